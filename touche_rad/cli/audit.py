@@ -10,7 +10,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, progress, say, terminal_width
+from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,16 +70,16 @@ def audit_command(options: AuditOptions) -> int:
             )
             result = session.run(work)
     if bad.count:
-        say(f"warning: invalid lines of runs skipped: {bad.count}; the first: {bad.first}")
+        say(f"invalid lines of runs skipped: {bad.count}; the first: {bad.first}", Label.WARNING)
     prepare.warn_of_copies(*options.runs)
     as_json = result.model_dump_json(indent=2)
     if out is not None:
         with files.atomic_write(out) as stream:
             stream.write(as_json + "\n")
-        say(f"written: {out}", quiet=quiet)
+        say(out, Label.WRITTEN, quiet=quiet)
     click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
     name = next(iter(judges))
     next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"], quiet=quiet)
     for error in result.refused.values():
-        say(f"error: not audited: {error}")
+        say(f"not audited: {error}", Label.ERROR)
     return 1 if result.refused else 0

@@ -18,7 +18,7 @@ from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, 
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
 from touche_rad.cli.bench_options import RunOptions
-from touche_rad.cli.console import next_step, open_page, progress, say, terminal_width
+from touche_rad.cli.console import Label, next_step, open_page, progress, say, terminal_width
 from touche_rad.credentials import trust
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError, WorkError
@@ -103,7 +103,7 @@ def new(options: NewOptions) -> None:
         "judges": [str(one) for one in options.judges] or _JUDGES,
     }
     plan = new_bench(folder, _data(options), entries, settings, _BASELINES)
-    say(f"written: {plan}", quiet=options.quiet)
+    say(plan, Label.WRITTEN, quiet=options.quiet)
     next_step(["bench", "run", folder], quiet=options.quiet)
 
 
@@ -260,7 +260,7 @@ def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench
                     "continue"
                 ) from None
         for path, error in bench.failed.items():
-            say(f"error: {path}: {error}")
+            say(f"{path}: {error}", Label.ERROR)
         if bench.failed:
             raise WorkError(
                 f"{len(bench.failed)} of {len(bench.cells)} runs failed, so there are no figures; "
@@ -283,13 +283,13 @@ def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
             tables.append([*ranked.lines(terminal_width()), *refused])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
     for line in bench.warnings():
-        say(f"warning: {line}")
+        say(line, Label.WARNING)
     results = Path(os.path.relpath(bench.results))
-    say(f"written: {results}", quiet=options.quiet)
+    say(results, Label.WRITTEN, quiet=options.quiet)
     verify = ["bench", "verify", options.output or options.plan]
     next_step(verify, open_page(results / PAGE / INDEX), quiet=options.quiet)
     code = 0
     for line in bench.all_replaced():
-        say(f"error: {line} are of a fallback: see the warnings above")
+        say(f"{line} are of a fallback: see the warnings above", Label.ERROR)
         code = 1
     return code

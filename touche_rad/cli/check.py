@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import plain, say
+from touche_rad.cli.console import Label, plain, say
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
@@ -83,8 +83,10 @@ def check_command(options: CheckOptions) -> int:
         if repaired is not None:
             for what, count in repaired.done.most_common():
                 click.echo(f"repaired {count:5}  {what}")
-            made = f"written: {output}" if repaired.done else "nothing could be repaired or written"
-            say(made, quiet=options.quiet)
+            if repaired.done:
+                say(output, Label.WRITTEN, quiet=options.quiet)
+            else:
+                say("nothing could be repaired or written", quiet=options.quiet)
         reports = [one for one in results if not (options.quiet and one.good)]
         for one in reports:
             _print_summary(one)

@@ -10,6 +10,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,14 +29,24 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int | None], None]
 
+
+class Label(StrEnum):
+    """The word that begins a message."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEXT = "next"
+    WRITTEN = "written"
+
+
 COLOURS: Final = {
-    "error:": "red",
-    "warning:": "yellow",
-    "note:": "yellow",
-    "next:": "cyan",
-    "written:": "green",
+    Label.ERROR: "red",
+    Label.WARNING: "yellow",
+    Label.NOTE: "yellow",
+    Label.NEXT: "cyan",
+    Label.WRITTEN: "green",
 }
-"""The colours of the words that begin a message."""
 
 
 @contextmanager
@@ -87,23 +98,39 @@ def _lines(title: str, describe: Callable[[], str]) -> Progress:
     return report
 
 
-def say(line: str, *, quiet: bool = False) -> None:
-    """Print one line; file names and texts in it cannot control the terminal."""
-    if not quiet:
-        line = printable(redact(line))
-        is_terminal, has_colour = sys.stderr.isatty(), colour_setting()
-        if is_terminal:
-            line = fitted(line)
-        if is_terminal if has_colour is None else has_colour:
-            for word in COLOURS.keys() & line.split(maxsplit=2)[:2]:
-                line = line.replace(word, click.style(word, fg=COLOURS[word], bold=True), 1)
-        print(line, file=sys.stderr, flush=True)
+def say(
+    text: object,
+    label: Label | None = None,
+    *,
+    before: str = "",
+    wraps: bool = True,
+    quiet: bool = False,
+) -> None:
+    """Print one line; file names and texts in it cannot control the terminal.
+
+    Args:
+        text: The line, without its label.
+        label: The word that begins the line, in its colour.
+        before: What stands before the label.
+        wraps: Whether a long line is wrapped on a terminal.
+        quiet: Print nothing.
+    """
+    if quiet:
+        return
+    line = printable(redact(str(text)))
+    if label is not None:
+        line = f"{before}{label}: {line}"
+    is_terminal, has_colour = sys.stderr.isatty(), colour_setting()
+    if is_terminal and wraps:
+        line = fitted(line)
+    if label is not None and (is_terminal if has_colour is None else has_colour):
+        word = f"{label}:"
+        line = line.replace(word, click.style(word, fg=COLOURS[label], bold=True), 1)
+    print(line, file=sys.stderr, flush=True)
 
 
 def fitted(line: str, indent: int = 2) -> str:
     """Wrap a long line for the terminal at its spaces."""
-    if line.startswith(("next: ", "      touche-rad ")):
-        return line  # a command that is wrapped cannot be copied
     return _fold(line, terminal_width(), "", " " * indent)
 
 
@@ -175,7 +202,11 @@ def next_step(*steps: str | Sequence[Any], quiet: bool = False) -> None:
         return
     for number, step in enumerate(steps):
         line = step if isinstance(step, str) else shlex.join(["touche-rad", *map(str, step)])
-        say(f"{'     ' if number else 'next:'} {line}", quiet=quiet)
+        # A command that is wrapped cannot be copied.
+        if number:
+            say(f"      {line}", wraps=False, quiet=quiet)
+        else:
+            say(line, Label.NEXT, wraps=False, quiet=quiet)
 
 
 # --- the status of a run
@@ -201,7 +232,7 @@ def show_status(status: Status, *, quiet: bool = False) -> None:
     if status.usage:
         say(_usage(status.usage["total"]), quiet=quiet)
     for warning in status.warnings:
-        say(f"warning: {warning.text}")
+        say(warning.text, Label.WARNING)
     if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
         say(f"tracebacks: {status.errors}", quiet=quiet)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_after, next_step, say
+from touche_rad.cli.console import Label, next_after, next_step, say
 from touche_rad.cli.prepare import warn_of_copies
 from touche_rad.contests.foreign import contests
 from touche_rad.errors import UserError
@@ -49,6 +49,6 @@ def contests_command(options: ContestsOptions) -> None:
             decided += bool(set(contest.gold) - {"votes", "scores"})
     if bad.count:
         say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
-    say(f"written: {output}: {count} contests, {decided} with a known result", quiet=quiet)
+    say(f"{output}: {count} contests, {decided} with a known result", Label.WRITTEN, quiet=quiet)
     warn_of_copies(output)
     next_step(*next_after(files.Kind.CONTESTS, output, source), quiet=quiet)

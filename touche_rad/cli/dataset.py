@@ -12,7 +12,7 @@ import click
 
 from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import say
+from touche_rad.cli.console import Label, say
 from touche_rad.errors import UserError
 from touche_rad.files import check_output
 from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Upload, of_claims, of_debates, write
@@ -109,7 +109,7 @@ def _write(
         check_output(place, replace=options.replace)
         upload = Upload(options.task, split, commands, options.image, options.evaluator)
         write(make(first), place, upload)
-        say(f"written: {place} (see {place / 'README.md'})", quiet=options.quiet)
+        say(f"{place} (see {place / 'README.md'})", Label.WRITTEN, quiet=options.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,4 +160,4 @@ def evaluate(options: EvaluateOptions) -> None:
         with prepare.open_session(options, judge.plugin, out=trace) as session:
             made = judge.make(session.services)
             path = evaluator.evaluate_debaters(run, truths, out, made, judge.tag)
-    say(f"written: {path}", quiet=options.quiet)
+    say(path, Label.WRITTEN, quiet=options.quiet)

@@ -15,7 +15,7 @@ from rich.text import Text
 from touche_rad import files
 from touche_rad.calls import Calls, call_context
 from touche_rad.cli import prepare
-from touche_rad.cli.console import open_console, plain, say, shorten, verdict_text, wrapped
+from touche_rad.cli.console import Label, open_console, plain, say, shorten, verdict_text, wrapped
 from touche_rad.criteria import grice
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError, nearest
@@ -148,7 +148,7 @@ async def print_explanations(
         explanation = await explain(answerer, answer, debate)
         good = good and answer.fallback is None
         for notice in answer.notices:
-            say(f"warning: {notice}")
+            say(notice, Label.WARNING)
         if strict and not good:
             break
         turn = len(debate.turns) - 1

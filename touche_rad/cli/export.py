@@ -11,7 +11,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, say
+from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.prepare import select, warn_of_copies
 from touche_rad.criteria import grice
 from touche_rad.errors import UserError
@@ -77,11 +77,11 @@ def autojudge(options: AutojudgeOptions) -> None:
     for path, records in content.items():
         with files.atomic_write(path) as stream:
             stream.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-        say(f"written: {path}", quiet=quiet)
+        say(path, Label.WRITTEN, quiet=quiet)
     if truth:
         with files.atomic_write(out / "truth.eval.txt") as stream:
             stream.writelines(line + "\n" for line in truth)
-        say(f"written: {out / 'truth.eval.txt'}", quiet=quiet)
+        say(out / "truth.eval.txt", Label.WRITTEN, quiet=quiet)
     warn_of_copies(*options.runs)
     with files.atomic_write(out / "workflow.yml") as stream:
         stream.write(reports.workflow(str(options.judge)))

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.console import Label, next_step, progress, say
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.files.transcripts import read_utterances
@@ -100,7 +100,7 @@ def index_command(options: IndexOptions) -> None:
 def _make_annotator(session: Session, options: IndexOptions) -> Annotator | None:
     if options.annotate is None:
         if options.model:
-            say("note: -m is not used: only --annotate uses a model", quiet=options.quiet)
+            say("-m is not used: only --annotate uses a model", Label.NOTE, quiet=options.quiet)
         return None
     if not prepare.names_model(options):
         raise UserError(f"index --annotate needs {A_MODEL}")
@@ -145,7 +145,7 @@ class _Builder:
         self._say(f"indexed {count} arguments in {self.place}", start, skipped)
         if bad.copies:
             first = f"{self.source}:{bad.copies[0]}"
-            say(f"warning: arguments given twice: {len(bad.copies)}; the first: {first}")
+            say(f"arguments given twice: {len(bad.copies)}; the first: {first}", Label.WARNING)
 
     def add_vectors(self, vectors: VectorsWanted) -> None:
         """Add vectors to the index."""

@@ -15,7 +15,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, say, terminal_width
+from touche_rad.cli.console import Label, next_step, say, terminal_width
 from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ def label_command(options: LabelOptions) -> None:
     criteria = grice()
     judges = read_verdicts([*own, *paths[1:]], exchanges, criteria, refused)
     for error in refused.values():
-        say(f"warning: left out: {error}")
+        say(f"left out: {error}", Label.WARNING)
     if not judges and not log_beside(output).exists():
         note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
-        say(f"note: {note}", quiet=options.quiet)
+        say(note, Label.NOTE, quiet=options.quiet)
     session = Session(
         exchanges,
         judges,
@@ -163,7 +163,7 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
     left = len(study.open_disagreements())
     if left:
         click.echo(f"{left} disagreements are not settled: null in {session.output}")
-    say(f"written: {session.output} (log: {session.log.path.name})")
+    say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
     steps: list[list[Any]] = []
     if left:
         steps.append(["label", *paths, "-o", session.output, "--settle"])

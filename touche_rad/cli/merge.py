@@ -8,7 +8,7 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_after, next_step, progress, say, show_status
+from touche_rad.cli.console import Label, next_after, next_step, progress, say, show_status
 from touche_rad.cli.run_files import end_of_run
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
@@ -42,8 +42,8 @@ def merge_command(options: MergeOptions) -> int:
     show_status(status, quiet=quiet)
     if caches := caches_of(parts):
         line = shlex.join(["touche-rad", "cache", "merge", "CACHE", *map(str, caches)])
-        say(f"note: to add the model answers of the parts to a cache: {line}", quiet=quiet)
-    say(f"written: {output}", quiet=quiet)
+        say(f"to add the model answers of the parts to a cache: {line}", Label.NOTE, quiet=quiet)
+    say(output, Label.WRITTEN, quiet=quiet)
     code = end_of_run(status, output)
     source = Path(parts[0].header.source)
     if not code and source.is_file() and output.stat().st_size:

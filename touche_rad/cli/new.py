@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, say
+from touche_rad.cli.console import Label, next_step, say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,5 +26,5 @@ def new_command(options: NewOptions) -> None:
 
     name, out = options.name, options.output or Path(options.name)
     for path in write_package(options.kind, name, out):
-        say(f"written: {path}")
+        say(path, Label.WRITTEN)
     next_step(f"cd {out} && pip install -e . pytest && python -m pytest && touche-rad list {name}")

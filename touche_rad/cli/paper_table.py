@@ -13,7 +13,7 @@ import click
 
 from touche_rad import __version__
 from touche_rad.cli.bench_options import RunOptions
-from touche_rad.cli.console import say, terminal_width
+from touche_rad.cli.console import Label, say, terminal_width
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.cli.steps import DONE, line_of, run_once
@@ -56,7 +56,7 @@ def run_table(options: RunOptions) -> int:
         path = work.out / f"{RESULT}{suffix}"
         with atomic_write(path) as stream:
             stream.write(f"{text}\n")
-        say(f"written: {path}", quiet=options.quiet)
+        say(path, Label.WRITTEN, quiet=options.quiet)
     click.echo(as_text if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):
         causes = sorted(work.out.glob(f"*{ERRORS}")) if not work.rows else ()
@@ -67,7 +67,7 @@ def run_table(options: RunOptions) -> int:
         )
         refused.append(f"no row has a value: {fix}")
     for error in refused:
-        say(f"error: {error}")
+        say(error, Label.ERROR)
     return 1 if refused else 0
 
 

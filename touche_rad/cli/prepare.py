@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from touche_rad.cli.console import say
+from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import Common, PluginSpec
 from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest
 
@@ -57,7 +57,7 @@ def warn_of_copies(*sources: Path) -> None:
             )
             copies = count_units(read(source, files.BadLines(skip=True)))[1]
             if copies is not None:
-                say(f"warning: {source}: {copies.text}")
+                say(f"{source}: {copies.text}", Label.WARNING)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
     by_user = options.index == DEMO or source is not ParameterSource.ENVIRONMENT
     if by_user and not under_tira():
         return True, ()
-    say(f"warning: {DEMO_INDEX}", quiet=options.quiet)
+    say(DEMO_INDEX, Label.WARNING, quiet=options.quiet)
     return True, (Event(kind=EventKind.DEMO_INDEX, detail=DEMO_INDEX),)
 
 
@@ -230,7 +230,7 @@ def _model_for(
         return open_model(session, options, out, must_answer=must_answer)
     if options.model:
         names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
-        say(f"note: -m is not used by {names}", quiet=options.quiet)
+        say(f"-m is not used by {names}", Label.NOTE, quiet=options.quiet)
     return None
 
 
@@ -304,7 +304,7 @@ def check_model(model: Model, options: Common, *, must_answer: bool = True) -> N
         instead = "only cached answers are used" if has_cache else "plugins work without the model"
         model.warnings.append(f"{line}; {instead}")
     for warning in model.warnings:
-        say(f"warning: {warning}")
+        say(warning, Label.WARNING)
 
 
 def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> None:
@@ -314,7 +314,7 @@ def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> Non
         line = f"{error.problem}: {error}"
         if must_answer:
             raise WorkError(f"{line}; or use --user rules; or wait for it with --wait SECONDS")
-        say(f"warning: {line}; the user rules speaks instead", quiet=options.quiet)
+        say(f"{line}; the user rules speaks instead", Label.WARNING, quiet=options.quiet)
 
 
 def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | None:

@@ -25,7 +25,7 @@ from click.shell_completion import CompletionItem
 from touche_rad import __version__
 from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
-from touche_rad.cli.console import say
+from touche_rad.cli.console import Label, say
 from touche_rad.credentials import NAMED
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest
 from touche_rad.text import colour_setting
@@ -152,8 +152,9 @@ class Command(click.Command):
             _check_keys(ctx, settings.path, settings.table)
         elif not settings.is_step and Path(DEFAULT_FILE).is_file():
             say(
-                f"note: {DEFAULT_FILE} of this folder is not used, because it may be a stranger's; "
+                f"{DEFAULT_FILE} of this folder is not used, because it may be a stranger's; "
                 f"to use it: --config {DEFAULT_FILE}",
+                Label.NOTE,
                 quiet=ctx.params.get("quiet", False),
             )
         _check_inputs(ctx.params)
@@ -395,5 +396,5 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
 
 def _fail(message: str, code: int, *others: str) -> int:
     for line in (message, *others):
-        say(f"touche-rad: error: {' '.join(line.split())}")
+        say(" ".join(line.split()), Label.ERROR, before="touche-rad: ")
     return code

@@ -15,7 +15,7 @@ from touche_rad import files
 from touche_rad.calls import Calls
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, say
+from touche_rad.cli.console import Label, next_step, say
 from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file
@@ -120,7 +120,7 @@ def _copy(plugin: Plugin, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in paths:
         shutil.copy(path, folder / path.name)
-    say(f"written: {folder}")
+    say(folder, Label.WRITTEN)
     verb, flag = ("respond", "-d") if plugin.kind == "debater" else ("judge", "-j")
     next_step([verb, "DEBATES", flag, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
 

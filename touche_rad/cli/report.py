@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, open_page, say
+from touche_rad.cli.console import Label, next_step, open_page, say
 
 LARGE_REPORT: Final = 8_000_000
 """Bytes of input from which a report is a folder, if no output is given."""
@@ -70,9 +70,9 @@ def report_command(options: ReportOptions) -> int:
         index=options.index,
     )
     for warning in summary.warnings:
-        say(f"warning: {warning}")
+        say(warning, Label.WARNING)
     for error in summary.refused.values():
-        say(f"error: {error}")
-    say(f"written: {summary.page}", quiet=quiet)
+        say(error, Label.ERROR)
+    say(summary.page, Label.WRITTEN, quiet=quiet)
     next_step(open_page(summary.page), quiet=quiet)
     return 1 if summary.refused else 0

@@ -14,7 +14,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import fitted, say
+from touche_rad.cli.console import Label, fitted, say
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import is_blank, printable
 
@@ -130,11 +130,11 @@ def _respond_on_screen(options: RespondOptions) -> int:
         answerer.failures = FailureLog(shows=False)  # the notices say it
         result = session.run(answerer.answer, debate)
     for notice in result.notices:
-        say(f"warning: {notice}")
+        say(notice, Label.WARNING)
     if result.fallback is None or not options.strict:
         _print_answer(result, as_json=options.as_json)
         if session.model is None and debater.plugin.uses_model and sys.stdout.isatty():
-            say(f"note: {prepare.SIDE_UNKNOWN}", quiet=options.quiet)
+            say(prepare.SIDE_UNKNOWN, Label.NOTE, quiet=options.quiet)
     return 1 if result.fallback is not None else 0
 
 
@@ -149,7 +149,7 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
         click.echo(fitted(text, indent) if sys.stdout.isatty() else text)
     if answer.fallback is None:
         for event in answer.events:
-            say(f"note: {event.text}")
+            say(event.text, Label.NOTE)
 
 
 def _each_turn(source: Path | None) -> Iterator[Debate]:

@@ -15,7 +15,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import next_step, plain, print_text, progress, say
+from touche_rad.cli.console import Label, next_step, plain, print_text, progress, say
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.plugins import Retriever, index_backend_of
@@ -109,7 +109,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
     if utterance is None:
         say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=quiet)
     if output is not None:
-        say(f"written: {output}", quiet=quiet)
+        say(output, Label.WRITTEN, quiet=quiet)
         public = _is_public(options.queries)
         qrels = f"{str(options.queries).removesuffix('/queries')}/qrels" if public else "QRELS"
         next_step(["score", output, qrels], quiet=quiet)

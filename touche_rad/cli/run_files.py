@@ -14,6 +14,7 @@ import click
 
 from touche_rad.cli.console import (
     MAKE_INDEX_STEP,
+    Label,
     next_after,
     next_step,
     progress,
@@ -162,7 +163,7 @@ def run_on_files(
     if part is not None and status.finished < begun:
         say(f"shard {part.shard} is finished already; --restart makes it again", quiet=quiet)
     show_status(status, quiet=quiet)
-    say(f"written: {out}", quiet=quiet)
+    say(out, Label.WRITTEN, quiet=quiet)
     if part is not None:
         _say_what_merge_needs(part, quiet=quiet)
         return 0
@@ -171,7 +172,8 @@ def run_on_files(
         steps = next_after(places.kind, out, places.source, options.index, demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
             say(
-                "note: answers from the demo's arguments, on 18 topics, are not fit to upload",
+                "answers from the demo's arguments, on 18 topics, are not fit to upload",
+                Label.NOTE,
                 quiet=quiet,
             )
         next_step(*steps, quiet=quiet)
@@ -283,7 +285,8 @@ def end_of_run(status: Status, out: Path | None) -> int:
         return 0
     where = f" in {out}" if out is not None else ""
     say(
-        f"error: all {kinds[0]}{where} are fallbacks or missing: correct the cause that a "
-        "warning above names (touche-rad doctor finds most), then run the same command again"
+        f"all {kinds[0]}{where} are fallbacks or missing: correct the cause that a "
+        "warning above names (touche-rad doctor finds most), then run the same command again",
+        Label.ERROR,
     )
     return 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import progress, say, terminal_width
+from touche_rad.cli.console import Label, progress, say, terminal_width
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def score_command(options: ScoreOptions) -> int:
     tags = list(zip(paths[:-1], names(paths[:-1]), strict=True))
     scored = {str(path) for path, tag in tags if tag not in refused}
     if skipped := [error for error in bad.errors if error.path in scored]:
-        say(f"warning: invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
+        say(
+            f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}", Label.WARNING
+        )
     if options.correct:
         from touche_rad.score.corrected import correct
 
@@ -108,13 +110,16 @@ def score_command(options: ScoreOptions) -> int:
         if not isinstance(report, JudgementReport):
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
-            say(f"written: {path}", quiet=options.quiet)
+            say(path, Label.WRITTEN, quiet=options.quiet)
     for path, tag in tags:
         for reason in all_fallbacks(path) if tag not in refused else ():
-            say(f"warning: {path}: {reason}: its scores are not those of the plugin that it names")
+            say(
+                f"{path}: {reason}: its scores are not those of the plugin that it names",
+                Label.WARNING,
+            )
     click.echo(_printed(report, options, refused))
     for error in refused.values():
-        say(f"error: not scored: {error}")
+        say(f"not scored: {error}", Label.ERROR)
     return 1 if refused else 0
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import say
+from touche_rad.cli.console import Label, say
 from touche_rad.cli.prepare import Selected
 from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import ToucheRadError, UserError
@@ -220,7 +220,7 @@ def _select_further(
             if name != debater.name and not plugin.missing(index=index, model=model):
                 debaters.append(prepare.select("debater", opt.PluginSpec(name)))
         except ToucheRadError as error:
-            say(f"warning: not on the page: {error}", quiet=options.quiet)
+            say(f"not on the page: {error}", Label.WARNING, quiet=options.quiet)
     return (
         [one for one in debaters if one.tag != debater.tag],
         [one for one in judges if one.tag != judge.tag],

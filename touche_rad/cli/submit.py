@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import print_text, say
+from touche_rad.cli.console import Label, print_text, say
 from touche_rad.cli.trial import Trial, TrialOptions, commit_commands
 from touche_rad.demo import is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError
@@ -85,14 +85,18 @@ def submit_command(options: SubmitOptions) -> int:
         )
     if "OPENAI_BASE_URL" in entry.forward:
         check_host(url := os.environ.get("OPENAI_BASE_URL", ""), "OPENAI_BASE_URL")
-        say("warning: OPENAI_BASE_URL is EMPTY: only the cache answers", quiet=url != "EMPTY")
+        say("OPENAI_BASE_URL is EMPTY: only the cache answers", Label.WARNING, quiet=url != "EMPTY")
     if unset := [one for one in entry.forward if not os.environ.get(one)]:
         line = f"{', '.join(unset)}: export {'them' if unset[1:] else 'it'} for TIRA's client"
-        say(f"warning: not set: {line} (OPENAI_API_KEY=EMPTY for a server without a key)")
+        say(f"not set: {line} (OPENAI_API_KEY=EMPTY for a server without a key)", Label.WARNING)
     commands = commit_commands(repository)
-    say("warning: there are uncommitted files, which TIRA's client refuses", quiet=not commands)
+    say(
+        "there are uncommitted files, which TIRA's client refuses",
+        Label.WARNING,
+        quiet=not commands,
+    )
     for line in commands:
-        say(f"next: {line}")
+        say(line, Label.NEXT, wraps=False)
     click.echo(_client(entries, name, entry, options, upload=options.upload))
     return 0
 

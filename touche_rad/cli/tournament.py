@@ -15,7 +15,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import next_step, progress, say, terminal_width
+from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
 from touche_rad.cli.prepare import Selected
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.outputs import alone_in, read_status, status_beside
@@ -141,7 +141,7 @@ def _run(
         )
         status = run(work, out, settings)
     for warning in status.warnings:
-        say(f"warning: {warning.text}")
+        say(warning.text, Label.WARNING)
     return run_files.end_of_run(status, out)
 
 
@@ -266,7 +266,7 @@ def tournament_command(options: TournamentOptions) -> int:
             folder.write(result)
     as_text = "\n".join(result.lines(terminal_width()))
     click.echo(result.model_dump_json() if options.as_json else as_text)
-    say(f"written: {folder.path / RATINGS}", quiet=options.quiet)
+    say(folder.path / RATINGS, Label.WRITTEN, quiet=options.quiet)
     page = folder.path.with_name(f"{folder.path.name}.html")
     next_step(["report", folder.path, "-o", page], quiet=options.quiet)
     return code

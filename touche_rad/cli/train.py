@@ -12,7 +12,7 @@ import click
 
 from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, progress, say
+from touche_rad.cli.console import Label, next_step, progress, say
 from touche_rad.cli.prepare import warn_of_copies
 from touche_rad.cli.train_loop import loop_command
 from touche_rad.errors import UserError
@@ -49,13 +49,12 @@ def _train(name: str, *args: Any, options: TrainingOptions, **settings: Any) -> 
         return trainer(name)(*args, options.output, report=report, **settings)
 
 
-def _print_result(result: Mapping[str, Any], *lines: str, quiet: bool) -> None:
+def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
     """Print the result as JSON, and to the user how to use the model."""
     click.echo(json.dumps(result, indent=2))
     serve: Mapping[str, str] = result.get("serve") or {}
-    hints = [f"next: play with the {kind} model:\n  {line}" for kind, line in serve.items()]
-    for line in (*hints, *lines):
-        say(line, quiet=quiet)
+    for kind, line in serve.items():
+        say(f"play with the {kind} model:\n  {line}", Label.NEXT, wraps=False, quiet=quiet)
 
 
 # --- from a collection of arguments
@@ -98,7 +97,8 @@ def encoder(options: EncoderOptions) -> None:
     of_command = ("collection", "output", "replace", "quiet")
     settings = {key: value for key, value in vars(options).items() if key not in of_command}
     result = _train("encoder", options.collection, options=options, **settings)
-    _print_result(result, f"written: {options.output}", quiet=options.quiet)
+    _print_result(result, quiet=options.quiet)
+    say(options.output, Label.WRITTEN, quiet=options.quiet)
     step = ["index", options.collection, "-o", "index", "--dense", options.output]
     next_step(step, quiet=options.quiet)
 
@@ -134,12 +134,10 @@ def examples(options: ExamplesOptions) -> None:
     output = options.output
     settings = {"count": options.count, "seed": options.seed}
     result = trainer("examples")(options.debates, options.labels, output, **settings)
-    _print_result(
-        result,
-        f"written: {output}",
-        f"note: leave the examples out of scores on the same labels: --exclude {output}",
-        quiet=options.quiet,
-    )
+    _print_result(result, quiet=options.quiet)
+    say(output, Label.WRITTEN, quiet=options.quiet)
+    exclude = f"leave the examples out of scores on the same labels: --exclude {output}"
+    say(exclude, Label.NOTE, quiet=options.quiet)
     warn_of_copies(options.debates)
     judge = ["judge", "DEBATES", "-j", "fsl1", "-O", f"examples={output}", "-m", "MODEL"]
     score = ["score", "run.jsonl", "LABELS", "--exclude", output]
@@ -252,7 +250,8 @@ def preferences(options: PreferencesOptions) -> None:
     output, quiet = options.output, options.quiet
     make = trainer("preferences")
     result = make(options.sources, output, rule=rule, wording=options.wording)
-    _print_result(result, f"written: {output}", quiet=quiet)
+    _print_result(result, quiet=quiet)
+    say(output, Label.WRITTEN, quiet=quiet)
     next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"], quiet=quiet)
 
 

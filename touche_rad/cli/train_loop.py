@@ -16,7 +16,7 @@ import click
 
 from touche_rad import __version__, files
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, say
+from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.steps import DONE, line_of, run_once
 from touche_rad.credentials import trust
 from touche_rad.errors import UserError, refuse_newer
@@ -79,7 +79,7 @@ def loop_command(options: LoopOptions) -> None:
         except UserError as error:
             if not options.dry_run:
                 raise
-            say(f"warning: {error}")
+            say(error, Label.WARNING)
     if options.dry_run:
         return
     state = _begin(loop, replace=options.replace)
@@ -92,7 +92,7 @@ def loop_command(options: LoopOptions) -> None:
     write_json(manifest, {**state, "files": loop.results(), "rounds": scores})
     for one in scores:
         click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(one))
-    say(f"written: {manifest}", quiet=options.quiet)
+    say(manifest, Label.WRITTEN, quiet=options.quiet)
     next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"], quiet=options.quiet)
 
 
