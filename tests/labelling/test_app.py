@@ -156,7 +156,7 @@ def test_wrong_answers_are_refused(
     assert client.post("answer", json=body).status_code == 422
     missing = {"debate": 99, "turn": 0, "maxim": "quality", "label": 1}
     assert client.post("answer", json=missing).status_code == 404
-    assert session.log.events == []
+    assert session.study.annotators == []
 
 
 def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(

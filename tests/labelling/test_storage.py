@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
-from touche_rad.labelling._log import Log
+from touche_rad.files.append_log import AppendLog
 from touche_rad.labelling.exchanges import Place
-from touche_rad.labelling.session import Session
+from touche_rad.labelling.session import LABELS, Session
 
 Q, L, R, M = Maxim
 
@@ -68,9 +69,52 @@ def test_a_torn_line_is_ignored_and_the_next_one_is_whole(run: Path, tmp_path: P
 
 
 def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl.log").write_bytes(b'{"format":1,"kind":"lab')
-    log = Log(tmp_path / "labels.jsonl.log", {"queue": []})
-    assert (log.header["queue"], log.events) == ([], [])
+    (tmp_path / "labels.jsonl.log").write_bytes(b'{"kind":"labelling","fo')
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.answer(session.queue[0].place, Q, 1)
+    assert _reopen(session, run).study.annotators == ["ana"]
+
+
+OLD = """\
+{"format":1,"kind":"labelling","run":"run.jsonl","digest":\
+"6088236330700f7d65a15040dff44cadadbe054c7650b4adc9361553a95a5d24","seed":0,"random_share":0.3,\
+"queue":[[2,1,"random",0.5],[0,0,"random",0.1]]}
+{"at":"2026-01-01T00:00:00.000+00:00","by":"ana","debate":2,"turn":1,"maxim":"quantity","label":1,\
+"sample":"random"}
+{"at":"2026-01-01T00:00:01.000+00:00","by":"ana","debate":2,"turn":1,"maxim":"manner","label":0,\
+"sample":"random"}
+{"by":"ana","undo":true}
+"""
+
+
+def test_a_log_of_an_earlier_version_goes_on(run: Path, tmp_path: Path) -> None:
+    log = tmp_path / "labels.jsonl.log"
+    log.write_text(OLD)
+    session = open_session(run, tmp_path / "labels.jsonl")
+    place = Place(2, 1)
+    assert [item.place for item in session.queue] == [place, Place(0, 0)]
+    assert session.study.answers["ana"][place] == {Q: 1}
+    session.answer(place, R, 0)
+    again = _reopen(session, run)
+    assert again.study.answers["ana"][place] == {Q: 1, R: 0}
+    assert log.read_text().startswith(OLD)
+
+
+def test_a_damaged_line_is_kept_and_reported(
+    run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    place = session.queue[0].place
+    for maxim in Maxim:
+        session.answer(place, maxim, 1)
+    damaged = session.log.path.read_bytes().replace(b'"maxim":"quality"', b'"maxim":"quantity"')
+    session.log.path.write_bytes(damaged)
+    again = _reopen(session, run)
+    assert again.study.answers["ana"][place] == {Q: 1, R: 1, M: 1}
+    assert f"{again.log.path}:3 is damaged: the line is kept" in caplog.text
+    again.answer(place, L, 0)
+    assert again.log.path.read_bytes().startswith(damaged)
+    assert _reopen(again, run).study.answers["ana"][place] == {Q: 1, L: 0, R: 1, M: 1}
 
 
 @pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
@@ -93,7 +137,7 @@ def test_a_pipe_is_no_log(run: Path, tmp_path: Path) -> None:
 
 def test_two_processes_do_not_write_one_log(run: Path, tmp_path: Path) -> None:
     open_session(run, tmp_path / "labels.jsonl")
-    with pytest.raises(UserError, match="in use by another"):
+    with pytest.raises(UserError, match="another process is at work on it"):
         open_session(run, tmp_path / "labels.jsonl")
 
 
@@ -103,10 +147,11 @@ def test_a_log_of_another_run_or_of_a_newer_version_is_refused(run: Path, tmp_pa
     other = write_run(tmp_path / "other.jsonl", 5)
     text = session.log.path.read_text()
     session.log.path.write_text(f'{text}{{"at":')
-    with pytest.raises(UserError, match="labels of another run"):
+    with pytest.raises(UserError, match="is of another run: digest was"):
         open_session(other, session.output)
     assert session.log.path.read_text() == f'{text}{{"at":', "nothing is cut"
-    session.log.path.write_text(text.replace('"format":1', '"format":2', 1))
+    AppendLog(tmp_path / "new", replace(LABELS, format=2)).close()
+    (tmp_path / "new").replace(session.log.path)
     with pytest.raises(UserError, match="made by a newer touche-rad"):
         open_session(run, session.output)
 
@@ -131,12 +176,13 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     assert [one for row in rows for one in row].count(nothing) == 3 * TURNS - 1
 
 
-@pytest.mark.parametrize("event", ['{"by":"ana","maxim":"quantity"}', "5", "[]"])
-def test_a_broken_event_is_named_with_its_line(run: Path, tmp_path: Path, event: str) -> None:
+def test_an_event_of_an_earlier_version_that_lacks_a_field_is_named(
+    run: Path, tmp_path: Path
+) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     session.log.close()
     with session.log.path.open("a") as stream:
-        stream.write(f"{event}\n")
+        stream.write('{"by":"ana","maxim":"quantity"}\n')
     with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: expected an event"):
         open_session(run, session.output)
 

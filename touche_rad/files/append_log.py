@@ -27,7 +27,6 @@ from touche_rad.files.records import JsonObject
 log = logging.getLogger(__name__)
 
 IDENTITY: Final = "identity"
-"""The key of a header with everything that decides the records."""
 _CHECKSUM: Final = b',"sum":"'
 """What is between the fields of a record and their checksum."""
 
@@ -42,6 +41,8 @@ class LogKind:
     """How to go on without a log that cannot be continued."""
     damaged: str
     """What happens with the content of a damaged line."""
+    identity: str = IDENTITY
+    """The key of the header with everything that decides the records."""
     lasting: bool = False
     """Whether lines without a checksum are read, as earlier versions wrote them, and no line is
     ever removed. In other logs, a line that a killed process did not complete is removed."""
@@ -123,17 +124,21 @@ class AppendLog:
         """Write the new header, or return the one of the log after checking it."""
         with os.fdopen(self._file, "rb", closefd=False) as stream:
             line = stream.readline()
-            is_empty = IDENTITY in new and not stream.read(1)
+            is_empty = not (self.kind.lasting or stream.read(1))
         header = _header(self.path, self.kind, line, restart=restart)
         if header is None or is_empty:
             os.ftruncate(self._file, 0)
             self.append(new)
             return new
-        if IDENTITY in new:
-            place = f"{self.path} is of another run"
-            refuse_other_identity(place, header.get(IDENTITY), new[IDENTITY], self.kind.fix)
+        place = f"{self.path} is of another run"
+        refuse_other_identity(place, self._identity(header), self._identity(new), self.kind.fix)
         self._end_last_line()
         return header
+
+    def _identity(self, header: JsonObject) -> Mapping[str, Any]:
+        key = self.kind.identity
+        value = header.get(key)
+        return value if isinstance(value, Mapping) else {key: value}
 
     def _end_last_line(self) -> None:
         """Remove a last line that is not complete; in a lasting log, only end it."""
@@ -178,7 +183,7 @@ def read_places(path: Path, places: Iterable[int]) -> Iterator[JsonObject]:
 
 def refuse_other_identity(
     place: str,
-    earlier: Mapping[str, Any] | None,
+    earlier: Mapping[str, Any],
     now: Mapping[str, Any],
     fix: str,
     values: str = "was {} and is now {}",
@@ -188,7 +193,6 @@ def refuse_other_identity(
     Raises:
         UserError: The identities differ.
     """
-    earlier = earlier or {}
     for key in dict.fromkeys([*now, *earlier]):
         if earlier.get(key) != now.get(key):
             differing = values.format(_short(earlier.get(key)), _short(now.get(key)))

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from touche_rad.criteria import Criteria
-from touche_rad.labelling._log import Event
 from touche_rad.labelling.exchanges import Place
 
+Event = Mapping[str, Any]
+"""A record of the log: an answer, or an undo."""
 Answer = int | None
 """1 yes, 0 no, None: the annotator does not know."""
 Answers = dict[str, Answer]

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError
-from touche_rad.labelling._log import Event, Log
+from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.labelling._queue import Item, Selection, make_queue, samples
-from touche_rad.labelling._study import Answer, Study, effective, label_rows, labels_of
+from touche_rad.labelling._study import Answer, Event, Study, effective, label_rows, labels_of
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
+
+LABELS: Final = LogKind(
+    "labelling",
+    1,
+    fix="choose another output",
+    damaged="the line is kept, but its answer or undo does not count",
+    identity="digest",
+    lasting=True,
+    synced=True,
+)
 
 
 def log_beside(output: Path) -> Path:
@@ -53,8 +63,9 @@ class Session:
             "random_share": random_share,
             "queue": [[*item.place, item.sample, item.rank] for item in queue],
         }
-        self.log = Log(log_beside(output), header)
+        self.log = AppendLog(log_beside(output), LABELS, header)
         try:
+            self._events = [(entry.line, entry.record) for entry in self.log.entries()]
             self.queue = [
                 Item(Place(debate, turn), Selection(sample), rank)
                 for debate, turn, sample, rank in self.log.header["queue"]
@@ -69,7 +80,7 @@ class Session:
     def _study(self) -> Study:
         """Return the answers of the log and of the other files."""
         study = Study(self.criteria)
-        for number, event in effective(enumerate(self.log.events, 2)):
+        for number, event in effective(self._events):
             try:
                 study.apply(event)
             except (KeyError, TypeError, ValueError) as error:
@@ -104,22 +115,27 @@ class Session:
             event["settle"] = True
         elif (sample := self._sample_of.get(place)) is not None:
             event["sample"] = sample
-        self.log.append(event)
+        self._append(event)
         self.study.apply(event)
         self.unwritten = True
+
+    def _append(self, event: dict[str, Any]) -> None:
+        """Write an event to the disk; it counts when it is there."""
+        self.log.append(event)
+        self._events.append((len(self._events) + 2, event))
 
     def undo(self) -> tuple[Place, str] | None:
         """Take back the annotator's last answer; None if there is none."""
         event = self._last()
         if event is None:
             return None
-        self.log.append({"by": self.annotator, "undo": True})
+        self._append({"by": self.annotator, "undo": True})
         self.study = self._study()
         self.unwritten = True
         return Place(event["debate"], event["turn"]), event["maxim"]
 
     def _last(self) -> Event | None:
-        events = [event for _, event in effective(enumerate(self.log.events))]
+        events = [event for _, event in effective(self._events)]
         return next((one for one in reversed(events) if one["by"] == self.annotator), None)
 
     @property
