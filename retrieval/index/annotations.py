@@ -1,15 +1,15 @@
 """Annotations beside an index folder: one JSON object per argument, made by a language model.
 
 `annotations/NAME/records.jsonl` has one line per argument, in the order of the index; `null` if the
-model had no valid answer. `about.json` says who annotated, and whether all lines are there. A
-killed run is resumed after its last complete block.
+model had no valid answer. `about.json` says who annotated. Until both are written, the blocks of
+annotations are in a log beside the folder, from which a killed run is resumed.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -17,8 +17,15 @@ from typing import Any, Final
 
 from retrieval.index import parts
 from retrieval.index.store import Store
-from touche_rad.errors import UserError, WorkError
-from touche_rad.files.outputs import locked
+from touche_rad.errors import WorkError
+from touche_rad.files import atomic_write
+from touche_rad.files.append_log import (
+    IDENTITY,
+    AppendLog,
+    LogKind,
+    read_places,
+    refuse_other_identity,
+)
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Progress
 
@@ -27,6 +34,13 @@ RECORDS: Final = "records.jsonl"
 CALLS: Final = 64
 """Calls per block; annotations are saved after each block."""
 _OPTION: Final = "--annotate"
+PROGRESS: Final = LogKind(
+    "annotation",
+    1,
+    fix="remove it to annotate again",
+    damaged="its arguments are annotated again",
+    synced=True,
+)
 
 
 class About(parts.About):
@@ -34,7 +48,7 @@ class About(parts.About):
 
     arguments: int
     annotated: int | None = None
-    """Number of annotations; None until all arguments have a line."""
+    """Number of annotations; earlier versions wrote None before all arguments had a line."""
     by: Mapping[str, Any]
     """The annotator's identity: model, prompts, options."""
 
@@ -90,52 +104,43 @@ async def annotate(
     Returns 0 if the same annotator annotated them before.
     """
     folder = index / ANNOTATIONS / annotator.name
-    folder.mkdir(parents=True, exist_ok=True)
     by = json.loads(json.dumps(annotator.identity, default=str))
-    try:
-        with locked(folder):
-            store = Store(index)
-            about = parts.read_about(folder, About, collection, _OPTION)
-            if about is None:
-                about = About(collection=collection, arguments=len(store), by=by)
-                (folder / RECORDS).unlink(missing_ok=True)
-                about.write(folder)
-            elif about.by != by:
-                old = ", ".join(
-                    f"{key} {about.by.get(key)}" for key in by if about.by.get(key) != by[key]
-                )
-                raise UserError(
-                    f"annotations {annotator.name} are by another model or with other settings "
-                    f"({old}): remove {folder} to annotate again"
-                )
-            elif about.annotated is not None:
-                return 0
-            await _record(folder / RECORDS, store, annotator, report)
-            lines = (folder / RECORDS).read_bytes().splitlines()
-            annotated = sum(line != b"null" for line in lines)
-            about.model_copy(update={"annotated": annotated}).write(folder)
-            return annotated
-    except BlockingIOError:
-        raise UserError(f"{folder}: another process is annotating this index") from None
+    about = parts.read_about(folder, About, collection, _OPTION)
+    if about is not None and about.annotated is not None:
+        place = f"annotations {annotator.name} are by another model or with other settings"
+        refuse_other_identity(place, about.by, by, f"remove {folder} to annotate again")
+        return 0
+    store = Store(index)
+    header = {IDENTITY: {"collection": collection, **by}}
+    with closing(AppendLog(folder.with_name(f"{folder.name}.part"), PROGRESS, header)) as log:
+        places = await _annotate_blocks(log, store, annotator, report)
+        annotated = 0
+        with atomic_write(folder / RECORDS) as stream:
+            for block in read_places(log.path, places):
+                for annotation in block["annotations"]:
+                    annotated += annotation is not None
+                    stream.write(json.dumps(annotation, ensure_ascii=False) + "\n")
+        about = About(collection=collection, arguments=len(store), annotated=annotated, by=by)
+        about.write(folder)
+        log.finish()
+    return annotated
 
 
-async def _record(path: Path, store: Store, annotator: Annotator, report: Progress | None) -> None:
-    """Annotate the arguments that have no line yet, one block at a time."""
+async def _annotate_blocks(
+    log: AppendLog, store: Store, annotator: Annotator, report: Progress | None
+) -> list[int]:
+    """Annotate the blocks of arguments that are not in the log; return the places of all."""
+    places = {entry.record["start"]: entry.place for entry in log.entries()}
     size, total = CALLS * annotator.per_call, len(store)
-    with path.open("a+b") as out:
-        out.seek(0)
-        lines = [len(line) for line in out if line.endswith(b"\n")]
-        done = len(lines) - (len(lines) % size if len(lines) < total else 0)
-        out.truncate(sum(lines[:done]))
-        for start in range(done, total, size):
-            texts = [store.at(number).text for number in range(start, min(start + size, total))]
+    for start in range(0, total, size):
+        if start in places:
+            continue
+        texts = [store.at(number).text for number in range(start, min(start + size, total))]
 
-            def tell(count: int, before: int = start) -> None:
-                if report is not None:
-                    report(min(before + count, total), total)
+        def tell(count: int, before: int = start) -> None:
+            if report is not None:
+                report(min(before + count, total), total)
 
-            for one in await annotator.annotate_all(texts, tell):
-                line = json.dumps(one, ensure_ascii=False) + "\n"
-                out.write(line.encode("utf-8", "replace"))
-            out.flush()
-            os.fsync(out.fileno())
+        annotations = list(await annotator.annotate_all(texts, tell))
+        places[start] = log.append({"start": start, "annotations": annotations})
+    return [place for _, place in sorted(places.items())]

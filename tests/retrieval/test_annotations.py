@@ -156,7 +156,7 @@ def test_a_model_that_is_down_stops_the_making_and_the_same_settings_resume_it(
     server.asked.clear()
     other = index(source, place, server, *SINGLE, "-O", "model.temperature=0.2")
     assert (other.code, other.err.count("\n")) == (2, 1)
-    assert "other settings" in other.err
+    assert "is of another run: model was " in other.err
     assert not server.asked
     assert index(source, place, server, *SINGLE).code == 0
     assert len(server.asked) == 130 - 64
