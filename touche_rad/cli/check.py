@@ -94,7 +94,7 @@ def check_command(options: CheckOptions) -> int:
             if len(reports) > 1 and one.findings:
                 click.echo(f"\n{plain(one.path)}")
             _print_findings(one)
-            if "not valid" in one.verdict and (one.official or not one.kind):
+            if not one.valid and (one.official or not one.kind):
                 _print_advice(one, options.source, fixed=output in runs)
         if len(results) > 1 and reports:
             bad = [plain(one.path) for one in results if not one.good]

@@ -112,11 +112,9 @@ def score_command(options: ScoreOptions) -> int:
         for path in export(report, options.output):
             say(path, Label.WRITTEN, quiet=options.quiet)
     for path, tag in tags:
-        for reason in all_fallbacks(path) if tag not in refused else ():
-            say(
-                f"{path}: {reason}: its scores are not those of the plugin that it names",
-                Label.WARNING,
-            )
+        for what in all_fallbacks(path) if tag not in refused else ():
+            whose = "its scores are not those of the plugin that it names"
+            say(f"{path}: all {what} are fallbacks: {whose}", Label.WARNING)
     click.echo(_printed(report, options, refused))
     for error in refused.values():
         say(f"not scored: {error}", Label.ERROR)

@@ -218,23 +218,25 @@ class Trial:
         return float(read_status(out).get("seconds") or time.monotonic() - begun)
 
     def _check(self, run: Path, source: Path) -> str:
-        from touche_rad.score.validation import check
+        from touche_rad.score.validation import Topic, check
 
         groups = check(run, source=source, index=open_index(str(self.index))).groups
         faults = [group for group in groups if group[0].level == "fault"]
         for group in faults:
-            if group[0].kind != "not fit to upload: demo index":
+            if group[0].topic is not Topic.DEMO_INDEX:
                 counts = map(EventCount.model_validate, read_status(run).get("events") or ())
                 first = [f"; {events.examples[0].text}" for events in counts][:1]
                 see = f"; more: touche-rad check {run} -i {self.index}"
                 raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first, see]))
-        warnings = "; ".join(
-            group[0].message if len(group) == 1 else f"{group[0].kind}: {len(group)}"
-            for group in groups
-            if group not in faults
-        )
-        self.warnings += [f"{run}: {one}" for one in warnings.split("; ") if "fallback" in one]
-        return f"{run}: valid{warnings and f' ({warnings})'}"
+        warnings: list[str] = []
+        for group in groups:
+            if group not in faults:
+                issue = group[0]
+                line = issue.message if len(group) == 1 else f"{issue.kind}: {len(group)}"
+                warnings.append(line)
+                if issue.topic is Topic.FALLBACKS:
+                    self.warnings.append(f"{run}: {line}")
+        return f"{run}: valid ({'; '.join(warnings)})" if warnings else f"{run}: valid"
 
     def _describe(self) -> str:
         """Copy the plugins' files, and name the entries."""

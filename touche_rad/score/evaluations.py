@@ -51,6 +51,8 @@ class Read:
     trouble: ProblemKind | None = None
     text: str = ""
     """The value in the file, if it is no number from 0 to 1."""
+    is_quoted: bool = False
+    """Whether this value is a number in quotes."""
 
 
 @dataclass(frozen=True)
@@ -242,5 +244,6 @@ def _verdict(verdict: JsonObject) -> Read:
     except ValidationError:
         return Read(None, ProblemKind.BAD_SCORE, repr(score)[:40])
     if isinstance(score, str | bool) or not 0 <= number <= 1:
-        return Read(number, ProblemKind.ODD_SCORE, repr(score)[:40])
+        is_quoted = isinstance(score, str)
+        return Read(number, ProblemKind.ODD_SCORE, repr(score)[:40], is_quoted)
     return Read(number)

@@ -23,7 +23,15 @@ from touche_rad.score.reference import (
     find_reference,
 )
 from touche_rad.score.reports import JudgementReport
-from touche_rad.score.result import BASELINE, MEAN, LabelRow, Problem, ProblemKind, Ranked
+from touche_rad.score.result import (
+    BASELINE,
+    MEAN,
+    LabelRow,
+    OfficialResult,
+    Problem,
+    ProblemKind,
+    Ranked,
+)
 from touche_rad.score.significance import comparisons, pairs, ranks
 
 FEW = 20
@@ -103,8 +111,8 @@ def score_judgements(
         baselines=tuple(marked),
         policy="strict" if policy.strict else "no",
         matched_by=str(source) if source else None,
-        official=not any(alignment.unofficial for alignment in aligned.values()),
-        unofficial={tag: alignment.unofficial for tag, alignment in aligned.items()},
+        official=all(alignment.official is OfficialResult.SAME for alignment in aligned.values()),
+        by_official_scorer={tag: alignment.official for tag, alignment in aligned.items()},
         debates=len(labels),
         turns=sum(len(turns) for turns in labels),
         excluded=excluded,

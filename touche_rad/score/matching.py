@@ -24,7 +24,7 @@ from touche_rad.score.evaluations import (
 )
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reference import NO_TEXTS, Labelled, Reference, known_reference
-from touche_rad.score.result import Problem, ProblemKind
+from touche_rad.score.result import OfficialResult, Problem, ProblemKind
 
 Scored = Sequence[Sequence[Mapping[str, float | None]]]
 """The scores of each turn of each debate, by the key of the criterion."""
@@ -36,8 +36,7 @@ class Alignment:
 
     scores: Scored
     problems: tuple[Problem, ...] = ()
-    unofficial: str = ""
-    """What the official scorer does with the run, if it does not give the same scores."""
+    official: OfficialResult = OfficialResult.SAME
     lost: int = 0
     """Labelled debates without any verdict in the run."""
 
@@ -122,8 +121,12 @@ class Matcher:
             and all(row.official for row in rows)
         )
         moved = any(one.kind is ProblemKind.REORDERED for one in self.problems)
-        other = "score wrongly (another order):" * moved if accepted else "refuse"
-        return Alignment(scores, tuple(self.problems), other, len(self.labels) - present)
+        official = OfficialResult.SAME
+        if not accepted:
+            official = OfficialResult.REFUSED
+        elif moved:
+            official = OfficialResult.WRONG
+        return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
 
     def _by_place(self) -> dict[int, Row]:
         rows, count = self.run.rows, len(self.labels)
@@ -235,9 +238,11 @@ class Matcher:
         for key, read in verdicts.items():
             if read.trouble is ProblemKind.ODD_SCORE:
                 meant = "yes" if says_yes(read.score) else "no"
-                odd = f"{read.text} is no number from 0 to 1, and counts as {meant}"
-                quoted = f"a score in quotes, read as the number {read.score}, counts as {meant}"
-                self._note(read.trouble, quoted if "'" in read.text else odd, **where, maxim=key)
+                message = f"{read.text} is no number from 0 to 1, and counts as {meant}"
+                if read.is_quoted:
+                    number = f"a score in quotes, read as the number {read.score}"
+                    message = f"{number}, counts as {meant}"
+                self._note(read.trouble, message, **where, maxim=key)
             elif read.trouble is not None:
                 count = int(labels.get(key) is not None)
                 self._note_missing(read.trouble, count, read.text, maxim=key, **where)

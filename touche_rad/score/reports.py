@@ -15,6 +15,7 @@ from touche_rad.score.result import (
     Comparison,
     JudgementRow,
     LabelRow,
+    OfficialResult,
     Problem,
     Ranked,
     RetrievalRow,
@@ -140,7 +141,7 @@ class JudgementReport(Report):
     """The file whose words match the runs with the labels; None if they are matched by place."""
     official: bool
     """Whether the official scorer accepts every run and gives the same scores."""
-    unofficial: Mapping[str, str] = Field(default_factory=dict, exclude=True)
+    by_official_scorer: Mapping[str, OfficialResult] = Field(default_factory=dict, exclude=True)
     debates: int
     turns: int
     excluded: int = 0
@@ -200,9 +201,13 @@ class JudgementReport(Report):
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
             yield "missing verdicts count as no"
-            for what in filter(None, dict.fromkeys(self.unofficial.values())):
-                runs = ", ".join(run for run, own in self.unofficial.items() if own == what)
-                yield f"the official scorer would {what} {runs}"
+            for result in dict.fromkeys(self.by_official_scorer.values()):
+                of_runs = self.by_official_scorer.items()
+                runs = ", ".join(run for run, of_run in of_runs if of_run is result)
+                if result is OfficialResult.WRONG:
+                    yield f"the official scorer would score wrongly (another order): {runs}"
+                elif result is OfficialResult.REFUSED:
+                    yield f"the official scorer would refuse {runs}"
         yield self._drawn("debates")
 
     def board(self) -> Table:

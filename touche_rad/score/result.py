@@ -42,6 +42,14 @@ class ProblemKind(StrEnum):
     EXTRA_QUERY = "query without qrels"
 
 
+class OfficialResult(StrEnum):
+    """What the official scorer does with a run."""
+
+    SAME = "same scores"
+    WRONG = "wrong scores, because the debates have another order"
+    REFUSED = "no score"
+
+
 class Problem(Item):
     """A problem, where it is (counted from 1), and how it was handled."""
 

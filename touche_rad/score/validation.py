@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -34,8 +35,22 @@ _ENDINGS = (".jsonl", ".jsonl.gz")
 
 _Line = tuple[int, Debate, Evaluation | None]
 Level = Literal["fault", "warning"]
-Finding = tuple[str, str, Level]
-"""The kind, the message and the level of an issue; without a message, the kind says all."""
+
+
+class Topic(StrEnum):
+    """What some issues are about, for those who treat them in their own way."""
+
+    DEMO_INDEX = "demo index"
+    FALLBACKS = "fallbacks"
+
+
+class Finding(NamedTuple):
+    """An issue without its line; without a message, the kind says all."""
+
+    kind: str
+    message: str = ""
+    level: Level = "fault"
+    topic: Topic | None = None
 
 
 @dataclass(frozen=True)
@@ -47,12 +62,18 @@ class Issue:
     kind: str
     message: str
     level: Level = "fault"
+    topic: Topic | None = None
 
     @property
     def place(self) -> str:
         """The file and line."""
         path = clean(printable(self.path))
         return path if self.line is None else f"{path}:{self.line}"
+
+
+_COUNTS = ("path", "kind", "debates", "unread", "turns", "unfit")
+_OF_ISSUE = ("path", "line", "kind", "message", "level")
+"""The fields of the JSON output."""
 
 
 @dataclass
@@ -65,9 +86,17 @@ class Validation:
     unread: int = 0
     """Lines that cannot be read, and lost debates."""
     turns: int = 0
-    unfit: list[str] = field(default_factory=list)
-    """Why a valid run is no run to upload: how it was made."""
+    demo: bool = False
+    """Whether it was made with the demo's index."""
+    all_fallbacks: list[str] = field(default_factory=list)
+    """The kinds of results, such as answers, that are all fallbacks."""
     findings: list[Issue] = field(default_factory=list)
+
+    @property
+    def unfit(self) -> list[str]:
+        """Why a valid run is no run to upload: how it was made."""
+        reasons = [f"all {what} are fallbacks" for what in self.all_fallbacks]
+        return ["demo index", *reasons] if self.demo else reasons
 
     @property
     def good(self) -> bool:
@@ -88,25 +117,42 @@ class Validation:
         return self.kind in OFFICIAL
 
     @property
+    def valid(self) -> bool:
+        """Whether there is no fault but in how it was made."""
+        faults = sum(one.level == "fault" for one in self.findings)
+        return faults <= len(self.unfit)
+
+    @property
     def verdict(self) -> str:
         """Whether the run can be uploaded, and why not."""
-        faults = sum(one.level == "fault" for one in self.findings)
-        reasons = ["not valid"] if faults > len(self.unfit) else []
+        reasons = [] if self.valid else ["not valid"]
         reasons += [f"not fit to upload: {'; '.join(self.unfit)}"] if self.unfit else []
         return "; ".join(reasons) or f"valid{', but not a file to upload' * (not self.official)}"
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        groups = [
-            {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
-            for group in self.groups
-        ]
-        more = {"good": self.good, "official": self.official, "verdict": self.verdict}
-        return {**asdict(self), **more, "groups": groups}
+        return {
+            **{name: getattr(self, name) for name in _COUNTS},
+            "findings": [
+                {name: getattr(issue, name) for name in _OF_ISSUE} for issue in self.findings
+            ],
+            **{name: getattr(self, name) for name in ("good", "official", "verdict")},
+            "groups": [
+                {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
+                for group in self.groups
+            ],
+        }
 
-    def add(self, line: int | None, kind: str, message: str = "", level: Level = "fault") -> None:
+    def add(
+        self,
+        line: int | None,
+        kind: str,
+        message: str = "",
+        level: Level = "fault",
+        topic: Topic | None = None,
+    ) -> None:
         """Add an issue; without a message, the kind says all."""
-        self.findings.append(Issue(self.path, line, kind, message or kind, level))
+        self.findings.append(Issue(self.path, line, kind, message or kind, level, topic))
 
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
@@ -206,62 +252,65 @@ def _debate_findings(
 ) -> Iterator[Finding]:
     if kind is Kind.SIMULATIONS and not files.has_configuration(debate):
         message = "TIRA refuses a line without simulation.configuration"
-        yield "the configuration is missing", message, "fault"
+        yield Finding("the configuration is missing", message)
     first = len(debate.turns) if kind is Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns[first - 1 :], first):
-        for of_kind, message, level in _response_findings(turn.response, index, words):
-            yield of_kind, f"turn {number}: {message or of_kind}", level
+        for finding in _response_findings(turn.response, index, words):
+            message = f"turn {number}: {finding.message or finding.kind}"
+            yield finding._replace(message=message)
         if kind is Kind.SIMULATIONS and turn.response:
             record = original_record(debate, SIMULATIONS) or {}
             system = record["simulation"]["userTurns"][number - 1]["systemResponse"]
             content = (system.get("response") or {}).get("content")
             if not isinstance(content, str) or not (content or turn.response.content == ""):
                 message = f"turn {number}: response.content: expected text, got {content!r:.40}"
-                yield "the content is no text", message, "fault"
+                yield Finding("the content is no text", message)
     for place, where in flags(debate.turns):
-        yield EventKind.INSTRUCTION, f"turn {place + 1}: {where}", "warning"
+        yield Finding(EventKind.INSTRUCTION, f"turn {place + 1}: {where}", "warning")
 
 
 def _response_findings(
     response: Response | None, index: ArgumentIndex | None, words: int
 ) -> Iterator[Finding]:
     if response is None:
-        yield "the turn has no answer", "there is no answer", "fault"
+        yield Finding("the turn has no answer", "there is no answer")
         return
     if is_blank(response.content):
-        yield "the answer is empty", "", "fault"
+        yield Finding("the answer is empty")
     count = count_words(response.content)
     if words and count > words:
         message = f"the answer has {count} words, at most {words} are allowed"
-        yield f"the answer has more than {words} words", message, "fault"
+        yield Finding(f"the answer has more than {words} words", message)
     if not response.arguments:
-        yield "nothing is cited", "", "warning"
+        yield Finding("nothing is cited", level="warning")
     ids = [one.id for one in response.arguments]
     if len(set(ids)) < len(ids):
-        yield "an argument is cited twice", "", "warning"
+        yield Finding("an argument is cited twice", level="warning")
     for one in response.arguments if index is not None else ():
         own = index.get(one.id) if index is not None else None
         problem = "is not in the index" if own is None else "has another text in the index"
         if own is None or own.text != one.text:
             message = f"the cited argument {one.id!r} {problem}"
-            yield f"a cited argument {problem}", message, "fault"
+            yield Finding(f"a cited argument {problem}", message)
 
 
 def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Finding]:
     answered = sum(turn.response is not None for turn in debate.turns)
     if debate.turns and len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
-        yield "the verdicts do not match the turns", message, "fault"
+        yield Finding("the verdicts do not match the turns", message)
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for criterion in grice():
             verdict, place = verdicts.get(criterion.key), f"turn {turn}: {criterion.title}"
             if verdict is None or verdict.score is None:
-                yield "a maxim has no score", f"{place} has no score", "fault"
+                yield Finding("a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"
-                yield "a score is not 0 to 1", message, "fault"
+                yield Finding("a score is not 0 to 1", message)
             elif verdict.fallback:
-                yield "a verdict is a fallback score", f"{place} has a fallback score", "warning"
+                message = f"{place} has a fallback score"
+                kind = "a verdict is a fallback score"
+                yield Finding(kind, message, "warning", Topic.FALLBACKS)
 
 
 def _compare_with_input(
@@ -311,11 +360,11 @@ def _compare_with_input(
 
 
 def all_fallbacks(run: Path) -> list[str]:
-    """Return which results are all fallbacks by the status beside a run, in words."""
+    """Return the kinds of results that are all fallbacks by the status beside a run."""
     result = Validation(str(run))
     with suppress(UserError):  # the status is that of a newer version
         _read_status(result, run)
-    return [reason for reason in result.unfit if reason.endswith("are fallbacks")]
+    return result.all_fallbacks
 
 
 def _read_status(result: Validation, run: Path) -> None:
@@ -327,15 +376,18 @@ def _read_status(result: Validation, run: Path) -> None:
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             fallbacks[clean(str(row.get("what")))] += row["count"]
     if status.get("demo") is True:
-        result.unfit.append("demo index")
+        result.demo = True
     for what, count in fallbacks.items():
         total = counts.get(what, 0) if isinstance(counts, dict) else 0
         # Fallbacks of the simulated user only: the debater's answers can still be its own.
         if what != "utterances" and count >= total > 0:
-            result.unfit.append(f"all {what} are fallbacks")
+            result.all_fallbacks.append(what)
         else:
             of = f" of {total}" if total else ""
             message = f"{count}{of} {what} are fallbacks"
-            result.add(None, f"some {what} are fallbacks", message, "warning")
-    for reason in result.unfit:
-        result.add(None, f"not fit to upload: {reason}")
+            result.add(None, f"some {what} are fallbacks", message, "warning", Topic.FALLBACKS)
+    if result.demo:
+        result.add(None, "not fit to upload: demo index", topic=Topic.DEMO_INDEX)
+    for what in result.all_fallbacks:
+        kind = f"not fit to upload: all {what} are fallbacks"
+        result.add(None, kind, topic=Topic.FALLBACKS)
