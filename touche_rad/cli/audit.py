@@ -11,28 +11,29 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
+from touche_rad.cli.program import command
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions(opt.ModelOptions):
     """The options of `audit`."""
 
-    runs: tuple[Path, ...] = opt.argument("RUN...")
+    runs: tuple[Path, ...] = opt.arguments("RUN...")
     output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
-    replace: bool = opt.REPLACE
-    judges: tuple[opt.PluginSpec, ...] = opt.plugin(
+    replace: bool = opt.REPLACE.field()
+    judges: tuple[opt.PluginSpec, ...] = opt.plugins(
         "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
-    turns: int | None = opt.option("Audit a random sample of N turns. [default: all]")
-    as_json: bool = opt.JSON
-    index: str | None = opt.INDEX
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
+    turns: int | None = opt.option(int, "Audit a random sample of N turns. [default: all]")
+    as_json: bool = opt.JSON.field()
+    index: str | None = opt.INDEX.field()
+    seed: int = opt.SEED.field()
+    skip_bad: bool = opt.SKIP_BAD.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "audit",
     "audit simulations.jsonl",
     "audit run.jsonl -j grounded -j length --turns 50",

@@ -15,10 +15,11 @@ import click
 from touche_rad.bench.new import PLAN, new_bench
 from touche_rad.bench.plan import PlanFile, load_plan
 from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, read_record
-from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
 from touche_rad.cli.bench_options import RunOptions
 from touche_rad.cli.console import Label, next_step, open_page, progress, say, terminal_width
+from touche_rad.cli.program import Group, command
 from touche_rad.credentials import trust
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError, WorkError
@@ -39,7 +40,7 @@ _BASELINES: Final = ("verbatim", "always-yes", "length", "random")
 _RESULTS: Final = "results"
 
 
-@click.group("bench", cls=help_text.Group)
+@click.group("bench", cls=Group)
 def bench_command() -> None:
     """Make, run and verify a bench: debaters x users x judges x seeds from one file."""
 
@@ -48,32 +49,36 @@ def bench_command() -> None:
 class NewOptions:
     """The options of `bench new`."""
 
-    folder: Path = opt.argument("DIR")
-    claims: Path | None = opt.option("Claims to debate. [default: the demo's]")
-    debates: Path | None = opt.option("Labelled debates, on which the judges are scored.")
+    folder: Path = opt.argument(Path, "DIR")
+    claims: Path | None = opt.option(Path, "Claims to debate. [default: the demo's]")
+    debates: Path | None = opt.option(Path, "Labelled debates, on which the judges are scored.")
     labels: Path | None = opt.option(
-        "Labels of these debates. [default: the demo's debates and labels]"
+        Path, "Labels of these debates. [default: the demo's debates and labels]"
     )
-    index: str | None = opt.INDEX
-    debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
+    index: str | None = opt.INDEX.field()
+    debaters: tuple[opt.PluginSpec, ...] = opt.plugins(
         f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
         "-d --debater",
         default=(),
     )
-    judges: tuple[opt.PluginSpec, ...] = opt.plugin(
+    judges: tuple[opt.PluginSpec, ...] = opt.plugins(
         f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
         "-j --judge",
         default=(),
     )
-    users: tuple[str, ...] = opt.option(
-        "A simulated user; repeatable. [default: rules]", "--user", metavar="NAME|URL", default=()
+    users: tuple[str, ...] = opt.repeatable(
+        str,
+        "A simulated user; repeatable. [default: rules]",
+        "--user",
+        metavar="NAME|URL",
+        default=(),
     )
-    turns: int = opt.option("User turns per debate.", default=5)
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
+    turns: int = opt.TURNS.field()
+    replace: bool = opt.REPLACE.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "new",
     "bench new rad-demo",
     "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j grounded",
@@ -120,7 +125,7 @@ def _data(options: NewOptions) -> dict[str, Path]:
     return data
 
 
-@opt.command(
+@command(
     "run",
     "bench run rad-demo",
     "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
@@ -163,11 +168,11 @@ def run(options: RunOptions) -> int:
 class VerifyOptions:
     """The options of `bench verify`."""
 
-    folder: Path = opt.argument("DIR")
-    quiet: bool = opt.QUIET
+    folder: Path = opt.argument(Path, "DIR")
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command("verify", "bench verify rad-demo", group=bench_command)
+@command("verify", "bench verify rad-demo", group=bench_command)
 def verify(options: VerifyOptions) -> None:
     """Compare the hashes of a bench's data, debates, verdicts, figures and pages with its record.
 

@@ -12,26 +12,26 @@ from touche_rad.cli import options as opt
 class RunOptions(opt.Common):
     """The options of `bench run`."""
 
-    plan: Path = opt.argument("DIR|FILE.toml|paper:TABLE")
+    plan: Path = opt.argument(Path, "DIR|FILE.toml|paper:TABLE")
     output: Path | None = opt.output(
         "Folder for the results. [default: DIR/results; the table's name]", "DIR"
     )
-    data: Path | None = opt.option("Folder with the data of a paper's table.", metavar="DIR")
-    model_of: tuple[str, ...] = opt.option(
-        "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
+    data: Path | None = opt.option(Path, "Folder with the data of a paper's table.", metavar="DIR")
+    model_of: tuple[str, ...] = opt.repeatable(
+        str, "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
     )
     index: str | None = opt.option(
-        "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
+        str, "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
     )
-    model: str | None = opt.MODEL
-    cache: Path | None = opt.CACHE
-    wait: float | None = opt.WAIT
-    trace: bool = opt.TRACE
+    model: str | None = opt.MODEL.field()
+    cache: Path | None = opt.CACHE.field()
+    wait: float | None = opt.WAIT.field()
+    trace: bool = opt.TRACE.field()
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    workers: int | None = opt.WORKERS
-    strict: bool = opt.STRICT
-    replace: bool = opt.REPLACE
-    restart: bool = opt.RESTART
-    trust: bool = opt.TRUST
-    quiet: bool = opt.QUIET
-    as_json: bool = opt.JSON
+    workers: int | None = opt.WORKERS.field()
+    strict: bool = opt.STRICT.field()
+    replace: bool = opt.REPLACE.field()
+    restart: bool = opt.RESTART.field()
+    trust: bool = opt.TRUST.field()
+    quiet: bool = opt.QUIET.field()
+    as_json: bool = opt.JSON.field()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import say
+from touche_rad.cli.program import Group, command
 from touche_rad.models.cache import Cache
 
 
-@click.group("cache", cls=help_text.Group)
+@click.group("cache", cls=Group)
 def cache_command() -> None:
     """Merge the folders of --cache."""
 
@@ -22,12 +22,12 @@ def cache_command() -> None:
 class CachesOptions:
     """The options of `cache merge`."""
 
-    folder: Path = opt.argument("DIR")
-    others: tuple[Path, ...] = opt.argument("FROM...")
-    quiet: bool = opt.QUIET
+    folder: Path = opt.argument(Path, "DIR")
+    others: tuple[Path, ...] = opt.arguments("FROM...")
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command("merge", "cache merge cache other-cache one-more", group=cache_command)
+@command("merge", "cache merge cache other-cache one-more", group=cache_command)
 def merge_caches(options: CachesOptions) -> None:
     """Add the model answers of other caches; existing answers are kept."""
     sources = [Cache(other, make=False) for other in options.others]

@@ -17,6 +17,7 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, verdict_text, wrapped
 from touche_rad.cli.explain import explain, print_explanation
+from touche_rad.cli.program import command
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, is_demo
@@ -51,17 +52,17 @@ NAMES: Final = [name.split()[0] for name in COMMANDS]
 class ChatOptions(opt.ModelOptions):
     """The options of `chat`."""
 
-    debater: opt.PluginSpec = opt.DEBATER
-    judge: opt.PluginSpec = opt.JUDGE
+    debater: opt.PluginSpec = opt.DEBATER.field()
+    judge: opt.PluginSpec = opt.JUDGE.field()
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
-    max_words: int = opt.MAX_WORDS
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    deadline: float | None = opt.DEADLINE
-    seed: int = opt.SEED
+    max_words: int = opt.MAX_WORDS.field()
+    index: str | None = opt.INDEX.field()
+    fallback_index: str | None = opt.FALLBACK_INDEX.field()
+    deadline: float | None = opt.DEADLINE.field()
+    seed: int = opt.SEED.field()
 
 
-@opt.command(
+@command(
     "chat",
     "chat -i demo -d verbatim -j off",
     "chat -i demo -d sinai -m http://localhost:8000/v1#llama",

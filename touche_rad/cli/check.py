@@ -12,6 +12,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, plain, say
+from touche_rad.cli.program import command
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,22 +27,22 @@ EXAMPLES: Final = 3
 class CheckOptions:
     """The options of `check`."""
 
-    runs: tuple[Path, ...] = opt.argument("RUN...")
-    source: Path | None = opt.option("Input of the runs, to find missing debates.", "--input")
+    runs: tuple[Path, ...] = opt.arguments("RUN...")
+    source: Path | None = opt.option(Path, "Input of the runs, to find missing debates.", "--input")
     index: str | None = opt.option(
-        "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
+        str, "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
     fix: bool = opt.flag("Write a repaired copy of one run file to -o.")
     output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
-    replace: bool = opt.REPLACE
+    replace: bool = opt.REPLACE.field()
     max_words: int = opt.option(
-        "Maximum words of a response; 0 = no limit.", least=0, env=True, default=60
+        int, "Maximum words of a response; 0 = no limit.", least=0, env=True, default=60
     )
-    as_json: bool = opt.JSON
-    quiet: bool = opt.QUIET
+    as_json: bool = opt.JSON.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "check",
     "check simulations.jsonl --input touche_rad/demo/claims.tsv -i demo",
     "check evaluations.jsonl --input simulations.jsonl",

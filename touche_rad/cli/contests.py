@@ -9,6 +9,7 @@ from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_after, next_step, say
 from touche_rad.cli.prepare import warn_of_copies
+from touche_rad.cli.program import command
 from touche_rad.contests.foreign import contests
 from touche_rad.errors import UserError
 
@@ -17,14 +18,14 @@ from touche_rad.errors import UserError
 class ContestsOptions:
     """The options of `contests`."""
 
-    source: Path = opt.argument("SOURCE")
+    source: Path = opt.argument(Path, "SOURCE")
     output: Path = opt.output("Contests to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
+    replace: bool = opt.REPLACE.field()
+    skip_bad: bool = opt.SKIP_BAD.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command("contests", "contests debateart.json -o contests.jsonl")
+@command("contests", "contests debateart.json -o contests.jsonl")
 def contests_command(options: ContestsOptions) -> None:
     """Convert whole debates to contests, which panels judge and touche-rad score reads.
 

@@ -10,9 +10,11 @@ from typing import Final
 
 import click
 
-from touche_rad.cli import help_text, prepare
 from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, say
+from touche_rad.cli.help_text import Section
+from touche_rad.cli.program import Group, command
 from touche_rad.errors import UserError
 from touche_rad.files import check_output
 from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Upload, of_claims, of_debates, write
@@ -21,7 +23,7 @@ _SMOKE: Final = 2
 """Lines of the set for trial runs."""
 
 
-@click.group("dataset", cls=help_text.Group)
+@click.group("dataset", cls=Group)
 def dataset_command() -> None:
     """Write a dataset for TIRA, and evaluate runs on it."""
 
@@ -31,34 +33,38 @@ class MakingOptions:
     """The options of both kinds of datasets."""
 
     output: Path = opt.output("Folder to write; its name is the dataset's.", "DIR", required=True)
-    replace: bool = opt.REPLACE
+    replace: bool = opt.REPLACE.field()
     task: str = opt.option(
-        "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
+        str, "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
     )
     split: str = opt.option(
+        str,
         "Split; with 'train' in its name, TIRA takes it as training data.",
         metavar="NAME",
         default="test",
     )
-    image: str = opt.option("Image of the baselines.", metavar="IMAGE", default="touche-rad")
+    image: str = opt.option(str, "Image of the baselines.", metavar="IMAGE", default="touche-rad")
     evaluator: str = opt.option(
-        "Image of the evaluator.", metavar="IMAGE", default="touche-rad:evaluator"
+        str, "Image of the evaluator.", metavar="IMAGE", default="touche-rad:evaluator"
     )
-    quiet: bool = opt.QUIET
+    quiet: bool = opt.QUIET.field()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DebatersOptions(MakingOptions):
     """The options of `dataset debaters`."""
 
-    claims: Path = opt.argument("CLAIMS")
-    turns: int = opt.option("User turns per debate.", default=5)
+    claims: Path = opt.argument(Path, "CLAIMS")
+    turns: int = opt.TURNS.field()
     user: str = opt.option(
-        "User simulator that the organisers' client asks.", metavar="URL", default=OFFICIAL_USER
+        str,
+        "User simulator that the organisers' client asks.",
+        metavar="URL",
+        default=OFFICIAL_USER,
     )
 
 
-@opt.command(
+@command(
     "debaters",
     "dataset debaters touche_rad/demo/claims.tsv -o rad-debaters",
     "dataset debaters touche_rad/demo/claims.tsv --split train -o rad-train",
@@ -78,11 +84,11 @@ def debaters(options: DebatersOptions) -> None:
 class JudgesOptions(MakingOptions):
     """The options of `dataset judges`."""
 
-    debates: Path = opt.argument("DEBATES")
-    labels: Path = opt.argument("LABELS")
+    debates: Path = opt.argument(Path, "DEBATES")
+    labels: Path = opt.argument(Path, "LABELS")
 
 
-@opt.command(
+@command(
     "judges",
     "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o rad-judges",
     group=dataset_command,
@@ -116,23 +122,25 @@ def _write(
 class EvaluateOptions(opt.ModelOptions):
     """The options of `dataset evaluate`."""
 
-    run: Path = opt.argument("RUN-FOLDER")
-    truths: Path = opt.argument("TRUTHS-FOLDER")
+    run: Path = opt.argument(Path, "RUN-FOLDER")
+    truths: Path = opt.argument(Path, "TRUTHS-FOLDER")
     output: Path = opt.output(
         "Folder for evaluation.prototext.", "DIR", checked=True, required=True
     )
-    replace: bool = opt.REPLACE
+    replace: bool = opt.REPLACE.field()
     judge: opt.PluginSpec | None = opt.plugin(
         "Judge of debaters' runs. [default: grounded]", "-j --judge"
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
-    strict: bool = opt.flag("Like the official scorer: no score if a verdict is missing.")
-    index: str | None = opt.INDEX
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
+    strict: bool = opt.flag(
+        "Like the official scorer: no score if a verdict is missing.", section=Section.RUN
+    )
+    index: str | None = opt.INDEX.field()
+    seed: int = opt.SEED.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "evaluate",
     "dataset evaluate RUN-FOLDER rad-judges/truths -o scores",
     "dataset evaluate RUN-FOLDER rad-debaters/truths -j grounded -o scores",

@@ -14,7 +14,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import next_step
-from touche_rad.cli.program import run
+from touche_rad.cli.program import command, run
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 from touche_rad.files import check_output
@@ -52,12 +52,12 @@ class DemoOptions:
     """The options of `demo`."""
 
     output: Path = opt.output("Folder for all files.", "DIR", default=Path("demo"))
-    replace: bool = opt.REPLACE
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
+    replace: bool = opt.REPLACE.field()
+    seed: int = opt.SEED.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command("demo", "demo", "demo -o my-demo")
+@command("demo", "demo", "demo -o my-demo")
 def demo_command(options: DemoOptions) -> None:
     """Index, simulate, judge, score and report on the bundled data, in about a minute.
 

@@ -15,6 +15,7 @@ from touche_rad import __version__
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import print_text
+from touche_rad.cli.program import command
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model
@@ -28,13 +29,13 @@ from touche_rad.text import printable
 class DoctorOptions(opt.ModelOptions):
     """The options of `doctor`."""
 
-    index: str | None = opt.INDEX
-    trace: bool = opt.TRACE
+    index: str | None = opt.INDEX.field()
+    trace: bool = opt.TRACE.field()
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    as_json: bool = opt.JSON
+    as_json: bool = opt.JSON.field()
 
 
-@opt.command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")
+@command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")
 def doctor_command(options: DoctorOptions) -> int:
     """Check this machine, the plugins, the index and the language model.
 

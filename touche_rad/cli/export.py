@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from touche_rad import files
-from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.prepare import select, warn_of_copies
+from touche_rad.cli.program import Group, command
 from touche_rad.criteria import grice
 from touche_rad.errors import UserError
 from touche_rad.exchange import reports
 
 
-@click.group("export", cls=help_text.Group)
+@click.group("export", cls=Group)
 def export_command() -> None:
     """Write runs for TREC AutoJudge."""
 
@@ -27,25 +27,26 @@ def export_command() -> None:
 class AutojudgeOptions:
     """The options of `export autojudge`."""
 
-    runs: tuple[Path, ...] = opt.argument("RUN...")
+    runs: tuple[Path, ...] = opt.arguments("RUN...")
     output: Path = opt.output(
         "Folder for the reports, topics and workflow.", "DIR", checked=True, required=True
     )
-    replace: bool = opt.REPLACE
+    replace: bool = opt.REPLACE.field()
     judge: opt.PluginSpec = opt.plugin(
         "Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
         "-j --judge",
         default=opt.DEFAULT,
     )
-    labels: tuple[Path, ...] = opt.option(
+    labels: tuple[Path, ...] = opt.repeatable(
+        Path,
         "Labels of a RUN, in the order of the RUNs: writes the leaderboard by labels; repeatable.",
         default=(),
     )
-    team: str = opt.option("Team in the reports.", metavar="ID", default="touche-rad")
-    quiet: bool = opt.QUIET
+    team: str = opt.option(str, "Team in the reports.", metavar="ID", default="touche-rad")
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "autojudge",
     "export autojudge touche_rad/demo/debates.jsonl -o autojudge",
     "export autojudge rj.jsonl --labels touche_rad/demo/labels.jsonl -o autojudge-labelled",

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-import inspect
+import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 import click
 
-SECTIONS: Final = {
-    "Model": "model judge_model cache max_calls max_tokens run_deadline trace wait".split(),
-    "Run": ("deadline workers seed skip_bad restart replace strict dry_run fallback_index").split(),
-    "Cluster": "shard engine actors".split(),
-    "Training": (
-        "epochs rate batch accumulate group layers rank alpha dropout longest "
-        "precision checkpointing save_every held_out"
-    ).split(),
-    "Global": "as_json quiet config_file plugins version help help_all".split(),
-}
-"""The section of an option, by its name in the code; other options come first."""
-_RARE: Final = frozenset(
-    (
-        "cache max_calls max_tokens run_deadline trace wait skip_bad restart "
-        "fallback_index shard engine actors config_file"
-    ).split()
-)
-"""Options that only `--help-all` shows."""
 HELP_ALL: Final = "touche_rad.help_all"
 _RANGE: Final = re.compile(r" \[[-\d.]*[<=]*x[<>=]+[-\d.]+\]|; [-\d.]*[<=]*x[<>=]+[-\d.]+(?=\])")
 """The range of a number, which click adds: the help texts say what matters about it."""
 MIN_IN_SECTION: Final = 3
 """A smaller section is not worth a heading: its options stay with the others."""
+
+
+class Section(StrEnum):
+    """The headings of options in the order of the help; options without a section come first."""
+
+    MODEL = "Model"
+    RUN = "Run"
+    CLUSTER = "Cluster"
+    TRAINING = "Training"
+    GLOBAL = "Global options"
+
+
+LAST: Final = (0, math.inf)
+"""The rank of the options of all commands: after those of the command."""
+
+
+class Option(click.Option):
+    """An option with a place in the help."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        section: Section | None,
+        is_rare: bool = False,
+        rank: tuple[int, float] = LAST,
+        **settings: Any,
+    ) -> None:
+        """Make an option; the least `rank` of a section comes first."""
+        super().__init__(names, **settings)
+        self.section, self.is_rare, self.rank = section, is_rare, rank
 
 
 class Formatter(click.HelpFormatter):
@@ -44,24 +59,25 @@ class Formatter(click.HelpFormatter):
 
     def write_options(self, command: click.Command, ctx: click.Context) -> None:
         """Write the options of a command in sections."""
-        records = {}
-        for parameter in command.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None and isinstance(parameter, click.Option):
-                name = "help" if "--help" in parameter.opts else str(parameter.name)
-                if name in _RARE and HELP_ALL not in ctx.meta:
-                    continue
-                records[name] = (record[0], _RANGE.sub("", " ".join(record[1].split())))
-        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for title, names in SECTIONS.items():
-            rows = [records[name] for name in names if name in records]
-            if len(rows) >= MIN_IN_SECTION:
-                sections["Global options" if title == "Global" else title] = rows
-                records = {name: row for name, row in records.items() if name not in names}
-        sections["Options"] = list(records.values())
-        for title, rows in sections.items():
-            if rows:
-                self.write_section(title, rows)
+        options = [
+            option
+            for option in command.get_params(ctx)
+            if isinstance(option, click.Option)
+            and (HELP_ALL in ctx.meta or not (isinstance(option, Option) and option.is_rare))
+        ]
+        sizes = Counter(_section_of(option) for option in options)
+        headed = [section for section in Section if sizes[section] >= MIN_IN_SECTION]
+        first = [option for option in options if _section_of(option) not in headed]
+        self._write_rows("Options", first, ctx)
+        for section in headed:
+            rows = [option for option in options if _section_of(option) is section]
+            self._write_rows(section, sorted(rows, key=_rank_of), ctx)
+
+    def _write_rows(self, title: str, options: Iterable[click.Option], ctx: click.Context) -> None:
+        records = [record for option in options if (record := option.get_help_record(ctx))]
+        rows = [(names, _RANGE.sub("", " ".join(text.split()))) for names, text in records]
+        if rows:
+            self.write_section(title, rows)
 
     def write_examples(self, examples: Sequence[str]) -> None:
         """Write the examples; a long command line continues behind a backslash."""
@@ -70,6 +86,15 @@ class Formatter(click.HelpFormatter):
                 for example in examples:
                     for line in _fold(f"touche-rad {example}", self.width):
                         self.write(f"{line}\n")
+
+
+def _section_of(option: click.Option) -> Section | None:
+    """Return the section of an option; click makes --help and --version."""
+    return option.section if isinstance(option, Option) else Section.GLOBAL
+
+
+def _rank_of(option: click.Option) -> tuple[int, float]:
+    return option.rank if isinstance(option, Option) else LAST
 
 
 class Context(click.Context):
@@ -88,22 +113,3 @@ def _fold(command: str, width: int) -> list[str]:
             lines.append("     ")
         lines[-1] += f" {part}"
     return lines
-
-
-class Group(click.Group):
-    """A command with subcommands, each shown with the whole first sentence of its help."""
-
-    context_class = Context
-
-    def format_options(self, ctx: click.Context, formatter: Any) -> None:
-        """Write the subcommands, some examples and the options."""
-        width = max(map(len, self.commands))
-        firsts = {
-            name: inspect.cleandoc(command.help or "").partition("\n\n")[0]
-            for name, command in self.commands.items()
-        }
-        rows = [(name.ljust(width), " ".join(text.split())) for name, text in firsts.items()]
-        formatter.write_section("Commands", rows)
-        inner = [getattr(one, "examples", ())[:1] for one in self.commands.values()]
-        formatter.write_examples([example for one in inner for example in one][:3])
-        formatter.write_options(self, ctx)

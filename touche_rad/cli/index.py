@@ -6,12 +6,14 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, progress, say
+from touche_rad.cli.help_text import Section
+from touche_rad.cli.program import command
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.files.transcripts import read_utterances
@@ -33,19 +35,25 @@ DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 class IndexOptions(opt.ModelOptions):
     """The options of `index`."""
 
-    source: str = opt.argument("SOURCE")
+    source: str = opt.argument(str, "SOURCE")
     output: Path | None = opt.output("Index folder to write.", "DIR")
     to: str | None = opt.option(
-        "Write the index here instead: elasticsearch:URL/NAME, or a folder.", metavar="LOCATION"
+        str,
+        "Write the index here instead: elasticsearch:URL/NAME, or a folder.",
+        metavar="LOCATION",
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("index")
-    replace: bool = opt.flag("Replace an existing index.")
+    replace: bool = opt.flag("Replace an existing index.", section=Section.RUN)
     dense: str | None = opt.option(
+        str,
         "Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
         metavar="ENCODER",
     )
-    dense_fields: tuple[DenseField, ...] = opt.option(
-        "Field to encode; repeatable.", "--dense-field", default=("text", "attacks", "supports")
+    dense_fields: tuple[DenseField, ...] = opt.choices(
+        get_args(DenseField),
+        "Field to encode; repeatable.",
+        "--dense-field",
+        default=("text", "attacks", "supports"),
     )
     utterances: bool = opt.flag(
         "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
@@ -53,12 +61,12 @@ class IndexOptions(opt.ModelOptions):
     annotate: opt.PluginSpec | None = opt.plugin(
         "Add the annotations of this annotator, such as schemes; needs -m."
     )
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
+    seed: int = opt.SEED.field()
+    skip_bad: bool = opt.SKIP_BAD.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "index",
     "index touche_rad/demo/arguments.jsonl -o index",
     "index touche_rad/demo/arguments.jsonl -o dense-index --dense minilm",

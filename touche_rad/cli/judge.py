@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
+from touche_rad.cli.program import command
 from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
@@ -19,22 +20,22 @@ if TYPE_CHECKING:
 class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `judge`."""
 
-    source: Path | None = opt.argument("[DEBATES]", required=False)
+    source: Path | None = opt.argument(Path, "[DEBATES]", required=False)
     output: Path | None = opt.output("Evaluations to write, or outcomes with a panel.")
-    judge: opt.PluginSpec = opt.JUDGE
+    judge: opt.PluginSpec = opt.JUDGE.field()
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
     explain: bool = opt.flag("Print the verdicts with the features that decide them; no -o.")
     debate: str | None = opt.option(
-        "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
+        str, "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
     )
-    turn: int | None = opt.option("With --explain: only this turn, from 0.", least=0)
-    as_json: bool = opt.JSON
-    index: str | None = opt.INDEX
-    trace: bool = opt.TRACE
+    turn: int | None = opt.option(int, "With --explain: only this turn, from 0.", least=0)
+    as_json: bool = opt.JSON.field()
+    index: str | None = opt.INDEX.field()
+    trace: bool = opt.TRACE.field()
 
 
-@opt.command(
+@command(
     "judge",
     "judge simulations.jsonl -o evaluations.jsonl",
     "judge contests.jsonl -j grice -o outcomes.jsonl",

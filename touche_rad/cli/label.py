@@ -16,6 +16,7 @@ from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, say, terminal_width
+from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,17 +29,18 @@ if TYPE_CHECKING:
 class LabelOptions:
     """The options of `label`."""
 
-    paths: tuple[Path, ...] = opt.argument("RUN [EVALUATIONS]...")
+    paths: tuple[Path, ...] = opt.arguments("RUN [EVALUATIONS]...")
     output: Path = opt.output(
         "Labels file; a log with each answer is kept in FILE.log.", required=True
     )
-    annotator: str | None = opt.option("Your name. [default: your user name]", metavar="NAME")
-    others: tuple[Path, ...] = opt.option(
-        "Labels of another annotator on the same run; repeatable.", "--with", default=()
+    annotator: str | None = opt.option(str, "Your name. [default: your user name]", metavar="NAME")
+    others: tuple[Path, ...] = opt.repeatable(
+        Path, "Labels of another annotator on the same run; repeatable.", "--with", default=()
     )
     settle: bool = opt.flag("Open the page at the turns where annotators disagree.")
     summary: bool = opt.flag("Print progress and agreement, write the labels file, and exit.")
     random_share: float = opt.option(
+        float,
         "Share of random turns; the others are where judges disagree.",
         metavar="SHARE",
         least=0,
@@ -46,14 +48,14 @@ class LabelOptions:
         default=0.3,
     )
     port: int = opt.option(
-        "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
+        int, "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
     )
-    seed: int = opt.SEED
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
+    seed: int = opt.SEED.field()
+    replace: bool = opt.REPLACE.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "label",
     "label touche_rad/demo/debates.jsonl judges/*.jsonl -o labels.jsonl --annotator ana",
     "label run.jsonl -o labels.jsonl --annotator ana --settle",

@@ -12,6 +12,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import print_text
+from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.plugins import KINDS, Plugin, registered
 from touche_rad.plugins.profiles import is_setting
@@ -24,11 +25,11 @@ _print: Final = partial(print_text, limit=100)
 class ListOptions:
     """The options of `list`."""
 
-    name: str | None = opt.argument("[KIND|NAME]", required=False)
-    as_json: bool = opt.JSON
+    name: str | None = opt.argument(str, "[KIND|NAME]", required=False)
+    as_json: bool = opt.JSON.field()
 
 
-@opt.command("list", "list", "list judges", "list grounded", "list papers")
+@command("list", "list", "list judges", "list grounded", "list papers")
 def list_command(options: ListOptions) -> None:
     """List debaters, judges, panels, retrievers, index backends and annotators.
 

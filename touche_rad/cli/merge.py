@@ -9,6 +9,7 @@ from pathlib import Path
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_after, next_step, progress, say, show_status
+from touche_rad.cli.program import command
 from touche_rad.cli.run_files import end_of_run
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
@@ -17,13 +18,13 @@ from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 class MergeOptions:
     """The options of `merge`."""
 
-    parts: tuple[Path, ...] = opt.argument("PART...")
+    parts: tuple[Path, ...] = opt.arguments("PART...")
     output: Path = opt.output("Run to write.", required=True)
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
+    replace: bool = opt.REPLACE.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "merge",
     "merge run.jsonl.shards -o run.jsonl",
     "merge node1/1-of-2 node2/2-of-2 -o run.jsonl",

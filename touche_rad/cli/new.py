@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
+from touche_rad.cli.program import command
+
+Kind = Literal["debater", "judge", "panel", "retriever"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewOptions:
     """The options of `new`."""
 
-    kind: Literal["debater", "judge", "panel", "retriever"] = opt.argument()
-    name: str = opt.argument()
+    kind: Kind = opt.choice_argument(get_args(Kind))
+    name: str = opt.argument(str)
     output: Path | None = opt.output("New folder of the package. [default: ./NAME]", "DIR")
 
 
-@opt.command("new", "new debater my-debater", "new judge strict-judge -o ../strict-judge")
+@command("new", "new debater my-debater", "new judge strict-judge -o ../strict-judge")
 def new_command(options: NewOptions) -> None:
     """Write the package of a new plugin with one working step and a test of its contract."""
     from touche_rad.testing.skeleton import write_package

@@ -1,61 +1,78 @@
 """Typed options: each command has one class with its options, and the shared ones are here.
 
-A field of such a class is an option: `option`, `flag`, `argument` and others return a field of a
-dataclass, whose name and type are the option's. Click parses the command line, and the command gets
-the finished object.
+A field of such a class is an option: `option`, `flag`, `argument` and others return the default of
+a field, with the type of its values. Click parses the command line, and the command gets the
+finished object. All that is to be said about an option is said where it is declared: its text, its
+values, its section in `--help`, and whether a settings file may set it for all commands.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import Field, dataclass, field, fields, replace
 from inspect import get_annotations
+from itertools import count
 from pathlib import Path
-from types import UnionType
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+    overload,
+)
 
 import click
 
-from touche_rad.cli.program import Command
+from touche_rad.cli.help_text import Option, Section
 from touche_rad.errors import UserError
-from touche_rad.files import traces
-from touche_rad.runs.shard import Shard
 
-Options = TypeVar("Options")
-Bounds = tuple[Any, Any]
-"""The least and the most of a number, or None."""
+if TYPE_CHECKING:
+    from touche_rad.runs.shard import Shard
 
-_PARAMETER: Final = "parameter"
+Value = TypeVar("Value")
+Engine = Literal["local", "ray"]
+
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 
 
-def command(
-    name: str, *examples: str, group: click.Group | None = None
-) -> Callable[[Callable[[Options], object]], Command]:
-    """Declare a command: a function of one object, whose class declares the options."""
+_DECLARED: Final = "declared"
 
-    def declare(function: Callable[[Options], object]) -> Command:
-        options_class: Any = get_type_hints(function)["options"]
-        made = Command(name, function, options_class, parameters_of(options_class), examples)
-        if group is not None:
-            group.add_command(made)
-        return made
 
-    return declare
+@dataclass(frozen=True)
+class _Declared:
+    """What a field of an options class is on the command line."""
+
+    make: Callable[[str, int], click.Parameter]
+    """Makes the parameter from the name of the field and its place among all options."""
+    number: int = field(default_factory=count().__next__)
+    """How many were declared before: options of a section are shown in this order."""
+    is_offered: bool = True
 
 
 def parameters_of(options_class: type) -> dict[str, click.Parameter]:
-    """Return the parameters of an options class by field: its own ones, then those of its bases."""
-    hints = get_type_hints(options_class)
-    parameters: dict[str, click.Parameter] = {}
-    declared = [(base, name) for base in options_class.__mro__ for name in get_annotations(base)]
-    for base, name in declared:
-        make = base.__dataclass_fields__[name].metadata.get(_PARAMETER)  # type: ignore[attr-defined]
-        if make and name not in parameters:
-            parameters[name] = make(name, hints[name])
-    return parameters
+    """Return the parameters of an options class by field: its own ones, then those of its bases.
+
+    An option that replaces the one of a base has the place of that one in the help.
+    """
+    offered: dict[str, _Declared] = {}
+    numbers: dict[str, int] = {}
+    for base in options_class.__mro__[:-1]:
+        declarations = {one.name: one.metadata.get(_DECLARED) for one in fields(base)}
+        for name in get_annotations(base):
+            declared = declarations[name]
+            if declared is None:
+                continue
+            numbers[name] = declared.number
+            if declared.is_offered:
+                offered.setdefault(name, declared)
+    return {name: declared.make(name, numbers[name]) for name, declared in offered.items()}
 
 
 @dataclass(frozen=True)
@@ -87,102 +104,238 @@ NONE: Final = PluginOptions()
 """No options of plugins."""
 
 
-def option(
+class How(TypedDict, total=False):
+    """How an option is set and shown."""
+
+    metavar: str
+    env: bool | Sequence[str]
+    """Variables that set it; True: the one that is named after the field, `TOUCHE_RAD_NAME`."""
+    least: float
+    """The least value. By default integers are at least 1, and other numbers above 0."""
+    most: float
+    alone: float
+    """The value of the option without a value."""
+    only_folders: bool
+    is_eager: bool
+    """Whether it is parsed before the others, which read it."""
+    shows_default: bool
+    section: Section
+    is_rare: bool
+    """Whether only `--help-all` shows it."""
+    place: int
+    """The place in its section; equal places are in the order of declaration."""
+
+
+def _declare(
+    default: Value,
     text: str,
-    names: str = "",
-    *,
-    default: Any = None,
-    least: float | None = None,
-    most: float | None = None,
-    **more: Any,
-) -> Any:
-    """Declare an option; the type of the field decides how its value is parsed.
+    names: str,
+    values: Mapping[str, Any],
+    how: How,
+) -> Value:
+    """Declare an option as a field with a default.
 
-    `names` are those of the command line; without `--`, the one of the settings file. `env=True`
-    reads the variable that is named after the field.
+    `names` are those of the command line; without `--`, the one of the settings file.
     """
-    value = None if isinstance(default, PluginOptions) else default
-    make = partial(_option, names.split(), value, (least, most), {"help": text, **more})
-    return field(default=default, metadata={_PARAMETER: make})
+
+    def make(name: str, number: int) -> Option:
+        settings: dict[str, Any] = {"help": text, "is_eager": how.get("is_eager", False), **values}
+        if "metavar" in how:
+            settings["metavar"] = how["metavar"]
+        if env := how.get("env"):
+            settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
+        is_flag = values.get("is_flag", False)
+        if is_flag or default not in (None, NONE):
+            settings["default"] = default.name if isinstance(default, PluginSpec) else default
+            shows = not is_flag and default not in ((), "")
+            settings["show_default"] = how.get("shows_default", shows)
+        if "alone" in how:
+            settings |= {"is_flag": False, "flag_value": how["alone"]}
+        words = names.split()
+        flags = [word for word in words if word.startswith("-")] or [f"--{name.replace('_', '-')}"]
+        key = next((word for word in words if not word.startswith("-")), name)
+        return Option(
+            [*flags, key],
+            section=how.get("section"),
+            is_rare=how.get("is_rare", False),
+            rank=(how.get("place", 0), number),
+            **settings,
+        )
+
+    return field(default=default, metadata={_DECLARED: _Declared(make)})
 
 
-def _option(
-    names: Sequence[str],
-    default: Any,
-    bounds: Bounds,
-    more: Mapping[str, Any],
-    name: str,
-    kind: Any,
-) -> click.Parameter:
-    """Make the option of a field from the name and the type of the field."""
-    settings = {**_settings(kind, bounds), **more}
-    env = settings.pop("env", False)
-    if env:
-        settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
-    if default is not None or settings.get("is_flag"):
-        shows = not settings.get("is_flag") and default not in ((), "")
-        text = default.name if isinstance(default, PluginSpec) else default
-        settings = {"default": text, "show_default": shows, **settings}
-    flags = [one for one in names if one.startswith("-")] or [f"--{name.replace('_', '-')}"]
-    return click.Option([*flags, *(set(names) - set(flags) or (name,))], **settings)
-
-
-flag = partial(option, default=False)
-say = partial(option, names="--say", metavar="TEXT")
-
-
-def argument(metavar: str | None = None, *, required: bool = True, **more: Any) -> Any:
-    """Declare an argument of the command line."""
-    make = partial(_argument, {"metavar": metavar, "required": required, **more})
-    return field(default=None, metadata={_PARAMETER: make})
-
-
-def _argument(more: Mapping[str, Any], name: str, kind: Any) -> click.Parameter:
-    settings = _settings(kind, (None, None))
-    if settings.pop("multiple", False):
-        settings |= {"nargs": -1, "callback": _without_traces}
-    return click.Argument([name], **{**settings, **more})
-
-
-def _without_traces(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Leave out the traces beside runs, which a pattern such as *.jsonl matches."""
-    return tuple(one for one in value if not str(one).endswith(traces.TRACE)) or value
-
-
-def _settings(kind: Any, bounds: Bounds) -> dict[str, Any]:
+def _values_of(kind: type, how: How) -> dict[str, Any]:
     """Return what click must know about values of a type."""
-    least, most = bounds
-    if get_origin(kind) in (Union, UnionType):
-        (kind,) = (one for one in get_args(kind) if one is not type(None))
-    if get_origin(kind) is tuple:
-        return {**_settings(get_args(kind)[0], bounds), "multiple": True}
-    if get_origin(kind) is Literal:
-        return {"type": click.Choice(get_args(kind))}
-    if kind is bool:
-        return {"is_flag": True}
+    least, most = how.get("least"), how.get("most")
     if kind is int:
-        return {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
+        bounds = 1 if least is None else int(least), None if most is None else int(most)
+        return {"type": click.IntRange(*bounds), "metavar": "N"}
     if kind is float:
         return {"type": click.FloatRange(least or 0, most, min_open=least is None), "metavar": "N"}
     if kind is Path:
-        return {"type": click.Path(path_type=Path), "metavar": "FILE"}
+        folder = how.get("only_folders", False)
+        return {"type": click.Path(file_okay=not folder, path_type=Path), "metavar": "FILE"}
     return {}
 
 
-def plugin(text: str, names: str = "", **more: Any) -> Any:
-    """Declare an option that names a plugin, or several if the field is a tuple."""
+@overload
+def option(
+    kind: type[Value], text: str, names: str = "", *, default: Value, **how: Unpack[How]
+) -> Value: ...
+@overload
+def option(kind: type[Value], text: str, names: str = "", **how: Unpack[How]) -> Value | None: ...
+def option(
+    kind: type[Value],
+    text: str,
+    names: str = "",
+    *,
+    default: Value | None = None,
+    **how: Unpack[How],
+) -> Value | None:
+    """Declare an option with a value; without a default it may be left out."""
+    return _declare(default, text, names, _values_of(kind, how), how)
 
-    def parse(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        from touche_rad.plugins.registry import parse_plugin
 
-        if isinstance(value, tuple):
-            return tuple(PluginSpec(*parse_plugin(one)) for one in value)
-        return PluginSpec(*parse_plugin(value)) if value is not None else None
+def repeatable(
+    kind: type[Value],
+    text: str,
+    names: str = "",
+    *,
+    default: tuple[Value, ...] = (),
+    **how: Unpack[How],
+) -> tuple[Value, ...]:
+    """Declare an option that may be given several times."""
+    return _declare(default, text, names, {**_values_of(kind, how), "multiple": True}, how)
 
-    return option(text, names, metavar="NAME", callback=parse, **more)
+
+def choice(
+    values: Sequence[Value], text: str, names: str = "", *, default: Value, **how: Unpack[How]
+) -> Value:
+    """Declare an option with one of some values."""
+    return _declare(default, text, names, {"type": click.Choice(values)}, how)
 
 
-def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: Any) -> Any:
+def choices(
+    values: Sequence[Value],
+    text: str,
+    names: str = "",
+    *,
+    default: tuple[Value, ...],
+    **how: Unpack[How],
+) -> tuple[Value, ...]:
+    """Declare an option with one of some values that may be given several times."""
+    return _declare(default, text, names, {"type": click.Choice(values), "multiple": True}, how)
+
+
+def flag(text: str, names: str = "", *, default: bool = False, **how: Unpack[How]) -> bool:
+    """Declare an option without a value."""
+    return _declare(default, text, names, {"is_flag": True}, how)
+
+
+def say(text: str) -> str | None:
+    """Declare `--say`."""
+    return option(str, text, "--say", metavar="TEXT")
+
+
+def _declare_argument(values: Mapping[str, Any], metavar: str | None, *, required: bool) -> Any:
+    def make(name: str, number: int) -> click.Argument:
+        settings = {**values, "metavar": metavar, "required": required}
+        return click.Argument([name], **settings)
+
+    return field(default=None, metadata={_DECLARED: _Declared(make)})
+
+
+@overload
+def argument(kind: type[Value], metavar: str | None = None) -> Value: ...
+@overload
+def argument(kind: type[Value], metavar: str, *, required: Literal[False]) -> Value | None: ...
+def argument(
+    kind: type[Value], metavar: str | None = None, *, required: bool = True
+) -> Value | None:
+    """Declare an argument of the command line."""
+    value: Value | None = _declare_argument(_values_of(kind, {}), metavar, required=required)
+    return value
+
+
+def choice_argument(values: Sequence[Value]) -> Value:
+    """Declare an argument that has one of some values."""
+    value: Value = _declare_argument({"type": click.Choice(values)}, None, required=True)
+    return value
+
+
+def arguments(metavar: str, *, with_traces: bool = False) -> tuple[Path, ...]:
+    """Declare the last argument, one or more files."""
+    callback = None if with_traces else _without_traces
+    values = {**_values_of(Path, {}), "nargs": -1, "callback": callback}
+    paths: tuple[Path, ...] = _declare_argument(values, metavar, required=True)
+    return paths
+
+
+def _without_traces(
+    ctx: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Leave out the traces beside runs, which a pattern such as *.jsonl matches."""
+    from touche_rad.files.traces import TRACE
+
+    return tuple(path for path in paths if not str(path).endswith(TRACE)) or paths
+
+
+def _parse_plugin(text: str) -> PluginSpec:
+    from touche_rad.plugins.registry import parse_plugin
+
+    return PluginSpec(*parse_plugin(text))
+
+
+@overload
+def plugin(
+    text: str, names: str = "", *, default: PluginSpec, **how: Unpack[How]
+) -> PluginSpec: ...
+@overload
+def plugin(text: str, names: str = "", **how: Unpack[How]) -> PluginSpec | None: ...
+def plugin(
+    text: str, names: str = "", *, default: PluginSpec | None = None, **how: Unpack[How]
+) -> PluginSpec | None:
+    """Declare an option that names a plugin."""
+
+    def parse(
+        ctx: click.Context, parameter: click.Parameter, value: str | None
+    ) -> PluginSpec | None:
+        return _parse_plugin(value) if value is not None else None
+
+    return _declare(default, text, names, {"metavar": "NAME", "callback": parse}, how)
+
+
+def plugins(
+    text: str, names: str = "", *, default: tuple[PluginSpec, ...] = (), **how: Unpack[How]
+) -> tuple[PluginSpec, ...]:
+    """Declare an option that names a plugin and may be given several times."""
+
+    def parse(
+        ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+    ) -> tuple[PluginSpec, ...]:
+        return tuple(map(_parse_plugin, values))
+
+    values = {"metavar": "NAME", "callback": parse, "multiple": True}
+    return _declare(default, text, names, values, how)
+
+
+@overload
+def output(
+    text: str, metavar: str = "FILE", *, checked: bool = False, required: Literal[True]
+) -> Path: ...
+@overload
+def output(text: str, metavar: str = "FILE", *, default: Path) -> Path: ...
+@overload
+def output(text: str, metavar: str = "FILE", *, checked: bool = False) -> Path | None: ...
+def output(
+    text: str,
+    metavar: str = "FILE",
+    *,
+    checked: bool = False,
+    required: bool = False,
+    default: Path | None = None,
+) -> Path | None:
     """Declare `-o`, the output path; a `checked` one may exist only with `--replace`."""
 
     def parse(
@@ -198,11 +351,12 @@ def output(text: str, metavar: str = "FILE", *, checked: bool = False, **more: A
             check_output(value, replace=ctx.params["replace"])
         return Path(value) if value else None
 
-    path = click.Path()  # of any kind, which the callback checks; shells complete it
-    return option(text, "-o --output", type=path, metavar=metavar, callback=parse, **more)
+    # click checks nothing of the path, the callback does; shells complete it
+    values = {"type": click.Path(), "callback": parse, "required": required}
+    return _declare(default, text, "-o --output", values, {"metavar": metavar})
 
 
-def plugin_options(main: str | None, *others: str) -> Any:
+def plugin_options(main: str | None, *others: str) -> PluginOptions:
     """Declare `-O`; a flag replaces the value of the settings file for the same key.
 
     `main` is the plugin of a key without a prefix, `others` are those that a prefix can name.
@@ -230,91 +384,313 @@ def plugin_options(main: str | None, *others: str) -> Any:
 
     example = f"; -O {plugins[1]}.KEY=VALUE for the {plugins[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
-    return option(
-        f"{what}; repeatable.",
-        "-O --option options",
-        default=NONE,
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=parse,
-    )
+    values = {"multiple": True, "metavar": "KEY=VALUE", "callback": parse}
+    return _declare(NONE, f"{what}; repeatable.", "-O --option options", values, {})
 
 
-DEBATER: Any = plugin(
-    "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
-    "-d --debater",
-    env=True,
-    default=DEFAULT,
+EVERYWHERE: Final = ["options", "plugins"]
+"""Settings that a file may have above its tables, for all commands."""
+
+
+class Shared(Generic[Value]):
+    """An option of several commands: each class of options gets a field of its own."""
+
+    def __init__(self, name: str, declared: Value, *, everywhere: bool = False) -> None:
+        """Take the name of its fields; `everywhere`: a settings file sets it for all commands."""
+        self._field = cast("Field[Value]", declared)
+        if everywhere:
+            EVERYWHERE.append(name)
+
+    def field(self) -> Value:
+        """Return a field of a class whose command has the option."""
+        return field(default=cast("Value", self._field.default), metadata=self._field.metadata)
+
+    def hidden(self) -> Value:
+        """Return a field with the option's default, which is not on the command line."""
+        hidden = replace(self._field.metadata[_DECLARED], is_offered=False)
+        return field(default=cast("Value", self._field.default), metadata={_DECLARED: hidden})
+
+
+# The options of several commands; those of a section are in the order of its help.
+
+DEBATER: Final = Shared(
+    "debater",
+    plugin(
+        "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
+        "-d --debater",
+        env=True,
+        default=DEFAULT,
+    ),
+    everywhere=True,
 )
-JUDGE: Any = plugin(
-    "Judge or panel: NAME or NAME(KEY=VALUE,...).",
-    "-j --judge",
-    env=True,
-    default=DEFAULT,
+JUDGE: Final = Shared(
+    "judge",
+    plugin(
+        "Judge or panel: NAME or NAME(KEY=VALUE,...).",
+        "-j --judge",
+        env=True,
+        default=DEFAULT,
+    ),
+    everywhere=True,
 )
-INDEX: Any = option(
-    "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo collection).",
-    "-i --index",
-    metavar="DIR",
-    env=True,
+RETRIEVER: Final = Shared(
+    "retriever",
+    plugin(
+        "Retriever: NAME or NAME(KEY=VALUE,...).",
+        "-r --retriever",
+        env=True,
+        default=PluginSpec("opposing"),
+    ),
+    everywhere=True,
 )
-FALLBACK_INDEX: Any = option(
-    "Fallback index, used while the server of the first one is down.",
-    metavar="DIR",
-    env=True,
+INDEX: Final = Shared(
+    "index",
+    option(
+        str,
+        "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo "
+        "collection).",
+        "-i --index",
+        metavar="DIR",
+        env=True,
+    ),
+    everywhere=True,
 )
-SEED: Any = option("Random seed.", least=0, env=True, default=0)
-MAX_WORDS: Any = option(
-    "Maximum words per response, cut after a sentence; 0 = no limit.", least=0, env=True, default=60
+MAX_WORDS: Final = Shared(
+    "max_words",
+    option(
+        int,
+        "Maximum words per response, cut after a sentence; 0 = no limit.",
+        least=0,
+        env=True,
+        default=60,
+    ),
+    everywhere=True,
 )
-DEADLINE: Any = option(
-    "Time limit per answer or verdict in seconds; on timeout a fallback gives it. [default: none]",
-    metavar="SECONDS",
-    env=True,
+TURNS: Final = Shared("turns", option(int, "User turns per debate.", default=5), everywhere=True)
+HOST: Final = Shared(
+    "host",
+    option(
+        str,
+        "Address to listen on; 0.0.0.0 = all, with --token or --open.",
+        metavar="ADDRESS",
+        env=True,
+        default="127.0.0.1",
+    ),
+    everywhere=True,
 )
-WORKERS: Any = option(
-    "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
-    "model, unless --deadline or --engine ray is given]",
-    most=10_000,
-    env=True,
+PORT: Final = Shared(
+    "port",
+    option(int, "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080),
+    everywhere=True,
 )
-SKIP_BAD: Any = flag("Skip invalid input lines and report how many.")
-STRICT: Any = flag(
-    "Stop with exit code 1 at the first result that is not from the selected plugin."
+TRUST: Final = Shared("trust", flag("Send keys to the addresses that the plan names."))
+
+MODEL: Final = Shared(
+    "model",
+    option(
+        str,
+        "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
+        "vllm:MODEL to start one, or scripted:FILE. "
+        "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
+        "-m --model",
+        metavar="MODEL",
+        env=True,
+        section=Section.MODEL,
+    ),
+    everywhere=True,
 )
-REPLACE: Any = flag("Replace an output that exists.", is_eager=True)
-RESTART: Any = flag("Start from the beginning instead of resuming.")
-TRUST: Any = flag("Send keys to the addresses that the plan names.")
-QUIET: Any = flag("Print errors only.", "-q --quiet")
-JSON: Any = flag("Print JSON.", "--json")
-MODEL: Any = option(
-    "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-    "vllm:MODEL to start one, or scripted:FILE. "
-    "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
-    "-m --model",
-    metavar="MODEL",
-    env=True,
+JUDGE_MODEL: Final = Shared(
+    "judge_model",
+    option(
+        str,
+        "Language model of the judge. [default: --model]",
+        metavar="MODEL",
+        section=Section.MODEL,
+    ),
 )
-CACHE: Any = option(
-    "Cache the model's answers here and reuse them.",
-    metavar="DIR",
-    env=["TOUCHE_RAD_CACHE", "CACHE_DIR"],
-    type=click.Path(file_okay=False, path_type=Path),
+CACHE: Final = Shared(
+    "cache",
+    option(
+        Path,
+        "Cache the model's answers here and reuse them.",
+        metavar="DIR",
+        env=("TOUCHE_RAD_CACHE", "CACHE_DIR"),
+        only_folders=True,
+        section=Section.MODEL,
+        is_rare=True,
+    ),
+    everywhere=True,
 )
-TRACE: Any = option(
-    "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
-    "--trace/--no-trace",
-    env=True,
-    show_default=True,
-    default=True,
+MAX_CALLS: Final = Shared(
+    "max_calls",
+    option(
+        int,
+        "Maximum model calls per run; after that, plugins work without the model.",
+        least=0,
+        env=True,
+        section=Section.MODEL,
+        is_rare=True,
+    ),
+    everywhere=True,
 )
-WAIT: Any = option(
-    "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
-    "[default: stop at once]",
-    metavar="SECONDS",
-    env=True,
-    is_flag=False,
-    flag_value=600,
+MAX_TOKENS: Final = Shared(
+    "max_tokens",
+    option(
+        int,
+        "Maximum tokens per run, prompts and answers together.",
+        env=True,
+        section=Section.MODEL,
+        is_rare=True,
+    ),
+    everywhere=True,
+)
+RUN_DEADLINE: Final = Shared(
+    "run_deadline",
+    option(
+        float,
+        "Seconds after which a run makes no more model calls.",
+        metavar="SECONDS",
+        env=True,
+        section=Section.MODEL,
+        is_rare=True,
+    ),
+    everywhere=True,
+)
+TRACE: Final = Shared(
+    "trace",
+    flag(
+        "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
+        "--trace/--no-trace",
+        env=True,
+        default=True,
+        shows_default=True,
+        section=Section.MODEL,
+        is_rare=True,
+    ),
+    everywhere=True,
+)
+WAIT: Final = Shared(
+    "wait",
+    option(
+        float,
+        "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
+        "[default: stop at once]",
+        metavar="SECONDS",
+        env=True,
+        alone=600,
+        section=Section.MODEL,
+        is_rare=True,
+    ),
+)
+
+DEADLINE: Final = Shared(
+    "deadline",
+    option(
+        float,
+        "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
+        "[default: none]",
+        metavar="SECONDS",
+        env=True,
+        section=Section.RUN,
+    ),
+    everywhere=True,
+)
+WORKERS: Final = Shared(
+    "workers",
+    option(
+        int,
+        "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
+        "model, unless --deadline or --engine ray is given]",
+        most=10_000,
+        env=True,
+        section=Section.RUN,
+    ),
+    everywhere=True,
+)
+SEED: Final = Shared(
+    "seed",
+    option(int, "Random seed.", least=0, env=True, default=0, section=Section.RUN),
+    everywhere=True,
+)
+SKIP_BAD: Final = Shared(
+    "skip_bad",
+    flag("Skip invalid input lines and report how many.", section=Section.RUN, is_rare=True),
+    everywhere=True,
+)
+RESTART: Final = Shared(
+    "restart",
+    flag("Start from the beginning instead of resuming.", section=Section.RUN, is_rare=True),
+)
+REPLACE: Final = Shared(
+    "replace", flag("Replace an output that exists.", is_eager=True, section=Section.RUN)
+)
+STRICT: Final = Shared(
+    "strict",
+    flag(
+        "Stop with exit code 1 at the first result that is not from the selected plugin.",
+        section=Section.RUN,
+    ),
+)
+DRY_RUN: Final = Shared(
+    "dry_run",
+    flag("Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN),
+)
+FALLBACK_INDEX: Final = Shared(
+    "fallback_index",
+    option(
+        str,
+        "Fallback index, used while the server of the first one is down.",
+        metavar="DIR",
+        env=True,
+        section=Section.RUN,
+        is_rare=True,
+    ),
+)
+
+
+def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
+    from touche_rad.runs.shard import Shard
+
+    return Shard.parse(value) if value else None
+
+
+SHARD: Final = Shared["Shard | None"](
+    "shard",
+    _declare(
+        None,
+        "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
+        "",
+        {"callback": _parse_shard},
+        {"metavar": "I/N", "env": True, "section": Section.CLUSTER, "is_rare": True},
+    ),
+)
+ENGINE: Final = Shared[Engine](
+    "engine",
+    choice(
+        get_args(Engine),
+        "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
+        "started here.",
+        env=True,
+        default="local",
+        section=Section.CLUSTER,
+        is_rare=True,
+    ),
+)
+ACTORS: Final = Shared(
+    "actors",
+    option(
+        int,
+        "With --engine ray: number of worker processes. [default: one per CPU]",
+        section=Section.CLUSTER,
+        is_rare=True,
+    ),
+)
+
+JSON: Final = Shared("as_json", flag("Print JSON.", "--json", section=Section.GLOBAL))
+QUIET: Final = Shared(
+    "quiet",
+    flag("Print errors only.", "-q --quiet", section=Section.GLOBAL),
+    everywhere=True,
 )
 
 
@@ -323,24 +699,24 @@ class Common:
     """What opening plugins, model and index reads; a command without an option has its default."""
 
     plugin_options: PluginOptions = NONE
-    index: str | None = None
-    fallback_index: str | None = None
-    model: str | None = None
-    cache: Path | None = None
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    run_deadline: float | None = None
-    wait: float | None = None
-    trace: bool = True
-    seed: int = 0
-    max_words: int = 60
-    deadline: float | None = None
-    workers: int | None = None
-    engine: Literal["local", "ray"] = "local"
-    shard: Shard | None = None
-    skip_bad: bool = False
-    strict: bool = False
-    quiet: bool = False
+    index: str | None = INDEX.hidden()
+    fallback_index: str | None = FALLBACK_INDEX.hidden()
+    model: str | None = MODEL.hidden()
+    cache: Path | None = CACHE.hidden()
+    max_calls: int | None = MAX_CALLS.hidden()
+    max_tokens: int | None = MAX_TOKENS.hidden()
+    run_deadline: float | None = RUN_DEADLINE.hidden()
+    wait: float | None = WAIT.hidden()
+    trace: bool = TRACE.hidden()
+    seed: int = SEED.hidden()
+    max_words: int = MAX_WORDS.hidden()
+    deadline: float | None = DEADLINE.hidden()
+    workers: int | None = WORKERS.hidden()
+    engine: Engine = ENGINE.hidden()
+    shard: Shard | None = SHARD.hidden()
+    skip_bad: bool = SKIP_BAD.hidden()
+    strict: bool = STRICT.hidden()
+    quiet: bool = QUIET.hidden()
     in_worker: bool = False
     """Whether this is a process of `--engine ray`, which has a cache of its own."""
 
@@ -349,20 +725,12 @@ class Common:
 class ModelOptions(Common):
     """The language model, and limits of its calls."""
 
-    model: str | None = MODEL
-    cache: Path | None = CACHE
-    max_calls: int | None = option(
-        "Maximum model calls per run; after that, plugins work without the model.",
-        least=0,
-        env=True,
-    )
-    max_tokens: int | None = option(
-        "Maximum tokens per run, prompts and answers together.", env=True
-    )
-    run_deadline: float | None = option(
-        "Seconds after which a run makes no more model calls.", metavar="SECONDS", env=True
-    )
-    wait: float | None = WAIT
+    model: str | None = MODEL.field()
+    cache: Path | None = CACHE.field()
+    max_calls: int | None = MAX_CALLS.field()
+    max_tokens: int | None = MAX_TOKENS.field()
+    run_deadline: float | None = RUN_DEADLINE.field()
+    wait: float | None = WAIT.field()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,27 +738,15 @@ class FileOptions(Common):
     """The options of all runs from a file of debates to an output file."""
 
     output: Path | None = None
-    deadline: float | None = DEADLINE
-    workers: int | None = WORKERS
-    seed: int = SEED
-    skip_bad: bool = SKIP_BAD
-    strict: bool = STRICT
-    replace: bool = REPLACE
-    restart: bool = RESTART
-    shard: Shard | None = option(
-        "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
-        metavar="I/N",
-        callback=lambda ctx, parameter, value: Shard.parse(value) if value else None,
-        env=True,
-    )
-    engine: Literal["local", "ray"] = option(
-        "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
-        "started here.",
-        env=True,
-        default="local",
-    )
-    actors: int | None = option(
-        "With --engine ray: number of worker processes. [default: one per CPU]"
-    )
-    quiet: bool = QUIET
-    dry_run: bool = flag("Print calls and tokens, estimated from four debates; run nothing.")
+    deadline: float | None = DEADLINE.field()
+    workers: int | None = WORKERS.field()
+    seed: int = SEED.field()
+    skip_bad: bool = SKIP_BAD.field()
+    strict: bool = STRICT.field()
+    replace: bool = REPLACE.field()
+    restart: bool = RESTART.field()
+    shard: Shard | None = SHARD.field()
+    engine: Engine = ENGINE.field()
+    actors: int | None = ACTORS.field()
+    quiet: bool = QUIET.field()
+    dry_run: bool = DRY_RUN.field()

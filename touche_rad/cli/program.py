@@ -1,4 +1,4 @@
-"""The program `touche-rad`: the settings file, its commands, and their exit codes.
+"""The program `touche-rad`: its commands, and their exit codes.
 
 A command's module is imported only when the command runs, so that `--help` is fast. All errors
 become one line and an exit code here: 0 success, 1 the work failed, 2 invalid call or input.
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import os
 import signal
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -26,86 +24,18 @@ from touche_rad import __version__
 from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
 from touche_rad.cli.console import Label, say
+from touche_rad.cli.options import parameters_of
+from touche_rad.cli.settings import Settings, load_settings
 from touche_rad.credentials import NAMED
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
-SHARED: Final = (
-    "debater judge retriever index seed max_words deadline workers quiet skip_bad turns host port "
-    "options plugins model cache max_calls max_tokens run_deadline trace"
-).split()
-"""Settings that a file may have above its tables."""
+MOST_EXAMPLES: Final = 3
+"""The most examples in the help of a group."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The content of a settings file, as click's default map of each command."""
-
-    path: Path | None = None
-    values: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    plugins: tuple[str, ...] = ()
-    is_step: bool = False
-    """Whether the command is a step of another one, such as `demo`."""
-    table: Mapping[str, Any] = field(default_factory=dict)
-    """The file as it is."""
-    words: tuple[str, ...] = ()
-    """The words of the command line, without `touche-rad`."""
-
-
-def load_settings(path: str) -> Settings:
-    """Read a settings file.
-
-    A key at the top applies to every command with an option of this name, a table named after a
-    command only to this command. The table `options`, at either place, has the values of `-O`.
-    Flags and the environment replace the values of the file.
-    """
-    place = Path(path)
-    table = _parse(place)
-    # `index` and `judge` are settings and commands; commands have tables.
-    shared = {
-        key: value
-        for key, value in table.items()
-        if key not in COMMANDS or (key in SHARED and not isinstance(value, dict))
-    }
-    for key in shared:
-        if key not in SHARED:
-            raise InputError(
-                place, f"there is no such setting{nearest(key, [*SHARED, *COMMANDS])}", field=key
-            )
-    plugins = shared.pop("plugins", [])
-    values = {}
-    for command in COMMANDS:
-        own = table.get(command, {}) if command not in shared else {}
-        if not isinstance(own, dict):
-            raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
-        values[command] = _flat(place, {**shared, **own})
-    return Settings(place, values, tuple(plugins), table=table)
-
-
-def _parse(path: Path) -> dict[str, Any]:
-    from touche_rad.files.records import read_whole
-
-    try:
-        table = tomllib.loads(read_whole(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(path, f"expected TOML: {error}") from None
-    if NAMED in os.environ:
-        os.environ[NAMED] += f"\n{json.dumps(table, ensure_ascii=False, default=str)}"
-    return table
-
-
-def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
-    options = values.pop("options", {})
-    if not isinstance(options, dict):
-        raise InputError(path, f"expected a table, got {options!r}", field="options")
-    flat = {key.replace("-", "_"): value for key, value in values.items()}
-    if options:
-        flat["options"] = [
-            f"{key}={str(value).lower() if isinstance(value, bool) else value}"
-            for key, value in options.items()
-        ]
-    return flat
+Options = TypeVar("Options")
 
 
 class Stopped(Exception):
@@ -120,32 +50,33 @@ class Command(click.Command):
     def __init__(
         self,
         name: str,
-        function: Callable[[Any], object],
-        options_class: Callable[..., Any],
-        by_field: Mapping[str, click.Parameter],
+        run: Callable[..., object],
+        parameters: Mapping[str, click.Parameter],
+        text: str | None,
         examples: tuple[str, ...],
     ) -> None:
-        """Make a command of a function of one object, whose fields have these parameters."""
-        every = click.Option(
+        """Make a command; `run` takes the values of the parameters by these names."""
+        help_all = help_text.Option(
             ["--help-all"],
+            section=help_text.Section.GLOBAL,
+            rank=(1, 0),
             is_flag=True,
             expose_value=False,
             is_eager=True,
             callback=_show_all,
             help="Show this message with all options, and exit.",
         )
-        shared = shared_options(expose_value=False, is_eager=True, callback=_use)
-        params = [*by_field.values(), *shared, every]
-        super().__init__(name, params=params, help=inspect.getdoc(function))
-        self.function, self.options_class, self.by_field = function, options_class, by_field
-        self.examples = examples
+        of_all = global_options(expose_value=False, is_eager=True, callback=_use)
+        super().__init__(name, params=[*parameters.values(), *of_all, help_all], help=text)
+        self.run, self.parameters, self.examples = run, parameters, examples
 
-    def format_options(self, ctx: click.Context, formatter: Any) -> None:
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options in sections."""
+        assert isinstance(formatter, help_text.Formatter)
         formatter.write_examples(self.examples)
         formatter.write_options(self, ctx)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         settings = ctx.obj or Settings()
         if settings.path is not None:
@@ -158,9 +89,11 @@ class Command(click.Command):
                 quiet=ctx.params.get("quiet", False),
             )
         _check_inputs(ctx.params)
-        values = {key: ctx.params[str(one.name)] for key, one in self.by_field.items()}
+        values = {
+            name: ctx.params[str(parameter.name)] for name, parameter in self.parameters.items()
+        }
         try:
-            return self.function(self.options_class(**values))
+            return self.run(**values)
         except (click.Abort, KeyboardInterrupt, BaseExceptionGroup) as error:
             interrupts = (click.Abort, KeyboardInterrupt)
             if isinstance(error, BaseExceptionGroup) and error.split(interrupts)[1]:
@@ -168,12 +101,12 @@ class Command(click.Command):
             raise Stopped(_stop_message(ctx)) from None
 
 
-def _check_keys(ctx: click.Context, path: Path, table: Any) -> None:
+def _check_keys(ctx: click.Context, path: Path, table: object) -> None:
     """Refuse a key of the command's table that is no option of it."""
     names = ctx.command_path.split()[1:]
     for name in names:
-        table = table.get(name, {}) if isinstance(table, Mapping) else {}
-    known = {str(one.name) for one in ctx.command.params} | {"options"}
+        table = table.get(name) if isinstance(table, Mapping) else None
+    known = {str(parameter.name) for parameter in ctx.command.params} | {"options"}
     for key in table if isinstance(table, Mapping) else ():
         if key.replace("-", "_") not in known:
             field = ".".join([*names, key])
@@ -194,18 +127,21 @@ def _stop_message(ctx: click.Context) -> str:
     return f"stopped{'; run the same command again to resume' if output and resumes else ''}"
 
 
-def shared_options(**more: Any) -> list[click.Option]:
+def global_options(**more: Any) -> list[click.Option]:
     """Return the options `--config` and `--plugin`, which stand before or after a command."""
-    config = click.Option(
+    config = help_text.Option(
         ["--config", "config_file"],
+        section=help_text.Section.GLOBAL,
+        is_rare=True,
         envvar="TOUCHE_RAD_CONFIG",
         type=click.Path(),
         metavar="FILE",
         help="Settings file.",
         **more,
     )
-    plugins = click.Option(
+    plugins = help_text.Option(
         ["--plugin", "plugins"],
+        section=help_text.Section.GLOBAL,
         multiple=True,
         envvar="TOUCHE_RAD_PLUGIN",
         metavar="MODULE|FILE.py",
@@ -256,6 +192,50 @@ def _check_inputs(values: Mapping[str, Any]) -> None:
                 raise UserError(f"{out} is the input too: choose another output")
 
 
+def command(
+    name: str, *examples: str, group: click.Group | None = None
+) -> Callable[[Callable[[Options], object]], Command]:
+    """Declare a command: a function of one object, whose class declares the options."""
+
+    def declare(function: Callable[[Options], object]) -> Command:
+        options_class: type[Options] = get_type_hints(function)["options"]
+
+        def run(**values: object) -> object:
+            return function(options_class(**values))
+
+        parameters = parameters_of(options_class)
+        command = Command(name, run, parameters, inspect.getdoc(function), examples)
+        if group is not None:
+            group.add_command(command)
+        return command
+
+    return declare
+
+
+class Group(click.Group):
+    """A command with subcommands, each shown with the whole first sentence of its help."""
+
+    context_class = help_text.Context
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the subcommands, some examples and the options."""
+        assert isinstance(formatter, help_text.Formatter)
+        width = max(map(len, self.commands))
+        purposes = {
+            name: inspect.cleandoc(command.help or "").partition("\n\n")[0]
+            for name, command in self.commands.items()
+        }
+        rows = [(name.ljust(width), " ".join(text.split())) for name, text in purposes.items()]
+        formatter.write_section("Commands", rows)
+        firsts = [
+            command.examples[0]
+            for command in self.commands.values()
+            if isinstance(command, Command) and command.examples
+        ]
+        formatter.write_examples(firsts[:MOST_EXAMPLES])
+        formatter.write_options(self, ctx)
+
+
 class Commands(click.Group):
     """A group of commands, each imported when it is called."""
 
@@ -287,8 +267,9 @@ class Commands(click.Group):
             if name.startswith(incomplete)
         ]
 
-    def format_options(self, ctx: click.Context, formatter: Any) -> None:
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by group, without importing them; then the options."""
+        assert isinstance(formatter, help_text.Formatter)
         width = max(map(len, COMMANDS))
         for group, names in GROUPS.items():
             rows = [(name.ljust(width), text) for name, text in names.items()]
@@ -298,7 +279,7 @@ class Commands(click.Group):
 
 @click.command(
     cls=Commands,
-    params=shared_options(),
+    params=global_options(),
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "TOUCHE_RAD",
@@ -353,7 +334,7 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         typed = (one for at, one in enumerate(words) if at not in said)
         os.environ[NAMED] = "\n".join(one for one in typed if not one.startswith("--say="))
     try:
-        result: Any = touche_rad.main(
+        result: object = touche_rad.main(
             args=words,
             prog_name="touche-rad",
             standalone_mode=False,
@@ -364,7 +345,7 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         error.show()
         return error.exit_code
     except click.ClickException as error:
-        ctx = getattr(error, "ctx", None)
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
         see = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
         return _fail(f"{error.format_message()}{see}", error.exit_code)
     except ToucheRadError as error:

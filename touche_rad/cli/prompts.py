@@ -16,6 +16,7 @@ from touche_rad.calls import Calls
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, say
+from touche_rad.cli.program import command
 from touche_rad.contest import to_contest
 from touche_rad.debate import Debate
 from touche_rad.demo import demo_file
@@ -34,8 +35,8 @@ _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 class PromptsOptions(opt.Common):
     """The options of `prompts`."""
 
-    name: str | None = opt.argument("[NAME]", required=False)
-    debates: Path | None = opt.argument("[DEBATES]", required=False)
+    name: str | None = opt.argument(str, "[NAME]", required=False)
+    debates: Path | None = opt.argument(Path, "[DEBATES]", required=False)
     output: Path | None = opt.output(
         "Copy the prompt files to this folder, to change them; nothing is played.", "DIR"
     )
@@ -43,12 +44,12 @@ class PromptsOptions(opt.Common):
     every: bool = opt.flag(
         "Print all requests. [default: the first one for each kind of answer]", "--all"
     )
-    as_json: bool = opt.JSON
-    index: str | None = opt.INDEX
-    seed: int = opt.SEED
+    as_json: bool = opt.JSON.field()
+    index: str | None = opt.INDEX.field()
+    seed: int = opt.SEED.field()
 
 
-@opt.command(
+@command(
     "prompts",
     "prompts sinai -i demo -O profile=paper",
     "prompts zsl simulations.jsonl --json",

@@ -8,6 +8,7 @@ from typing import Final
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, open_page, say
+from touche_rad.cli.program import command
 
 LARGE_REPORT: Final = 8_000_000
 """Bytes of input from which a report is a folder, if no output is given."""
@@ -17,23 +18,25 @@ LARGE_REPORT: Final = 8_000_000
 class ReportOptions:
     """The options of `report`."""
 
-    runs: tuple[Path, ...] = opt.argument("RUN...")
+    runs: tuple[Path, ...] = opt.arguments("RUN...")
     output: Path | None = opt.output(
         "HTML file, or a folder for large runs. [default: report.html or report/]"
     )
-    replace: bool = opt.REPLACE
+    replace: bool = opt.REPLACE.field()
     labels: Path | None = opt.option(
-        "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
+        Path, "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
-    title: str | None = opt.option("Title of the page.")
-    queries: Path | None = opt.option("Queries of TREC runs, for their texts.", metavar="FILE")
-    index: str | None = opt.option("Index with the arguments of TREC runs.", "-i --index")
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
+    title: str | None = opt.option(str, "Title of the page.")
+    queries: Path | None = opt.option(
+        Path, "Queries of TREC runs, for their texts.", metavar="FILE"
+    )
+    index: str | None = opt.option(str, "Index with the arguments of TREC runs.", "-i --index")
+    seed: int = opt.SEED.field()
+    skip_bad: bool = opt.SKIP_BAD.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "report",
     "report evaluations.jsonl -o report.html",
     "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",

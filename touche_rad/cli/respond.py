@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import Label, fitted, say
+from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import is_blank, printable
 
@@ -31,24 +32,27 @@ Shape = Literal["responses", "simulations"]
 class RespondOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `respond`."""
 
-    source: Path | None = opt.argument("[INPUT]", required=False)
+    source: Path | None = opt.argument(Path, "[INPUT]", required=False)
     output: Path | None = opt.output("Run to write.")
-    debater: opt.PluginSpec = opt.DEBATER
+    debater: opt.PluginSpec = opt.DEBATER.field()
     plugin_options: opt.PluginOptions = opt.plugin_options("debater")
     utterance: str | None = opt.say("Answer this message instead.")
     explain: bool = opt.flag("Print the best candidates with their features, and the reason.")
     last_only: bool = opt.flag("Answer only the last turn of each debate.")
-    shape: Shape = opt.option(
-        "Output format: one response per line, or whole debates.", "--as", default="responses"
+    shape: Shape = opt.choice(
+        get_args(Shape),
+        "Output format: one response per line, or whole debates.",
+        "--as",
+        default="responses",
     )
-    as_json: bool = opt.JSON
-    max_words: int = opt.MAX_WORDS
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    trace: bool = opt.TRACE
+    as_json: bool = opt.JSON.field()
+    max_words: int = opt.MAX_WORDS.field()
+    index: str | None = opt.INDEX.field()
+    fallback_index: str | None = opt.FALLBACK_INDEX.field()
+    trace: bool = opt.TRACE.field()
 
 
-@opt.command(
+@command(
     "respond",
     'respond --say "Zoos should be closed."',
     'respond --say "Zoos should be closed." --explain',

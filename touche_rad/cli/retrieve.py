@@ -16,6 +16,7 @@ from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, plain, print_text, progress, say
+from touche_rad.cli.program import command
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.plugins import Retriever, index_backend_of
@@ -31,29 +32,24 @@ _RETRIEVER: Final = opt.PluginSpec("opposing")
 class RetrieveOptions(opt.ModelOptions):
     """The options of `retrieve`."""
 
-    queries: Path | None = opt.argument("[QUERIES]", required=False)
+    queries: Path | None = opt.argument(Path, "[QUERIES]", required=False)
     output: Path | None = opt.output("TREC run to write. [default: the screen]", checked=True)
-    replace: bool = opt.REPLACE
-    retriever: opt.PluginSpec = opt.plugin(
-        "Retriever: NAME or NAME(KEY=VALUE,...).",
-        "-r --retriever",
-        env=True,
-        default=_RETRIEVER,
-    )
+    replace: bool = opt.REPLACE.field()
+    retriever: opt.PluginSpec = opt.RETRIEVER.field()
     plugin_options: opt.PluginOptions = opt.plugin_options("retriever")
     utterance: str | None = opt.say("Search for this text instead, and print the hits.")
     depth: int | None = opt.option(
-        "Number of arguments per query. [default: 100; 10 with --say]", "-k"
+        int, "Number of arguments per query. [default: 100; 10 with --say]", "-k"
     )
     explain: bool = opt.flag("Print the hits of each query with their texts and paths.")
-    index: str | None = opt.INDEX
-    as_json: bool = opt.JSON
-    trace: bool = opt.TRACE
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
+    index: str | None = opt.INDEX.field()
+    as_json: bool = opt.JSON.field()
+    trace: bool = opt.TRACE.field()
+    seed: int = opt.SEED.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "retrieve",
     'retrieve --say "Captivity harms animals."',
     "retrieve touche_rad/demo/claims.tsv -i demo -r attack -k 10 -o attack.run",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import click
 
 from touche_rad.cli import options as opt
+from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, nearest
 from touche_rad.files.schemas import names, schema_of
 
@@ -16,10 +17,10 @@ from touche_rad.files.schemas import names, schema_of
 class SchemaOptions:
     """The options of `schema`."""
 
-    kind: str | None = opt.argument("[KIND]", required=False)
+    kind: str | None = opt.argument(str, "[KIND]", required=False)
 
 
-@opt.command("schema", "schema simulations", "schema evaluations")
+@command("schema", "schema simulations", "schema evaluations")
 def schema_command(options: SchemaOptions) -> None:
     """Print the JSON schema of a KIND of file, or of all kinds.
 

@@ -11,6 +11,8 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, progress, say, terminal_width
+from touche_rad.cli.help_text import Section
+from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -30,23 +32,25 @@ _WIDEST: Final = 200
 class ScoreOptions:
     """The options of `score`."""
 
-    paths: tuple[Path, ...] = opt.argument("RUN... TRUTH")
+    paths: tuple[Path, ...] = opt.arguments("RUN... TRUTH")
     output: Path | None = opt.output(
         "Folder for evaluation.prototext, TIRA's file of the official scores.", "DIR", checked=True
     )
-    replace: bool = opt.REPLACE
+    replace: bool = opt.REPLACE.field()
     pairs: bool = opt.flag("Compare each run with the best one and with the baselines.")
-    baseline: tuple[Path, ...] = opt.option(
-        "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
+    baseline: tuple[Path, ...] = opt.repeatable(
+        Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
     )
     details: bool = opt.flag("With several runs: print all measures and problems of each run.")
-    strict: bool = opt.flag("Like the official scorer: no score if anything is missing.")
+    strict: bool = opt.flag(
+        "Like the official scorer: no score if anything is missing.", section=Section.RUN
+    )
     debates: Path | None = opt.option(
-        "Labelled debates in the labels' order, to match runs by id and text."
+        Path, "Labelled debates in the labels' order, to match runs by id and text."
     )
     by_place: bool = opt.flag("Match lines to labels by their order only.")
     exclude: Path | None = opt.option(
-        "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
+        Path, "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
     )
     correct: bool = opt.flag(
         "TRUTH labels some turns only: estimate the share of yes and F1 on all turns, "
@@ -54,16 +58,19 @@ class ScoreOptions:
     )
     votes: bool = opt.flag("Whole debates: compare with each vote instead of the winner.")
     samples: int = opt.option(
-        "Bootstrap samples for confidence intervals and comparisons.", least=100, default=10_000
+        int,
+        "Bootstrap samples for confidence intervals and comparisons.",
+        least=100,
+        default=10_000,
     )
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
+    seed: int = opt.SEED.field()
+    skip_bad: bool = opt.SKIP_BAD.field()
     as_csv: bool = opt.flag("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
-    as_json: bool = opt.JSON
-    quiet: bool = opt.QUIET
+    as_json: bool = opt.JSON.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "score",
     "score rj.jsonl touche_rad/demo/labels.jsonl",
     "score runs/*.jsonl labels.jsonl --csv > scores.csv",

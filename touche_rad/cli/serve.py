@@ -17,7 +17,9 @@ from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, say
+from touche_rad.cli.help_text import Section
 from touche_rad.cli.prepare import Selected
+from touche_rad.cli.program import command
 from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import ToucheRadError, UserError
 from touche_rad.plugins import Judge, Services, registered
@@ -37,60 +39,63 @@ if TYPE_CHECKING:
 class ServeOptions(opt.ModelOptions):
     """The options of `serve`."""
 
-    debater: opt.PluginSpec = opt.DEBATER
-    judge: opt.PluginSpec = opt.JUDGE
+    debater: opt.PluginSpec = opt.DEBATER.field()
+    judge: opt.PluginSpec = opt.JUDGE.field()
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
-    also_debater: tuple[opt.PluginSpec, ...] = opt.plugin(
+    also_debater: tuple[opt.PluginSpec, ...] = opt.plugins(
         "Further debater of the debate page, repeatable. [default: all that work]",
         env=True,
         default=(),
     )
-    also_judge: tuple[opt.PluginSpec, ...] = opt.plugin(
+    also_judge: tuple[opt.PluginSpec, ...] = opt.plugins(
         "Further judge of the debate page, repeatable.", env=True, default=()
     )
-    host: str = opt.option(
-        "Address to listen on; 0.0.0.0 = all, with --token or --open.",
-        metavar="ADDRESS",
-        env=True,
-        default="127.0.0.1",
-    )
-    port: int = opt.option("Port; 0 = any free port.", least=0, most=65535, env=True, default=8080)
-    max_body: int = opt.option("Maximum size of a request in MiB.", metavar="MIB", default=4)
+    host: str = opt.HOST.field()
+    port: int = opt.PORT.field()
+    max_body: int = opt.option(int, "Maximum size of a request in MiB.", metavar="MIB", default=4)
     max_requests: int = opt.option(
-        "Maximum requests at a time; further ones get status 503.", default=4096
+        int, "Maximum requests at a time; further ones get status 503.", default=4096
     )
     token: str = opt.option(
+        str,
         "Token that clients must send, of 16 characters or more.",
         metavar="TEXT",
         env=True,
         default="",
     )
     is_open: bool = opt.flag("Answer clients on other machines without a token.", "--open")
-    hosts: tuple[str, ...] = opt.option(
+    hosts: tuple[str, ...] = opt.repeatable(
+        str,
         "Name under which browsers may open the server; repeatable.",
         "--allow-host",
         metavar="NAME",
         default=(),
     )
     grace: float = opt.option(
-        "Seconds to finish requests after SIGTERM.", metavar="SECONDS", env=True, default=30.0
+        float,
+        "Seconds to finish requests after SIGTERM.",
+        metavar="SECONDS",
+        env=True,
+        default=30.0,
     )
-    max_words: int = opt.MAX_WORDS
+    max_words: int = opt.MAX_WORDS.field()
     deadline: float = opt.option(
+        float,
         "Time limit per answer in seconds, without the time that it waits for its turn; with "
         "this time at most 280. On timeout the fallback answers.",
         metavar="SECONDS",
         env=True,
         default=100.0,
+        section=Section.RUN,
     )
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    trace: bool = opt.TRACE
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
+    index: str | None = opt.INDEX.field()
+    fallback_index: str | None = opt.FALLBACK_INDEX.field()
+    trace: bool = opt.TRACE.field()
+    seed: int = opt.SEED.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "serve",
     "serve -i demo -d verbatim -j length --port 8081",
     "serve -i index -d sinai -m http://localhost:8000/v1#llama",

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
+from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
@@ -26,17 +27,19 @@ TURNS: Final = 5
 class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `simulate`."""
 
-    claims: Path | None = opt.argument("[CLAIMS]", required=False)
+    claims: Path | None = opt.argument(Path, "[CLAIMS]", required=False)
     output: Path | None = opt.output("Simulations to write.")
-    debater: opt.PluginSpec = opt.DEBATER
+    debater: opt.PluginSpec = opt.DEBATER.field()
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "user")
     user: str = opt.option(
+        str,
         "Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
         "user-simulation endpoint.",
         metavar="NAME|URL",
         default="rules",
     )
     turns: int | None = opt.option(
+        int,
         f"User turns per debate. [default: {TURNS}; under TIRA, maxTurns of the configuration]",
         env=True,
     )
@@ -44,17 +47,21 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     against: opt.PluginSpec | None = opt.plugin(
         "With --both-sides: the other debater. [default: the same one]"
     )
-    rounds: int | None = opt.option(f"With --both-sides: speeches per side. [default: {ROUNDS}]")
-    words: int | None = opt.option(
-        "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]", least=0
+    rounds: int | None = opt.option(
+        int, f"With --both-sides: speeches per side. [default: {ROUNDS}]"
     )
-    max_words: int = opt.MAX_WORDS
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    trace: bool = opt.TRACE
+    words: int | None = opt.option(
+        int,
+        "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
+        least=0,
+    )
+    max_words: int = opt.MAX_WORDS.field()
+    index: str | None = opt.INDEX.field()
+    fallback_index: str | None = opt.FALLBACK_INDEX.field()
+    trace: bool = opt.TRACE.field()
 
 
-@opt.command(
+@command(
     "simulate",
     "simulate touche_rad/demo/claims.tsv -i demo -o simulations.jsonl",
     "simulate touche_rad/demo/claims.tsv -i demo -d verbatim --turns 3 -o verbatim.jsonl",

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, print_text, say
+from touche_rad.cli.program import command
 from touche_rad.cli.trial import Trial, TrialOptions, commit_commands
 from touche_rad.demo import is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError
@@ -30,14 +31,14 @@ OF_TRIAL: Final = "debater judge model official claims first turns output build 
 class SubmitOptions(TrialOptions):
     """The options of `submit`."""
 
-    name: str | None = opt.argument("[NAME]", required=False)
+    name: str | None = opt.argument(str, "[NAME]", required=False)
     dataset: str | None = opt.option(
-        "Dataset for the trial run. [default: the dataset of the sub-task]", metavar="ID"
+        str, "Dataset for the trial run. [default: the dataset of the sub-task]", metavar="ID"
     )
     upload: bool = opt.flag("Print the command that uploads; without it, only a trial run.")
 
 
-@opt.command(
+@command(
     "submit",
     "submit grounded | sh",
     "submit --collection arguments.jsonl -d grounded",

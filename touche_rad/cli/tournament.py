@@ -16,7 +16,9 @@ from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
+from touche_rad.cli.help_text import Section
 from touche_rad.cli.prepare import Selected
+from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.outputs import alone_in, read_status, status_beside
 from touche_rad.plugins import Plugin, Services, find, parse_plugin
@@ -41,9 +43,9 @@ JUDGE_PANEL: Final = "grice"
 class TournamentOptions(opt.ModelOptions):
     """The options of `tournament`."""
 
-    claims: Path = opt.argument("CLAIMS")
+    claims: Path = opt.argument(Path, "CLAIMS")
     output: Path = opt.output("Folder for contests, outcomes and ratings.", "DIR", required=True)
-    debaters: tuple[opt.PluginSpec, ...] = opt.plugin(
+    debaters: tuple[opt.PluginSpec, ...] = opt.plugins(
         "A debater that takes part; give two or more.",
         "-d --debater",
         default=(),
@@ -54,33 +56,38 @@ class TournamentOptions(opt.ModelOptions):
         default=opt.PluginSpec(JUDGE_PANEL),
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
-    rounds: int = opt.option("Speeches per side in a debate.", default=3)
-    words: int = opt.option("Maximum words per speech; 0 = no limit.", least=0, default=60)
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    judge_model: str | None = opt.option(
-        "Language model of the judge. [default: --model]", metavar="MODEL"
-    )
+    rounds: int = opt.option(int, "Speeches per side in a debate.", default=3)
+    words: int = opt.option(int, "Maximum words per speech; 0 = no limit.", least=0, default=60)
+    index: str | None = opt.INDEX.field()
+    fallback_index: str | None = opt.FALLBACK_INDEX.field()
+    judge_model: str | None = opt.JUDGE_MODEL.field()
     max_calls: int | None = opt.option(
-        "Maximum model calls per debater and debate. [default: no limit]", least=0
+        int,
+        "Maximum model calls per debater and debate. [default: no limit]",
+        least=0,
+        section=Section.MODEL,
+        is_rare=True,
     )
     max_tokens: int | None = opt.option(
-        "Maximum tokens per debater and debate. [default: no limit]"
+        int,
+        "Maximum tokens per debater and debate. [default: no limit]",
+        section=Section.MODEL,
+        is_rare=True,
     )
-    trace: bool = opt.TRACE
-    prior: float = opt.option("Prior: number of virtual draws per debater.", default=1.0)
+    trace: bool = opt.TRACE.field()
+    prior: float = opt.option(float, "Prior: number of virtual draws per debater.", default=1.0)
     samples: int = opt.option(
-        "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
+        int, "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
     )
-    deadline: float | None = opt.DEADLINE
-    workers: int | None = opt.WORKERS
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    strict: bool = opt.STRICT
-    replace: bool = opt.REPLACE
-    restart: bool = opt.RESTART
-    as_json: bool = opt.JSON
-    quiet: bool = opt.QUIET
+    deadline: float | None = opt.DEADLINE.field()
+    workers: int | None = opt.WORKERS.field()
+    seed: int = opt.SEED.field()
+    skip_bad: bool = opt.SKIP_BAD.field()
+    strict: bool = opt.STRICT.field()
+    replace: bool = opt.REPLACE.field()
+    restart: bool = opt.RESTART.field()
+    as_json: bool = opt.JSON.field()
+    quiet: bool = opt.QUIET.field()
 
 
 def make_answerers(
@@ -161,7 +168,7 @@ def _model_user(panel: Selected) -> Plugin:
     return find("judge", parse_plugin(judge)[0])
 
 
-@opt.command(
+@command(
     "tournament",
     "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d verbatim -o tournament",
     "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d 'grounded(k=3)' --rounds 2 -o k",

@@ -6,22 +6,28 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 
 import click
 
-from touche_rad.cli import help_text
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, progress, say
+from touche_rad.cli.help_text import Section
 from touche_rad.cli.prepare import warn_of_copies
+from touche_rad.cli.program import Group, command
 from touche_rad.cli.train_loop import loop_command
 from touche_rad.errors import UserError
 from touche_rad.files import check_output
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import Folder
 
+TRAINING: Final = Section.TRAINING
+EncoderPrecision = Literal["auto", "float32", "bfloat16"]
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+Pairing = Literal["context", "sides"]
 
-@click.group("train", cls=help_text.Group)
+
+@click.group("train", cls=Group)
 def train_command() -> None:
     """Train models on a collection of arguments or on labelled debates."""
 
@@ -34,11 +40,13 @@ class TrainingOptions:
     """The options of all trainings."""
 
     output: Path = opt.output("Folder of the model.", "DIR", required=True)
-    save_every: int = opt.option("Steps between checkpoints.", default=50)
-    seed: int = opt.SEED
-    restart: bool = opt.RESTART
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
+    save_every: int = opt.option(
+        int, "Steps between checkpoints.", default=50, section=TRAINING, place=1
+    )
+    seed: int = opt.SEED.field()
+    restart: bool = opt.RESTART.field()
+    replace: bool = opt.REPLACE.field()
+    quiet: bool = opt.QUIET.field()
 
 
 def _train(name: str, *args: Any, options: TrainingOptions, **settings: Any) -> Mapping[str, Any]:
@@ -64,25 +72,36 @@ def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
 class EncoderOptions(TrainingOptions):
     """The options of `train encoder`."""
 
-    collection: Path = opt.argument("COLLECTION")
+    collection: Path = opt.argument(Path, "COLLECTION")
     base: str = opt.option(
+        str,
         "Model to train further: minilm, a folder, or OWNER/NAME.",
         metavar="MODEL",
         default="minilm",
     )
-    precision: Literal["auto", "float32", "bfloat16"] = opt.option(
-        "Number format; auto uses bfloat16 on a GPU only.", default="auto"
-    )
-    epochs: int = opt.option("Passes over the data.", default=4)
-    rate: float = opt.option("Learning rate.", default=2e-4)
+    epochs: int = opt.option(int, "Passes over the data.", default=4, section=TRAINING)
+    rate: float = opt.option(float, "Learning rate.", default=2e-4, section=TRAINING)
     batch: int = opt.option(
-        "Arguments per step; each is a negative example for the other claims.", default=64
+        int,
+        "Arguments per step; each is a negative example for the other claims.",
+        default=64,
+        section=TRAINING,
     )
-    group: int = opt.option("Arguments of one topic that stay together in a batch.", default=8)
-    layers: int = opt.option("Layers to train, from the top; 0 = all.", least=0, default=2)
+    group: int = opt.option(
+        int, "Arguments of one topic that stay together in a batch.", default=8, section=TRAINING
+    )
+    layers: int = opt.option(
+        int, "Layers to train, from the top; 0 = all.", least=0, default=2, section=TRAINING
+    )
+    precision: EncoderPrecision = opt.choice(
+        get_args(EncoderPrecision),
+        "Number format; auto uses bfloat16 on a GPU only.",
+        default="auto",
+        section=TRAINING,
+    )
 
 
-@opt.command(
+@command(
     "encoder",
     "train encoder touche_rad/demo/arguments.jsonl -o encoder",
     "train encoder touche_rad/demo/arguments.jsonl -o encoder --epochs 1",
@@ -110,16 +129,16 @@ def encoder(options: EncoderOptions) -> None:
 class ExamplesOptions:
     """The options of `train examples`."""
 
-    debates: Path = opt.argument("DEBATES")
-    labels: Path = opt.argument("LABELS")
+    debates: Path = opt.argument(Path, "DEBATES")
+    labels: Path = opt.argument(Path, "LABELS")
     output: Path = opt.output("Examples to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE
-    count: int = opt.option("Examples per maxim and label.", default=10)
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
+    replace: bool = opt.REPLACE.field()
+    count: int = opt.option(int, "Examples per maxim and label.", default=10)
+    seed: int = opt.SEED.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "examples",
     "train examples touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o examples.jsonl",
     "train examples debates.jsonl labels.jsonl -o examples.jsonl --count 1",
@@ -146,35 +165,48 @@ def examples(options: ExamplesOptions) -> None:
 
 # --- the language model of a debater
 
-_SOURCES: Any = opt.argument("FILE...", callback=None)
-"""Runs and traces: here traces beside runs are not left out."""
-_WORDING: Any = opt.option("The debater's option wording.", default="close")
+Wording = Literal["close", "free"]
+WORDING: Final = opt.Shared[Wording](
+    "wording", opt.choice(get_args(Wording), "The debater's option wording.", default="close")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdapterOptions(TrainingOptions):
     """The options of trainings of a language model."""
 
-    sources: tuple[Path, ...] = _SOURCES
+    sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
     base: str | None = opt.option(
-        "Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"
+        str, "Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"
     )
-    epochs: float = opt.option("Passes over the data.", default=3.0)
-    rate: float = opt.option("Learning rate; the default is the paper's.", default=1e-5)
-    batch: int = opt.option("Records per forward pass.", default=4)
-    accumulate: int = opt.option("Batches per optimiser step.", default=1)
-    rank: int = opt.option("Rank of LoRA.", default=16)
-    alpha: int = opt.option("Alpha of LoRA.", default=32)
-    dropout: float = opt.option("Dropout of LoRA.", least=0, default=0.05)
-    longest: int = opt.option("Maximum tokens of a record; longer ones are left out.", default=4096)
-    held_out: float = opt.option("Share of the topics that is held out.", least=0, default=0.1)
-    precision: Literal["auto", "float32", "bfloat16", "float16"] = opt.option(
-        "Number format.", default="auto"
+    epochs: float = opt.option(float, "Passes over the data.", default=3.0, section=TRAINING)
+    rate: float = opt.option(
+        float, "Learning rate; the default is the paper's.", default=1e-5, section=TRAINING
+    )
+    batch: int = opt.option(int, "Records per forward pass.", default=4, section=TRAINING)
+    accumulate: int = opt.option(int, "Batches per optimiser step.", default=1, section=TRAINING)
+    rank: int = opt.option(int, "Rank of LoRA.", default=16, section=TRAINING)
+    alpha: int = opt.option(int, "Alpha of LoRA.", default=32, section=TRAINING)
+    dropout: float = opt.option(float, "Dropout of LoRA.", least=0, default=0.05, section=TRAINING)
+    longest: int = opt.option(
+        int, "Maximum tokens of a record; longer ones are left out.", default=4096, section=TRAINING
+    )
+    held_out: float = opt.option(
+        float,
+        "Share of the topics that is held out.",
+        least=0,
+        default=0.1,
+        section=TRAINING,
+        place=2,
+    )
+    precision: Precision = opt.choice(
+        get_args(Precision), "Number format.", default="auto", section=TRAINING
     )
     checkpointing: bool = opt.flag(
         "Recompute activations, the default: slower, with less memory.",
         "--checkpointing/--no-checkpointing",
         default=True,
+        section=TRAINING,
     )
 
 
@@ -187,11 +219,11 @@ def _train_adapter(name: str, options: AdapterOptions, **settings: Any) -> None:
 class SftOptions(AdapterOptions):
     """The options of `train sft`."""
 
-    wording: Literal["close", "free"] = _WORDING
+    wording: Wording = WORDING.field()
     data_only: bool = opt.flag("Write the training data, and do not train.")
 
 
-@opt.command(
+@command(
     "sft",
     "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft",
     "train sft run.jsonl --data-only -o sft",
@@ -216,20 +248,23 @@ def sft(options: SftOptions) -> None:
 class PreferencesOptions:
     """The options of `train preferences`."""
 
-    sources: tuple[Path, ...] = _SOURCES
+    sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE
-    margin: float = opt.option("Minimum difference of the mean.", least=0, default=0.1)
-    reward: str = opt.option("Dimensions to compare.", metavar="all|DIMENSION,...", default="all")
-    pairing: Literal["context", "sides"] = opt.option(
+    replace: bool = opt.REPLACE.field()
+    margin: float = opt.option(float, "Minimum difference of the mean.", least=0, default=0.1)
+    reward: str = opt.option(
+        str, "Dimensions to compare.", metavar="all|DIMENSION,...", default="all"
+    )
+    pairing: Pairing = opt.choice(
+        get_args(Pairing),
         "What the answers of a pair share: the turns before, or debate and round.",
         default="context",
     )
-    wording: Literal["close", "free"] = _WORDING
-    quiet: bool = opt.QUIET
+    wording: Wording = WORDING.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "preferences",
     "train preferences a.jsonl b.jsonl --margin 0.2 -o pairs.jsonl",
     "train preferences contests.jsonl outcomes.jsonl --pairing sides -o pairs.jsonl",
@@ -260,16 +295,16 @@ class DpoOptions(AdapterOptions):
     """The options of `train dpo`."""
 
     begins: Path | None = opt.option(
-        "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
+        Path, "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
     )
-    batch: int = opt.option("Pairs per forward pass.", default=1)
-    accumulate: int = opt.option("Batches per optimiser step.", default=8)
+    batch: int = opt.option(int, "Pairs per forward pass.", default=1, section=TRAINING)
+    accumulate: int = opt.option(int, "Batches per optimiser step.", default=8, section=TRAINING)
     beta: float = opt.option(
-        "Strength of the reference model; 1 in the paper's formula.", default=0.1
+        float, "Strength of the reference model; 1 in the paper's formula.", default=0.1
     )
 
 
-@opt.command(
+@command(
     "dpo",
     "train dpo pairs.jsonl --base OWNER/NAME -o dpo",
     "train dpo pairs.jsonl --from sft --beta 0.5 -o dpo",
@@ -286,13 +321,13 @@ def dpo(options: DpoOptions) -> None:
 class MergeOptions:
     """The options of `train merge`."""
 
-    folder: Path = opt.argument("DIR")
+    folder: Path = opt.argument(Path, "DIR")
     output: Path | None = opt.output("Folder of the model. [default: DIR/merged]", "DIR")
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
+    replace: bool = opt.REPLACE.field()
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command("merge", "train merge sft -o model", group=train_command)
+@command("merge", "train merge sft -o model", group=train_command)
 def merge(options: MergeOptions) -> None:
     """Write the base and the adapter of a finished training as one model."""
     check_output(options.output or Folder(options.folder).merged, replace=options.replace)

@@ -17,6 +17,8 @@ import click
 from touche_rad import __version__, files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
+from touche_rad.cli.help_text import Section
+from touche_rad.cli.program import command
 from touche_rad.cli.steps import DONE, line_of, run_once
 from touche_rad.credentials import trust
 from touche_rad.errors import UserError, refuse_newer
@@ -34,17 +36,19 @@ _STEP: Final = "import sys, touche_rad.cli as cli; sys.exit(cli.run(sys.argv[1:]
 class LoopOptions:
     """The options of `train loop`."""
 
-    plan: Path = opt.argument("PLAN.toml")
+    plan: Path = opt.argument(Path, "PLAN.toml")
     output: Path = opt.output("Folder of the loop.", "DIR", required=True)
-    replace: bool = opt.REPLACE
-    dry_run: bool = opt.flag("Print the commands and check the packages; run nothing.")
+    replace: bool = opt.REPLACE.field()
+    dry_run: bool = opt.flag(
+        "Print the commands and check the packages; run nothing.", section=Section.RUN
+    )
     trust: bool = opt.flag(
         "Send keys to the servers that the plan names, and allow each option of vLLM."
     )
-    quiet: bool = opt.QUIET
+    quiet: bool = opt.QUIET.field()
 
 
-@opt.command(
+@command(
     "loop",
     "train loop plan.toml -o loop",
     "train loop plan.toml -o loop --dry-run",

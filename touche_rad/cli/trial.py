@@ -50,7 +50,7 @@ class TrialOptions(opt.Common):
     """The options of a trial."""
 
     collection: Path | None = opt.option(
-        "Arguments that the image indexes; without NAME, start a trial."
+        Path, "Arguments that the image indexes; without NAME, start a trial."
     )
     debater: opt.PluginSpec | None = opt.plugin(
         "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater"
@@ -58,17 +58,21 @@ class TrialOptions(opt.Common):
     judge: opt.PluginSpec | None = opt.plugin(
         "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
     )
-    model: str | None = opt.MODEL
+    model: str | None = opt.MODEL.field()
     official: bool = opt.flag("Submit with the organisers' client and simulated user.")
-    claims: Path | None = opt.option("Claims to play in the trial. [default: the demo's claims]")
-    first: int = opt.option("Number of claims that the trial plays.", default=3)
-    turns: int = opt.option("User turns per debate in the trial.", default=2)
+    claims: Path | None = opt.option(
+        Path, "Claims to play in the trial. [default: the demo's claims]"
+    )
+    first: int = opt.option(int, "Number of claims that the trial plays.", default=3)
+    turns: int = opt.option(int, "User turns per debate in the trial.", default=2)
     output: Path = opt.output(
         "Folder for the files of the trial.", "DIR", default=Path("submission")
     )
     build: bool = opt.flag("Build the image with docker, podman or buildah.")
-    save: str | None = opt.option("Write the entry to tira.yml under this name.", metavar="ENTRY")
-    file: Path = opt.option("File with the submissions.", default=Path("tira.yml"))
+    save: str | None = opt.option(
+        str, "Write the entry to tira.yml under this name.", metavar="ENTRY"
+    )
+    file: Path = opt.option(Path, "File with the submissions.", default=Path("tira.yml"))
 
 
 class Trial:

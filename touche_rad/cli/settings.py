@@ -1,0 +1,85 @@
+"""The settings file: default values of the options of all commands, or of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from touche_rad.cli.commands import COMMANDS
+from touche_rad.cli.options import EVERYWHERE
+from touche_rad.credentials import NAMED
+from touche_rad.errors import InputError, nearest
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The content of a settings file, as click's default map of each command."""
+
+    path: Path | None = None
+    values: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
+    is_step: bool = False
+    """Whether the command is a step of another one, such as `demo`."""
+    table: Mapping[str, Any] = field(default_factory=dict)
+    """The file as it is."""
+    words: tuple[str, ...] = ()
+    """The words of the command line, without `touche-rad`."""
+
+
+def load_settings(path: str) -> Settings:
+    """Read a settings file.
+
+    A key at the top applies to every command with an option of this name, a table named after a
+    command only to this command. The table `options`, at either place, has the values of `-O`.
+    Flags and the environment replace the values of the file.
+    """
+    place = Path(path)
+    table = _parse(place)
+    # `index` and `judge` are settings and commands; commands have tables.
+    shared = {
+        key: value
+        for key, value in table.items()
+        if key not in COMMANDS or (key in EVERYWHERE and not isinstance(value, dict))
+    }
+    for key in shared:
+        if key not in EVERYWHERE:
+            hint = nearest(key, [*EVERYWHERE, *COMMANDS])
+            raise InputError(place, f"there is no such setting{hint}", field=key)
+    plugins = shared.pop("plugins", [])
+    values = {}
+    for command in COMMANDS:
+        own = table.get(command, {}) if command not in shared else {}
+        if not isinstance(own, dict):
+            raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
+        values[command] = _flat(place, {**shared, **own})
+    return Settings(place, values, tuple(plugins), table=table)
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    from touche_rad.files.records import read_whole
+
+    try:
+        table = tomllib.loads(read_whole(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, f"expected TOML: {error}") from None
+    if NAMED in os.environ:
+        os.environ[NAMED] += f"\n{json.dumps(table, ensure_ascii=False, default=str)}"
+    return table
+
+
+def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    options = values.pop("options", {})
+    if not isinstance(options, dict):
+        raise InputError(path, f"expected a table, got {options!r}", field="options")
+    flat = {key.replace("-", "_"): value for key, value in values.items()}
+    if options:
+        flat["options"] = [
+            f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+            for key, value in options.items()
+        ]
+    return flat
