@@ -290,7 +290,8 @@ class _Exchange:
         except ValueError:
             if status == HTTPStatus.OK:
                 start = excerpt(self._received.decode("utf-8", "replace"), 60)
-                raise BadReply(f"{place}: expected JSON, got {start!r}") from None
+                what = f"{place}: expected JSON, got {start!r}"
+                raise BadReply(what, fix="check the address") from None
             value = ""
         if status == HTTPStatus.OK:
             return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from touche_rad.models import sending
@@ -10,5 +12,6 @@ from touche_rad.models import sending
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a failing model be asked again at once; tests/models tests the pauses themselves."""
-    monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
-    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(
+        sending, "RETRIES", replace(sending.RETRIES, first_wait=0.001, longest_wait=0.01)
+    )

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -37,8 +38,9 @@ OK = '{"words": "fine", "score": 1}'
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(
+        sending, "RETRIES", replace(sending.RETRIES, first_wait=0.01, longest_wait=0.05)
+    )
 
 
 def _with_model(server: Scripted, work: Callable[[Model], Awaitable[T]], **settings: Any) -> T:
@@ -147,7 +149,7 @@ def test_a_passing_fault_is_retried_and_a_lasting_one_is_a_retryable_error(
     with pytest.raises(faults.ModelError) as raised:
         _ask(server)
     assert raised.value.retryable
-    assert len(server.asked) == 3 + sending.TRIES
+    assert len(server.asked) == 3 + sending.RETRIES.tries
     assert "\n" not in str(raised.value)
 
 

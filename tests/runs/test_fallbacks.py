@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -310,7 +311,7 @@ def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attemp
 def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(sending, "RETRIES", replace(sending.RETRIES, first_wait=0.001))
     kept: list[int] = []
 
     async def work() -> None:

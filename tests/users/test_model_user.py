@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def server(server: Scripted) -> Scripted:
 def stage(
     server: Scripted, tmp_path: Path, demo_index_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Stage:
-    monkeypatch.setattr(sending, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(sending, "RETRIES", replace(sending.RETRIES, first_wait=0.0))
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("OPENAI_MODEL", "tiny")
     return Stage(tmp_path, demo_index_path)

@@ -106,12 +106,7 @@ class Endpoints(Backend):
 
     async def context(self) -> int | None:
         """Return the shortest context length of the servers that answer."""
-        lengths = []
-        for server in self._servers:
-            try:
-                lengths.append(await server.endpoint.context())
-            except ModelError:
-                continue
+        lengths = [await server.endpoint.context() for server in self._servers]
         return min((length for length in lengths if length is not None), default=None)
 
     async def close(self) -> None:

@@ -1,154 +1,33 @@
-"""Where a model is: `-m`; a server with the OpenAI chat completions API; and the HTTP client.
-
-httpx2 is imported with the first request, because that takes 0.1 s.
-"""
+"""Where a model is: `-m`; and a server with the OpenAI chat completions API."""
 
 from __future__ import annotations
 
-import json
+import math
 import os
-import ssl
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import anyio
-
-from touche_rad.credentials import EMPTY, refuse_stranger
+from touche_rad import http
+from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import UserError
 from touche_rad.models.errors import (
     BadReply,
-    BadRequest,
-    Busy,
     ModelError,
     PromptTooLong,
-    Timeout,
     Unauthorized,
     Unreachable,
     WrongModel,
+    model_error,
 )
-from touche_rad.text import KEY, excerpt, load_json, redact
+from touche_rad.text import KEY, redact
 
 if TYPE_CHECKING:
     import httpx2
-
-CONNECT: Final = 20.0
-"""Seconds in which a connection must be made."""
-LARGEST: Final = 16 * 2**20
-"""Maximum bytes of a reply."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """The reply to a request; the names of its headers are in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-
-    def json(self) -> Any:
-        """Return the content as JSON values; raise ValueError if it is none."""
-        return load_json(self.content)
-
-    @property
-    def retry_after(self) -> float | None:
-        """Seconds of Retry-After; None without it, or if it is a date."""
-        try:
-            seconds = float(self.headers.get("retry-after", ""))
-        except ValueError:
-            return None
-        return seconds if 0 <= seconds < 3600 else None
-
-
-class NoReply(OSError):
-    """The server cannot be reached, or the connection broke before the reply was complete."""
-
-
-class TooLarge(Exception):
-    """The reply is larger than allowed."""
-
-
-@dataclass
-class Client:
-    """Sends requests and keeps connections open for the next ones; redirects are not followed.
-
-    The caller limits the time and the number of parallel requests.
-    """
-
-    _certificates: ClassVar[ssl.SSLContext | None] = None
-    """Of the CAs; loaded once in a process, because that takes 0.1 s."""
-    _client: httpx2.AsyncClient | None = None
-    """Made by the first request; it belongs to the event loop of that request."""
-
-    async def __aenter__(self) -> Client:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    def prepare(self) -> httpx2.AsyncClient:
-        """Return the client; the first one of the process loads certificates."""
-        if self._client is None:
-            import httpx2
-
-            Client._certificates = Client._certificates or httpx2.create_ssl_context()
-            self._client = httpx2.AsyncClient(
-                verify=Client._certificates,
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-                headers={"Accept-Encoding": "identity", "User-Agent": "touche-rad"},
-            )
-        return self._client
-
-    async def send(
-        self,
-        method: str,
-        url: str,
-        content: bytes = b"",
-        *,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-        connect: float = CONNECT,
-        largest: int = LARGEST,
-    ) -> Reply:
-        """Send a request and return the reply.
-
-        Raises:
-            NoReply: There is no connection, or it ended before the reply was complete.
-            TooLarge: The reply is larger than `largest`.
-        """
-        import httpx2
-
-        client, received = self.prepare(), bytearray()
-        kind = {"Content-Type": "application/json"} if content else {}
-        try:
-            async with client.stream(
-                method,
-                url,
-                content=content,
-                headers={**kind, **(headers or {})},
-                params=params,
-                timeout=httpx2.Timeout(None, connect=connect),
-            ) as reply:
-                async for part in reply.aiter_bytes():
-                    received += part
-                    if len(received) > largest:
-                        raise TooLarge
-        except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, OSError) as error:
-            raise NoReply(_why(error)) from error
-        return Reply(reply.status_code, dict(reply.headers), bytes(received))
-
-    async def close(self) -> None:
-        """Close the connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
-
-
-def _why(error: Exception) -> str:
-    reason = excerpt(error, 200) or type(error).__name__
-    return "connection refused" if "connection attempts failed" in reason else reason
 
 
 class Backend:
@@ -186,9 +65,11 @@ _OVERFLOW: Final = (
     "max_model_len",
     "max_tokens must be at least 1",
 )
-CHECK: Final = 2.4
-"""Time limit in seconds of the check before a run."""
-_CONNECT: Final = 2.0
+_ONE_TRY: Final = http.Policy(seconds=math.inf)
+"""Of a call, whose deadline is the limit of its time; `Sender` sends it again."""
+_LIST: Final = http.Policy(seconds=10.0)
+_CHECK: Final = http.Policy(seconds=2.4, connect=2.0)
+"""Of the check before a run."""
 _MOST_NAMES: Final = 5
 _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
 
@@ -241,52 +122,43 @@ class Endpoint(Backend):
         self._is_ours = is_ours
         self._url, self.model = at.url, at.model
         self.place = at.url.partition("?")[0]  # the query may contain a key
-        self._client = Client()
+        self._opened: httpx2.AsyncClient | None = None
 
     async def ready(self) -> None:
         """Make the client, whose start is not the server's time; the server itself is not ours."""
-        self._client.prepare()
+        self._client()
+
+    def _client(self) -> httpx2.AsyncClient:
+        if self._opened is None:
+            self._opened = http.open_async_client()
+        return self._opened
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.aclose()
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply, or raise a ModelError that says what happened."""
-        content = json.dumps(body).encode("ascii")
+        request = self._request("POST", "/chat/completions", body)
+        end = time.monotonic() + seconds
         try:
-            with anyio.fail_after(seconds):
-                reply = await self._send("POST", "/chat/completions", content)
-        except TimeoutError:
-            raise Timeout(f"{self.place}: no answer within {seconds:.3g} s") from None
-        except NoReply as error:
-            raise Unreachable(f"{self.place}: {error}") from None
-        except TooLarge:
-            raise BadReply(f"{self.place}: the answer is larger than {LARGEST} bytes") from None
-        if reply.status != HTTPStatus.OK:
-            raise self._error(reply)
-        try:
-            value = reply.json()
-        except ValueError:
-            text = reply.content.decode("utf-8", "replace")
-            wrong = f"{self.place}: expected JSON, got {excerpt(text, 60)!r}"
-            raise BadReply(wrong, fix="check the address") from None
+            value = await http.send_async(self._client(), request, _ONE_TRY, end=end)
+        except http.RequestError as error:
+            raise self._error(error) from None
         if not isinstance(value, dict):
             raise BadReply(f"{self.place}: expected an object, got {type(value).__name__}")
         if "error" in value and "choices" not in value:
-            raise BadReply(f"{self.place}: {reason_of(value)}")
+            raise BadReply(f"{self.place}: {http.reason_of(value)}")
         return value
 
     async def context(self) -> int | None:
         """Return the context length in tokens, if the server reports it."""
-        try:
-            with anyio.fail_after(10.0):
-                models = _models(await self._send("GET", "/models"))
-        except (TimeoutError, NoReply, TooLarge) as error:
-            raise Unreachable(f"{self.place}: {error}") from None
-        for model in models:
-            if model.get("id") == self.model and isinstance(model.get("max_model_len"), int):
-                return int(model["max_model_len"])
+        with suppress(http.RequestError):
+            for model in await self._models("/models", _LIST):
+                if model.get("id") == self.model and isinstance(model.get("max_model_len"), int):
+                    return int(model["max_model_len"])
         return None
 
     async def check(self) -> None:
@@ -295,78 +167,62 @@ class Endpoint(Backend):
         A server that has no list of models, or that answers slowly, is accepted.
         """
         try:
-            with anyio.fail_after(CHECK):
-                reply = await self._send("GET", "/models", connect=_CONNECT)
-                names = [str(model.get("id")) for model in _models(reply)]
-                if reply.status == HTTPStatus.UNAUTHORIZED:
-                    raise self._error(reply)
-                if reply.status == HTTPStatus.NOT_FOUND:
-                    if _models(await self._send("GET", "/v1/models", connect=_CONNECT)):
-                        fix = f"did you mean -m '{self.place}/v1#{self.model}'?"
-                        raise WrongModel(f"{self.place}: no API there", fix=fix)
-                elif names and self.model not in names:
-                    await self._check_name(names)
-        except (TimeoutError, TooLarge):  # connected, and slow
-            return
-        except NoReply as error:
+            models = await self._models("/models", _CHECK)
+        except http.NoConnection as error:
             fix = "start the server, or pass another address (-m http://HOST:PORT/v1#MODEL)"
-            raise Unreachable(f"{self.place}: {error}", fix=fix) from None
+            raise Unreachable(error.what, fix=fix) from None
+        except http.RequestError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                raise self._error(error) from None
+            if error.status == HTTPStatus.NOT_FOUND:
+                await self._check_root()
+            return
+        names = [str(model.get("id")) for model in models]
+        if names and self.model not in names:
+            await self._check_name(names)
+
+    async def _check_root(self) -> None:
+        """Raise WrongModel if the API is at `/v1` of the address."""
+        try:
+            models = await self._models("/v1/models", _CHECK)
+        except http.RequestError:
+            return
+        if models:
+            fix = f"did you mean -m '{self.place}/v1#{self.model}'?"
+            raise WrongModel(f"{self.place}: no API there", fix=fix)
 
     async def _check_name(self, names: Sequence[str]) -> None:
         """Ask for one token: some servers accept names that they do not list."""
         message = {"role": "user", "content": "Hello"}
         probe = {"model": self.model, "messages": [message], "max_tokens": 1}
         try:
-            await self.complete(probe, CHECK)
+            await self.complete(probe, _CHECK.seconds)
         except WrongModel as error:
             offers = ", ".join(names[:_MOST_NAMES])
             raise WrongModel(error.what, fix=f"{error.fix}; it offers {offers}") from None
         except ModelError:
             return
 
-    async def _send(
-        self, method: str, path: str, content: bytes = b"", connect: float = CONNECT
-    ) -> Reply:
-        """Send a request with the key, which is read now and goes to no other address."""
-        headers, key = {}, os.environ.get(KEY, "")
-        if key not in EMPTY and not self._is_ours:
-            if not (key.isascii() and key.isprintable()) or key != key.strip():
-                raise NoReply(f"{KEY} contains a character that HTTP does not allow")
-            headers["Authorization"] = f"Bearer {key}"
+    def _request(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> http.Request:
         url = f"{self._url}{path}"
-        return await self._client.send(method, url, content, headers=headers, connect=connect)
+        return http.Request(self.place, method, url, body, with_key=not self._is_ours)
 
-    def _error(self, reply: Reply) -> ModelError:
-        status = reply.status
-        try:
-            reason = reason_of(reply.json())
-        except ValueError:
-            reason = ""
-        message = f"{self.place}: {status}{f': {reason}' if reason else ''}"
-        low = reason.lower()
+    async def _models(self, path: str, policy: http.Policy) -> list[Mapping[str, Any]]:
+        """Return a list of models; empty if the reply is something else."""
+        value = await http.send_async(self._client(), self._request("GET", path), policy)
+        models = value.get("data") if isinstance(value, dict) else None
+        return [model for model in models or () if isinstance(model, dict)]
+
+    def _error(self, error: http.RequestError) -> ModelError:
+        """Return the error of a request as that of this model."""
+        status, reason = error.status, error.reason.lower()
         if status in (401, 403):
-            return Unauthorized(f"{message}; the API key is not accepted", fix=f"set {KEY}")
-        if status == 404 or (status == 400 and any(word in low for word in _NO_MODEL)):
-            return WrongModel(f"{message}; no model {self.model!r}", fix="pass another URL#MODEL")
-        if status in (400, 413, 422) and any(word in low for word in _OVERFLOW):
-            return PromptTooLong(message)
-        if status in (408, 409, 425, 429) or status >= 500:
-            return Busy(message, status=status, retry_after=reply.retry_after)
-        return BadRequest(message)
-
-
-def _models(reply: Reply) -> list[Mapping[str, Any]]:
-    """Return a list of models; empty if the reply is something else."""
-    try:
-        models = reply.json()["data"] if reply.status == HTTPStatus.OK else []
-        return [model for model in models if isinstance(model, dict)]
-    except (ValueError, LookupError, TypeError):
-        return []
-
-
-def reason_of(value: Any) -> str:
-    """Return the reason that a server's reply gives for an error."""
-    error = value.get("error", value) if isinstance(value, dict) else value
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or error
-    return excerpt(error, 200)
+            return Unauthorized(f"{error.what}; the API key is not accepted", fix=f"set {KEY}")
+        if status == 404 or (status == 400 and any(word in reason for word in _NO_MODEL)):
+            what = f"{error.what}; no model {self.model!r}"
+            return WrongModel(what, fix="pass another URL#MODEL")
+        if status in (400, 413, 422) and any(word in reason for word in _OVERFLOW):
+            return PromptTooLong(error.what)
+        return model_error(error)

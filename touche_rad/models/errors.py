@@ -128,5 +128,9 @@ def model_error(error: RequestError) -> ModelError:
     if isinstance(error, ModelError):
         return error
     return _CLASSES[type(error)](
-        error.what, status=error.status, reason=error.reason, retry_after=error.retry_after
+        error.what,
+        fix=error.fix,
+        status=error.status,
+        reason=error.reason,
+        retry_after=error.retry_after,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import random
+import math
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final
 import anyio
 
 from touche_rad.calls import CallContext, current_context
+from touche_rad.http import Policy
 from touche_rad.models.endpoint import Backend
 from touche_rad.models.errors import (
     BadRequest,
@@ -229,10 +230,10 @@ def cost_of(reply: Mapping[str, Any]) -> Cost:
     return Cost(**{name: max(0, count) for name, count in whole.items()})
 
 
-TRIES: Final = 6
+RETRIES = Policy(tries=6, longest_retry_after=math.inf)
+"""How often a call is sent; its deadline limits the waits."""
 _RETRY_AFTER: Final = 15.0
 """Seconds after which one call of a server that is down is retried again."""
-FIRST_WAIT, LONGEST_WAIT = 0.25, 20.0
 
 
 @dataclass
@@ -276,9 +277,10 @@ class Sender:
         `bodies` has the best request first; the next question of its kind begins with the one that
         was accepted. If the model `thinks`, or does so without an answer, `think_tokens` are added.
         """
-        wait, tries, now = FIRST_WAIT, 0, time.monotonic()
-        most = 1 if self.error is not None and now - self._retried < _RETRY_AFTER else TRIES
-        if most > 1:
+        tries, policy, now = 0, RETRIES, time.monotonic()
+        if self.error is not None and now - self._retried < _RETRY_AFTER:
+            policy = replace(RETRIES, tries=1)
+        else:
             self._retried = now
         key = f"{bodies[0]['model']} {question.kind}"
         at = accepted = self._accepted.get(key, 0)
@@ -306,15 +308,13 @@ class Sender:
                     raise
             except ModelError as error:
                 tries += 1
-                asked = error.retry_after
-                pause = asked if asked is not None else wait * random.uniform(0.5, 1.5)
-                if not error.retryable or tries >= most or pause >= call.left:
+                pause = policy.pause(tries, error, call.end)
+                if pause is None:
                     if error.is_down:
                         self.set_down(error)
                     raise
                 call.cost.retries += 1
                 await anyio.sleep(pause)
-                wait = min(2 * wait, LONGEST_WAIT)
             else:
                 self._accepted[key] = accepted
                 if question.kind != "object" and not has_scores(reply):
