@@ -38,7 +38,7 @@ from touche_rad.demo import DEMO, demo_file
 from touche_rad.models import Model
 from touche_rad.models.examples import Examples, estimate_tokens, example
 from touche_rad.models.sending import Cost, Usage
-from touche_rad.plugins import JudgesAll, Services, find, open_index
+from touche_rad.plugins import Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.judging import judge_view
@@ -189,7 +189,7 @@ async def run_judge(
 ) -> None:
     judge = find("judge", name).make(services, options)
     for _, views in debates:
-        done = isinstance(judge, JudgesAll) and await judge.judge_all(views[-1])
+        done = judge.judge_all and await judge.judge_all(views[-1])
         for view in views if not done else ():
             await judge_view(judge, view, grice())
 
@@ -197,7 +197,9 @@ async def run_judge(
 async def run_debater(
     name: str, options: Mapping[str, str], debates: Views, services: Services
 ) -> None:
-    answerer = Answerer(make_chain(name, options, services), services.index)
+    answerer = Answerer(
+        make_chain(find("debater", name).configure(options), services), services.index
+    )
     for debate, _ in debates:
         for turn in range(len(debate.turns)):
             await answerer.answer(debate.before_response(turn))

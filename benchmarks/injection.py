@@ -94,7 +94,7 @@ async def answer_changes(name: str, text: str, claim: str, arguments: list[Argum
     services = Services(index=SmallIndex(arguments), model=Model(Obedient(text)))
     debater = find("debater", name).make(services)
     debate = Debate(id="b", turns=(Turn(utterance=f"{claim} {text}"),))
-    answer = await Answerer([(name, debater)], services.index).answer(debate)
+    answer = await Answerer([debater], services.index).answer(debate)
     return SAID in answer.response.content
 
 

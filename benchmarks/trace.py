@@ -74,7 +74,9 @@ def serve() -> set[tuple[str, str]]:
     from touche_rad.serve import create_app
 
     services = Services(index=open_index(DEMO))
-    answerer = Answerer(make_chain("grounded", {}, services), services.index)
+    answerer = Answerer(
+        make_chain(find("debater", "grounded").configure(), services), services.index
+    )
     client = TestClient(create_app(answerer, find("judge", "grounded").make(services)))
     arguments = [{"id": "1", "text": "Breeding in zoos saves rare species.", "attacks": SAY}]
 

@@ -15,7 +15,7 @@ from touche_rad.cli import touche_rad as program
 from touche_rad.cli.commands import GROUPS
 from touche_rad.cli.list import HEADINGS, describe
 from touche_rad.files.schemas import names, schema_of
-from touche_rad.plugins import KINDS, registered
+from touche_rad.plugins import KINDS, find, registered
 
 MODULES = {
     "Debates and responses": "touche_rad.debate",
@@ -165,13 +165,13 @@ def http_page() -> Iterator[str]:
 
 
 def _server_schema() -> dict[str, Any]:
-    from touche_rad.plugins import Services, find, open_index
+    from touche_rad.plugins import Services, open_index
     from touche_rad.runs.answering import Answerer, make_chain
     from touche_rad.serve.app import create_app
 
     index = open_index("demo")
     services = Services(index=index)
-    answerer = Answerer(make_chain("grounded", {}, services), index)
+    answerer = Answerer(make_chain(find("debater", "grounded").configure(), services), index)
     return create_app(answerer, find("judge", "grounded").make(services)).openapi()
 
 

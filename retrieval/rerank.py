@@ -35,7 +35,7 @@ class Reranking(Searcher):
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
-        self._first: plugins.Retriever = plugins.make("retriever", options.of, services)
+        self._first = plugins.make("retriever", options.of, services)
         self._retry_at = 0.0
         self._told = False
 

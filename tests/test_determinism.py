@@ -204,7 +204,7 @@ def test_a_debate_gives_the_same_bytes_everywhere(
 async def _check_debater(world: World, name: str, lines: Sequence[bytes], at_once: int) -> None:
     """Compare answers by Python and HTTP with the lines of the file."""
     services = world.services("debater", name)
-    answerer = Answerer(make_chain(name, {}, services), services.index)
+    answerer = Answerer(make_chain(find("debater", name).configure(), services), services.index)
     debates = list(files.read_debates(world.sources["debater"]))
     asked = [(debate, turn) for debate in debates for turn in range(len(debate.turns))]
     chats = [json.loads(line) for line in world.sources["debater"].open()]

@@ -23,6 +23,7 @@ from touche_rad.evidence import quotable
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models.output import NoObject, parse_object
+from touche_rad.plugins import LoadedDebater, LoadedJudge
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import ChatRequest
@@ -91,8 +92,8 @@ def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
     long, reader = "word " * MOST_CHARACTERS, Reader()
     response = Response(content=long, arguments=(Argument(id="1", text=long),))
     debate = Debate().with_utterance(long).with_response(response)
-    anyio.run(judge_view, reader, debate, grice())
-    anyio.run(Answerer([("reader", reader)]).answer, debate.with_utterance(long))
+    anyio.run(judge_view, LoadedJudge(reader), debate, grice())
+    anyio.run(Answerer([LoadedDebater(reader, "reader")]).answer, debate.with_utterance(long))
     for seen in reader.seen:
         assert seen.turns[0].response is not None
         texts = (*(turn.utterance for turn in seen.turns), seen.turns[0].response.content)

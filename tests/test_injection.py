@@ -23,7 +23,7 @@ from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.models.prompts import Prompt
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import LoadedDebater, Services, find
 from touche_rad.runs.answering import LAST_RESORT, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.text import clean
@@ -206,7 +206,7 @@ def test_an_answer_of_a_model_that_only_repeats_the_user_is_refused(
     prompted: bool, by: str
 ) -> None:
     asked = debate("Only these words are allowed here, copper lantern nine, and no others.")
-    given = asyncio.run(Answerer([("echoing", Echoing(prompted))]).answer(asked))
+    given = asyncio.run(Answerer([LoadedDebater(Echoing(prompted), "echoing")]).answer(asked))
     assert given.by == by
     if prompted:
         assert "only repeats words of the user" in given.events[0].detail
@@ -232,7 +232,7 @@ class Leaking:
 def test_an_answer_that_repeats_its_prompt_is_refused(start: int, by: str) -> None:
     debater = Leaking()
     debater.start = start
-    given = asyncio.run(Answerer([("leaking", debater)]).answer(debate("Why?")))
+    given = asyncio.run(Answerer([LoadedDebater(debater, "leaking")]).answer(debate("Why?")))
     assert given.by == by
     if by == LAST_RESORT:
         assert "repeats the instructions" in given.events[0].detail

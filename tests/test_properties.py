@@ -189,7 +189,7 @@ def test_any_text_gives_as_many_prompts_and_is_in_them_unchanged(
             await judge_view(judge, seen.with_response(Response(content=said)), grice())
         else:
             debater = find("debater", name).make(made)
-            await Answerer([(name, debater)]).answer(seen)
+            await Answerer([debater]).answer(seen)
         assert made.model is not None
         await made.model.close()
         return [prompt_of(body) for body in server.asked]

@@ -12,7 +12,7 @@ from pydantic import Field
 from touche_rad.calls import time_left
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import OptionError
-from touche_rad.plugins import Judge, JudgesAll, Services, find, parse_plugin, split_plugins
+from touche_rad.plugins import LoadedJudge, Services, make, parse_plugin, split_plugins
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 
@@ -48,7 +48,7 @@ class Jury:
 
     async def judge_all(self, debate: Debate) -> Sequence[Verdicts] | None:
         """Judge all responses at once, if one of the members can."""
-        if not any(isinstance(member, JudgesAll) for member in self._members.values()):
+        if all(member.judge_all is None for member in self._members.values()):
             return None
         return await self._verdicts([debate.view(turn) for turn in range(len(debate.turns))])
 
@@ -72,12 +72,10 @@ class Jury:
         ]
 
 
-def _make(text: str, services: Services) -> Judge:
-    name, options = parse_plugin(text)
-    if name == "jury":
+def _make(text: str, services: Services) -> LoadedJudge:
+    if parse_plugin(text)[0] == "jury":
         raise OptionError("judge jury: of: a jury cannot contain a jury; name other judges")
-    member: Judge = find("judge", name).make(services, options)
-    return member
+    return make("judge", text, services)
 
 
 def _score(member: ViewVerdicts, key: str) -> float | None:

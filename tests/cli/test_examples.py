@@ -58,7 +58,7 @@ def check_call(line: str) -> None:
         if "--plugin" in line or spec.name.isupper() or spec.name.startswith(("my-", "off")):
             continue
         assert found, line
-        found[0].parse(spec.options)
+        found[0].configure(spec.options)
 
 
 def _specs(values: Iterable[Any]) -> Iterator[PluginSpec]:

@@ -121,13 +121,13 @@ def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place(tmp_path
     plugin = find("debater", "composed")
 
     def identity(folder: Path) -> str:
-        return plugin.identity(plugin.parse({"prompts": str(folder)}))
+        return plugin.configure({"prompts": str(folder)}).tag
 
     one = _copy(tmp_path, "one", "=== system\n", "=== system\nBe brief. ")
     same = _copy(tmp_path, "same", "=== system\n", "=== system\nBe brief. ")
     other = _copy(tmp_path, "other", "=== system\n", "=== system\nBe kind. ")
     assert identity(one) == identity(same)
-    assert len({identity(one), identity(other), plugin.identity(plugin.parse({}))}) == 3
+    assert len({identity(one), identity(other), plugin.configure().tag}) == 3
     assert "one" not in identity(one)
 
 

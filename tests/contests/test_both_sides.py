@@ -20,6 +20,7 @@ from touche_rad.contest import Contest
 from touche_rad.contests.two_sides import Stage, games
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.demo import demo_file
+from touche_rad.plugins import LoadedDebater
 from touche_rad.runs.answering import Answerer
 from touche_rad.text import count_words
 from touche_rad.users.contest_views import citations, negate, objection, sided_view, task_view
@@ -55,12 +56,15 @@ class Echo:
         return Response(content=f"{self.name} {len(debate.turns)}.", arguments=ARGUMENTS[:1])
 
 
-def played(*debaters: object, claim: Debate = ZOOS, rounds: int = 2) -> list[Contest]:
+def played(*debaters: Any, claim: Debate = ZOOS, rounds: int = 2) -> list[Contest]:
     """Play the first pair on both sides."""
 
     async def play() -> list[str]:
-        chains: dict[str, Any] = {
-            f"d{number}": [(f"d{number}", one), ("plain", Saying("So be it."))]
+        chains: dict[str, list[LoadedDebater]] = {
+            f"d{number}": [
+                LoadedDebater(one, f"d{number}"),
+                LoadedDebater(Saying("So be it."), "plain"),
+            ]
             for number, one in enumerate(debaters)
         }
         stage = Stage({name: Answerer(chain) for name, chain in chains.items()}, rounds, INDEX)
@@ -217,7 +221,7 @@ def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
             raise RuntimeError
 
     sided, plain = Sided("sided"), Echo("plain")
-    answerer = Answerer([("sided", sided), ("plain", plain)])
+    answerer = Answerer([LoadedDebater(sided, "sided"), LoadedDebater(plain, "plain")])
     contest = Contest(motion=ZOOS.claim, sides={"first": "pro", "second": "con"})
 
     async def play() -> None:

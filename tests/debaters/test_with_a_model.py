@@ -15,7 +15,7 @@ from tests.profiles import with_settings
 from touche_rad.debate import Debate, Response
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services
+from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.text import count_words
 
@@ -30,7 +30,9 @@ def answer(
     async def run() -> Any:
         model = Model(Address(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
-        answerer = Answerer(make_chain(name, options, services), services.index)
+        answerer = Answerer(
+            make_chain(find("debater", name).configure(options), services), services.index
+        )
         try:
             return await answerer.answer(asked)
         finally:

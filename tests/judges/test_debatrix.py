@@ -470,7 +470,7 @@ def test_without_any_answer_there_is_no_winner_and_a_reason(server: Scripted) ->
 )
 def test_a_wrong_dimension_is_told(option: str, value: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
-        find("panel", "debatrix").parse({option: value})
+        find("panel", "debatrix").configure({option: value})
 
 
 def test_the_terminal_judges_contests_and_their_swapped_sides(

@@ -405,7 +405,7 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
 )
 def test_options_that_contradict_each_other_are_refused(given: dict[str, str], told: str) -> None:
     with pytest.raises(OptionError, match=told):
-        find("panel", "debgraph").parse(given)
+        find("panel", "debgraph").configure(given)
 
 
 # What the debate may be

@@ -750,4 +750,4 @@ def test_a_debate_gives_no_orders(server: Scripted) -> None:
 )
 def test_a_wrong_option_is_refused(option: str, said: str) -> None:
     with pytest.raises(OptionError, match=option):
-        find("panel", "inspirescore").parse({option: said})
+        find("panel", "inspirescore").configure({option: said})

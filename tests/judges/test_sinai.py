@@ -289,7 +289,7 @@ def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
     found = schema if per == "turn" else next(iter(schema["$defs"].values()))
     assert list(found["properties"]) == keys
     with pytest.raises(OptionError, match="evidence needs per=turn or per=debate"):
-        find("judge", "zsl").parse({"profile": "evidence", "per": "maxim"})
+        find("judge", "zsl").configure({"profile": "evidence", "per": "maxim"})
 
 
 def test_our_twenty_examples_are_half_yes_and_half_no_on_each_maxim() -> None:

@@ -74,16 +74,15 @@ def test_the_nearest_name_is_offered() -> None:
 def test_a_wrong_option_is_named(options: dict[str, str], problem: str) -> None:
     _register()
     with pytest.raises(OptionError, match=problem):
-        find("debater", "parrot").parse(options)
+        find("debater", "parrot").configure(options)
 
 
 def test_the_identity_names_what_was_set() -> None:
     _register()
     plugin = find("debater", "parrot")
-    assert plugin.identity(plugin.parse({})) == "parrot"
-    assert plugin.identity(plugin.parse({"times": "2"})) == "parrot"
-    set_both = plugin.parse({"loud": "yes", "times": "5"})
-    assert plugin.identity(set_both) == "parrot(loud=True,times=5)"
+    assert plugin.configure().tag == "parrot"
+    assert plugin.configure({"times": "2"}).tag == "parrot"
+    assert plugin.configure({"loud": "yes", "times": "5"}).tag == "parrot(loud=True,times=5)"
 
 
 def test_unmet_needs_are_listed() -> None:

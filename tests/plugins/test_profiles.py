@@ -52,7 +52,7 @@ def _bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _values(given: dict[str, str]) -> dict[str, Any]:
-    return PLUGIN.parse(given).model_dump()
+    return PLUGIN.configure(given).options.model_dump()
 
 
 DEFAULTS = {
@@ -92,16 +92,16 @@ def test_python_may_set_everything() -> None:
 
 def test_the_command_line_sets_no_setting() -> None:
     with pytest.raises(OptionError, match=r"'rounds' is a setting.*profile=FILE.toml.*list mine"):
-        PLUGIN.parse({"rounds": "2"})
+        PLUGIN.configure({"rounds": "2"})
     with pytest.raises(OptionError, match=r"has no option 'word' \(did you mean 'words'\?\)"):
-        PLUGIN.parse({"word": "2"})
+        PLUGIN.configure({"word": "2"})
 
 
 def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
     with pytest.raises(OptionError, match=r"debater mine: .*'papr'; known profiles: lean, paper, "):
-        PLUGIN.parse({"profile": "papr"})
+        PLUGIN.configure({"profile": "papr"})
     with pytest.raises(OptionError, match=r"gone\.toml: the file does not exist"):
-        PLUGIN.parse({"profile": "gone.toml"})
+        PLUGIN.configure({"profile": "gone.toml"})
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_an_error_names_the_file_and_the_key(tmp_path: Path, content: str, probl
     path = tmp_path / "my.toml"
     path.write_text(content)
     with pytest.raises(OptionError, match=re.escape(f"{path}: {problem}")) as error:
-        PLUGIN.parse({"profile": str(path)})
+        PLUGIN.configure({"profile": str(path)})
     assert "\n" not in str(error.value)
 
 
 def test_the_identity_differs_with_the_effective_settings(tmp_path: Path) -> None:
     def identity(**given: str) -> str:
-        return PLUGIN.identity(PLUGIN.parse(given))
+        return PLUGIN.configure(given).tag
 
     assert identity() == "mine"
     assert identity(profile="paper") == "mine(profile=paper)"
@@ -138,9 +138,6 @@ def test_the_identity_differs_with_the_effective_settings(tmp_path: Path) -> Non
     assert identity(profile="paper", words="60") == "mine(profile=paper,words=60)"
     assert identity(**with_settings(tmp_path, rounds=5)) == "mine(rounds=5)"
     assert identity(**with_settings(tmp_path, rounds=3)) == "mine"
-    assert PLUGIN.identity(WithProfiles.Options(profile="paper", rounds=2)) == (
-        "mine(profile=paper,rounds=2)"
-    )
 
 
 def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
@@ -181,6 +178,6 @@ def test_a_plugin_of_ours_has_at_most_eight_options_and_valid_profiles(plugin: P
     assert profiles or len(options) == len(fields), "settings without a profile cannot be set"
     for profile in profiles:
         assert profile.description
-        parsed = plugin.parse({"profile": profile.name}).model_dump()
+        parsed = plugin.configure({"profile": profile.name}).options.model_dump()
         assert {key: parsed[key] for key in profile.settings} == dict(profile.settings)
-        assert plugin.parse({}) == plugin.options()
+        assert plugin.configure().options == plugin.options()

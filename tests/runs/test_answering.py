@@ -14,7 +14,7 @@ from touche_rad import calls, plugins
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import WorkError
 from touche_rad.events import EventKind
-from touche_rad.plugins import Options, Services
+from touche_rad.plugins import LoadedDebater, Options, Services, find
 from touche_rad.plugins import registry as plugin_registry
 from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_chain
 from touche_rad.text import count_words
@@ -24,7 +24,8 @@ DEBATE = asked("I think zoos should be closed.")
 
 
 def answer(*chain: tuple[str, object], debate: Debate = DEBATE, **settings: object) -> Answer:
-    answerer = Answerer(chain, SmallIndex(), **settings)  # type: ignore[arg-type]
+    debaters = [LoadedDebater(debater, name) for name, debater in chain]  # type: ignore[arg-type]
+    answerer = Answerer(debaters, SmallIndex(), **settings)  # type: ignore[arg-type]
     return anyio.run(answerer.answer, debate)
 
 
@@ -87,7 +88,7 @@ def test_a_failing_index_is_a_failing_answer() -> None:
         def get(self, argument_id: str) -> None:
             raise OSError("disk")
 
-    answerer = Answerer([GOOD], Broken())
+    answerer = Answerer([LoadedDebater(GOOD[1], GOOD[0])], Broken())
     assert anyio.run(answerer.answer, DEBATE).by == LAST_RESORT
 
 
@@ -128,7 +129,7 @@ def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch)
     most = others + 3
     monkeypatch.setattr("touche_rad.calls.MOST_HANGING", most)
     bad = fakes.Hanging()
-    answerer = Answerer([("bad", bad)], deadline=0.05)  # type: ignore[list-item]
+    answerer = Answerer([LoadedDebater(bad, "bad")], deadline=0.05)  # type: ignore[arg-type]
 
     async def ask(times: int) -> list[str]:
         return [(await answerer.answer(DEBATE)).events[0].text for _ in range(times)]
@@ -172,17 +173,21 @@ def a_fake(name: str, *, needs: tuple[str, ...] = ()) -> None:
     plugins.debater(name, needs=needs)(type(name, (Fake,), {"__module__": __name__}))
 
 
+def chain_of(name: str, services: Services, **options: str) -> tuple[LoadedDebater, ...]:
+    return make_chain(find("debater", name).configure(options), services)
+
+
 @pytest.mark.usefixtures("registry")
 def test_chain_is_the_selected_debater_and_the_fallbacks_whose_needs_are_met() -> None:
     a_fake("mine"), a_fake("verbatim"), a_fake("grounded", needs=("index",))
-    chain = make_chain("mine", {"tone": "sharp"}, Services(index=SmallIndex()))
+    chain = chain_of("mine", Services(index=SmallIndex()), tone="sharp")
     answers = [anyio.run(Answerer([one]).answer, DEBATE) for one in chain]
     assert [answer.response.content for answer in answers] == [
         "mine: sharp",
         "grounded: calm",  # the options are those of the selected debater
         "verbatim: calm",
     ]
-    assert [name for name, _ in make_chain("verbatim", {}, Services())] == ["verbatim"]
+    assert [one.name for one in chain_of("verbatim", Services())] == ["verbatim"]
 
 
 @pytest.mark.usefixtures("registry")
@@ -194,14 +199,14 @@ def test_a_debater_that_cannot_be_made_is_an_error_only_if_it_is_selected() -> N
         def __init__(self, options: Options, services: Services) -> None:
             raise ValueError("no weights")
 
-    _, fallback = make_chain("mine", {}, Services())
+    _, fallback = chain_of("mine", Services())
     answer = anyio.run(Answerer([fallback]).answer, Debate().with_utterance("Zoos are bad."))
     assert answer.by == LAST_RESORT
     event = answer.events[0]
     assert (event.kind, event.plugin) == (EventKind.FALLBACK, "grounded")
     assert event.detail.endswith("ValueError: no weights")
     with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
-        make_chain("grounded", {}, Services())
+        chain_of("grounded", Services())
 
 
 def test_the_time_that_a_call_waits_is_taken_from_its_deadline() -> None:

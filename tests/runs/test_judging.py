@@ -16,6 +16,7 @@ from touche_rad.contest import Contest, Outcome, to_contest
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.outputs import Status
+from touche_rad.plugins import LoadedJudge, LoadedPanel
 from touche_rad.runs import judging
 from touche_rad.runs.judging import PRIOR, judge_turns, judge_view
 from touche_rad.runs.panels import judge_contest
@@ -57,8 +58,8 @@ class Never:
         await anyio.sleep_forever()
 
 
-def ask(plugin: object, **settings: Any) -> Any:
-    return anyio.run(partial(judge_view, plugin, VIEW, grice(), **settings))
+def ask(plugin: Any, **settings: Any) -> Any:
+    return anyio.run(partial(judge_view, LoadedJudge(plugin), VIEW, grice(), **settings))
 
 
 @pytest.mark.parametrize("kind", [Giving, GivingAsync])
@@ -133,10 +134,12 @@ def test_time_limits_hold_for_views_whole_debates_and_panels() -> None:
     assert result.unscored[Maxim.QUANTITY] == "the judge gave nothing within 0.02 seconds"
     views = [VIEW, VIEW.with_utterance("And?").with_response(Response(content="No."))]
     judge = NeverWhole(four())
-    turns = anyio.run(partial(judge_turns, judge, views, grice(), deadline=0.02))
+    turns = anyio.run(partial(judge_turns, LoadedJudge(judge), views, grice(), deadline=0.02))
     assert [turn.verdicts for turn in turns] == [four(), four()]
     assert sorted(judge.views, key=lambda view: len(view.turns)) == views
-    outcome = anyio.run(partial(judge_contest, NeverPanel(), to_contest(VIEW), deadline=0.02))
+    outcome = anyio.run(
+        partial(judge_contest, LoadedPanel(NeverPanel()), to_contest(VIEW), deadline=0.02)
+    )
     assert (outcome.winner, "0.02 seconds" in outcome.reason) == (None, True)
 
 
@@ -144,7 +147,9 @@ def judge_file(source: Path, plugin: Any, **named: Any) -> Status:
     out = source.parent / "evaluations.jsonl"
     options = RunOptions(**{key: named.pop(key) for key in [*named] if key != "deadline"})
     return run(
-        judging.work(source, plugin, grice(), identity={"judge": "j"}, **named), out, options
+        judging.work(source, LoadedJudge(plugin), grice(), identity={"judge": "j"}, **named),
+        out,
+        options,
     )
 
 

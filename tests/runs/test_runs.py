@@ -23,6 +23,7 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.events import EventKind, Place
 from touche_rad.files.outputs import Status
+from touche_rad.plugins import LoadedDebater
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.play import respond, simulate
 from touche_rad.runs.runner import run, run_work
@@ -37,7 +38,7 @@ MANNERS = {one.name for one in fields(RunOptions)}
 
 
 def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
-    return Answerer([("good", debater)], INDEX, **settings)  # type: ignore[list-item]
+    return Answerer([LoadedDebater(debater, "good")], INDEX, **settings)  # type: ignore[arg-type]
 
 
 def write_claims(folder: Path, *claims: str) -> Path:

@@ -15,6 +15,7 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
+from touche_rad.plugins import LoadedJudge
 from touche_rad.score.audit import Audit, audit
 
 ARGUMENTS = (
@@ -55,7 +56,7 @@ class Judge:
 
 
 def audited(runs: list[Path], *judges: Judge, **more: Any) -> Audit:
-    named = {f"judge{number}": one for number, one in enumerate(judges, 1)}
+    named = {f"judge{number}": LoadedJudge(one) for number, one in enumerate(judges, 1)}
 
     async def go() -> Audit:
         return await audit(runs, named, **more)

@@ -18,7 +18,9 @@ from touche_rad.serve import create_app
 def app_of_the_demo() -> FastAPI:
     """The app that `touche-rad serve` runs without any option."""
     services = Services(index=open_index(DEMO))
-    answerer = Answerer(make_chain("grounded", {}, services), services.index)
+    answerer = Answerer(
+        make_chain(find("debater", "grounded").configure(), services), services.index
+    )
     judge = find("judge", "grounded").make(services)
     return create_app(answerer, judge)
 

@@ -26,7 +26,7 @@ from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
 from touche_rad.demo import DEMO
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
-from touche_rad.plugins import Services, find, open_index
+from touche_rad.plugins import LoadedDebater, LoadedJudge, Services, find, open_index
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
 from touche_rad.serve.debate_page import Offer
@@ -72,7 +72,7 @@ def _app() -> FastAPI:
     services = Services(index=open_index(DEMO))
 
     def demo(name: str) -> Answerer:
-        return Answerer(make_chain(name, {}, services), services.index)
+        return Answerer(make_chain(find("debater", name).configure(), services), services.index)
 
     grounded = demo("grounded")
     judge = find("judge", "grounded").make(services)
@@ -80,11 +80,11 @@ def _app() -> FastAPI:
     debaters = {
         "grounded": lambda: grounded,
         "verbatim": lambda: demo("verbatim"),
-        "slow": lambda: Answerer([("slow", Slow())]),
-        "hostile": lambda: Answerer([("hostile", Hostile())]),
+        "slow": lambda: Answerer([LoadedDebater(Slow(), "slow")]),
+        "hostile": lambda: Answerer([LoadedDebater(Hostile(), "hostile")]),
         "failing": lambda: Answerer(chain, services.index),
     }
-    judges = {"grounded": lambda: judge, "hostile": Hostile}
+    judges = {"grounded": lambda: judge, "hostile": lambda: LoadedJudge(Hostile())}
     return create_app(grounded, judge, offer=Offer(debaters, judges))
 
 
@@ -150,8 +150,10 @@ def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
     with scripted.serving() as endpoint, caplog.at_level(logging.WARNING, "touche_rad"):
         endpoint.always = scripted.fails(401)
         services = Services(open_index(DEMO), model=Model(Address(endpoint.url, "tiny")))
-        answerer = Answerer(make_chain("composed", {}, services), services.index)
-        client = TestClient(create_app(answerer, Hostile(), model=services.model))
+        answerer = Answerer(
+            make_chain(find("debater", "composed").configure(), services), services.index
+        )
+        client = TestClient(create_app(answerer, LoadedJudge(Hostile()), model=services.model))
         for _ in range(2):
             say = {"messages": [{"role": "user", "content": ZOOS}]}
             assert client.post("/", json=say).json()["content"]
@@ -427,8 +429,14 @@ def _with_a_model(answer: scripted.Answer, deadline: float = 4) -> Iterator[str]
         services = Services(
             index=open_index(DEMO), model=Model(Address(endpoint.url, "tiny"), deadline=60)
         )
-        quick = Answerer(make_chain("composed", {}, services), services.index, deadline=deadline)
-        demo = Answerer(make_chain("verbatim", {}, services), services.index)
+        quick = Answerer(
+            make_chain(find("debater", "composed").configure(), services),
+            services.index,
+            deadline=deadline,
+        )
+        demo = Answerer(
+            make_chain(find("debater", "verbatim").configure(), services), services.index
+        )
         judge = find("judge", "length").make(services)
         offer = Offer({"composed": lambda: quick}, {"length": lambda: judge})
         with serving(create_app(demo, judge, offer=offer)) as (address, _):

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_valid_score
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Verdict
+from touche_rad.plugins import LoadedDebater, LoadedJudge
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
 
@@ -43,7 +44,9 @@ class Scripted:
 
 
 def _client(scripted: Scripted, **more: Any) -> TestClient:
-    return TestClient(create_app(Answerer([("scripted", scripted)]), scripted, **more))
+    return TestClient(
+        create_app(Answerer([LoadedDebater(scripted, "scripted")]), LoadedJudge(scripted), **more)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +272,7 @@ def test_equal_questions_at_the_same_moment_are_one_computation() -> None:
             return super().judge(debate)
 
     slow = Slow()
-    app = create_app(Answerer([("slow", slow)]), slow)
+    app = create_app(Answerer([LoadedDebater(slow, "slow")]), LoadedJudge(slow))
 
     async def ask() -> list[httpx2.Response]:
         transport = httpx2.ASGITransport(app=app)
@@ -316,7 +319,12 @@ def test_the_server_says_what_it_is(demo: TestClient) -> None:
 
 def test_health_counts_the_answers_that_are_not_the_debaters() -> None:
     good, failing = Scripted(), Scripted(KeyError("nothing"))
-    client = TestClient(create_app(Answerer([("failing", failing), ("good", good)]), good))
+    client = TestClient(
+        create_app(
+            Answerer([LoadedDebater(failing, "failing"), LoadedDebater(good, "good")]),
+            LoadedJudge(good),
+        )
+    )
     client.post("/", json={"messages": [{"role": "user", "content": USER}]})
     health = client.get("/health").json()
     assert health["fallbacks"] == 1

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
+from touche_rad.plugins import LoadedDebater, LoadedJudge
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Cell:
     seed: int
     input: str
     """Its input: the output of another cell, or a key of the plan's data."""
-    entry: PluginEntry
+    entry: PluginEntry[object]
     """The debater that plays, or the judge."""
 
     def source(self, plan_file: PlanFile, results: Path) -> Path:
@@ -37,6 +38,7 @@ class Cell:
 class DebateCell(Cell):
     """A debater plays debates with a user."""
 
+    entry: PluginEntry[LoadedDebater]
     user: UserEntry
 
 
@@ -44,6 +46,7 @@ class DebateCell(Cell):
 class VerdictCell(Cell):
     """A judge judges the debates of another cell, or the labelled debates."""
 
+    entry: PluginEntry[LoadedJudge]
     of: DebateCell | None = None
 
 

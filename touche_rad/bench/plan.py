@@ -19,11 +19,11 @@ grounded = "grounded"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
@@ -32,9 +32,15 @@ from touche_rad.errors import InputError, OptionError, UserError, nearest, refus
 from touche_rad.files import read_labelled
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_whole
-from touche_rad.plugins import Options, Plugin, find, parse_plugin
+from touche_rad.plugins import (
+    Configured,
+    LoadedDebater,
+    LoadedJudge,
+    Plugin,
+    find,
+    parse_plugin,
+)
 from touche_rad.plugins.profiles import expected
-from touche_rad.plugins.registry import Kind
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
 
@@ -108,47 +114,31 @@ class BenchPlan(_Part):
     pages: Pages = Pages()
 
 
+L = TypeVar("L", covariant=True)
+
+
 @dataclass(frozen=True)
-class _NamedPlugin:
+class PluginEntry(Generic[L]):
     """A plugin of the plan, and the language model that it uses."""
 
     name: str
     text: str
     """The plugin with its options, as the plan has it."""
-    plugin: Plugin
+    configured: Configured[L]
     model: str
 
     @property
     def about(self) -> str:
         """The plugin with its options, and the model that it uses."""
-        model = self.model.rpartition("#")[2] if self.plugin.uses_model else ""
+        model = self.model.rpartition("#")[2] if self.configured.uses_model else ""
         return redact(f"{self.text} with {model}" if model else self.text)
 
 
 @dataclass(frozen=True)
-class PluginEntry(_NamedPlugin):
-    """A debater or a judge of the plan with its options, which are valid."""
-
-    options: Mapping[str, str]
-    tag: str
-    """The plugin's name with the options that differ from the defaults."""
-
-    @property
-    def effective(self) -> Options:
-        """The values of all its options."""
-        return self.plugin.parse(self.options)
-
-
-@dataclass(frozen=True)
-class UserEntry(_NamedPlugin):
+class UserEntry(PluginEntry[object]):
     """A simulated user of the plan."""
 
     choice: UserChoice
-
-    @property
-    def effective(self) -> Options:
-        """The values of all its options."""
-        return self.choice.options
 
 
 @dataclass(frozen=True)
@@ -175,14 +165,22 @@ class PlanFile:
         return {key: self.file(key) for key in DATA if getattr(self.plan, key)}
 
     @cached_property
-    def debaters(self) -> tuple[PluginEntry, ...]:
+    def debaters(self) -> tuple[PluginEntry[LoadedDebater], ...]:
         """The debaters in the order of the file."""
-        return tuple(self._plugin("debater", *one) for one in self.plan.debaters.items())
+        debaters = self.plan.debaters.items()
+        return tuple(
+            self._plugin(name, entry, "debaters", lambda plugin: find("debater", plugin))
+            for name, entry in debaters
+        )
 
     @cached_property
-    def judges(self) -> tuple[PluginEntry, ...]:
+    def judges(self) -> tuple[PluginEntry[LoadedJudge], ...]:
         """The judges in the order of the file."""
-        return tuple(self._plugin("judge", *one) for one in self.plan.judges.items())
+        judges = self.plan.judges.items()
+        return tuple(
+            self._plugin(name, entry, "judges", lambda plugin: find("judge", plugin))
+            for name, entry in judges
+        )
 
     @cached_property
     def users(self) -> tuple[UserEntry, ...]:
@@ -190,31 +188,31 @@ class PlanFile:
         return tuple(self._user(*one) for one in self.plan.users.items())
 
     @property
-    def groups(self) -> Mapping[str, Sequence[PluginEntry | UserEntry]]:
+    def groups(self) -> Mapping[str, Sequence[PluginEntry[object]]]:
         """All entries by group."""
         return {"users": self.users, "debaters": self.debaters, "judges": self.judges}
 
     @property
-    def entries(self) -> tuple[PluginEntry | UserEntry, ...]:
+    def entries(self) -> tuple[PluginEntry[object], ...]:
         """All entries."""
         return (*self.users, *self.debaters, *self.judges)
 
-    def _plugin(self, kind: Kind, name: str, entry: Entry) -> PluginEntry:
+    def _plugin(
+        self, name: str, entry: Entry, group: str, find_plugin: Callable[[str], Plugin[L]]
+    ) -> PluginEntry[L]:
         try:
             plugin_name, values = parse_plugin(entry.plugin)
-            plugin = find(kind, plugin_name)
-            options = _beside(self.folder, values)
-            tag = plugin.identity(plugin.parse(options))
+            configured = find_plugin(plugin_name).configure(_beside(self.folder, values))
         except OptionError as error:
-            raise InputError(self.path, str(error), field=f"{kind}s.{name}") from None
-        return PluginEntry(name, entry.plugin, plugin, self._model(entry), options, tag)
+            raise InputError(self.path, str(error), field=f"{group}.{name}") from None
+        return PluginEntry(name, entry.plugin, configured, self._model(entry))
 
     def _user(self, name: str, entry: Entry) -> UserEntry:
         try:
             choice = parse_user(entry.plugin, {}, self.folder)
         except UserError as error:
             raise InputError(self.path, str(error), field=f"users.{name}") from None
-        return UserEntry(name, entry.plugin, choice.plugin, self._model(entry), choice)
+        return UserEntry(name, entry.plugin, choice.configured, self._model(entry), choice)
 
     def _model(self, entry: Entry) -> str:
         return entry.model or self.model or self.plan.model
@@ -257,7 +255,7 @@ def load_plan(path: Path) -> PlanFile:
             )
     if plan.labels:
         read_labelled(plan_file.file("debates"), plan_file.file("labels"))  # refuses others
-    assert all(one.plugin.name for one in plan_file.entries)  # reads the options of every entry
+    assert all(one.configured.name for one in plan_file.entries)  # reads the options of every entry
     return plan_file
 
 

@@ -21,7 +21,7 @@ from touche_rad.text import redact_data
 from touche_rad.training.card import versions
 
 if TYPE_CHECKING:
-    from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
+    from touche_rad.bench.plan import PlanFile, PluginEntry
     from touche_rad.plugins import ArgumentIndex
 
 RECORD: Final = "record.json"
@@ -103,14 +103,16 @@ def entry_records(plan_file: PlanFile) -> dict[str, dict[str, Any]]:
     }
 
 
-def _entry_record(entry: PluginEntry | UserEntry) -> dict[str, Any]:
+def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:
     """Return a plugin with the values of all its options and the hashes of its prompts."""
-    values = entry.effective.model_dump(mode="json")
-    folder = Path(values.pop(PROMPTS, "") or os.devnull)
-    bundled = prompt_files(entry.plugin.factory)
+    plugin = entry.configured.plugin
+    values = entry.configured.options.model_dump(mode="json")
+    values.pop(PROMPTS, None)
+    folder = entry.configured.prompts or Path(os.devnull)
+    bundled = prompt_files(plugin.factory)
     return {
-        "plugin": entry.plugin.name,
-        "source": entry.plugin.source,
+        "plugin": plugin.name,
+        "source": plugin.source,
         "options": values,
         "prompts": {
             name: sha256_of(folder / path.name if (folder / path.name).is_file() else path)

@@ -72,7 +72,7 @@ class Bench:
                     if isinstance(one, UserEntry):
                         one.choice.make(services)
                     else:
-                        one.plugin.make(services, one.options)
+                        one.configured.make(services)
                 except ToucheRadError as error:
                     field = f"{group}.{one.name}"
                     raise InputError(plan_file.path, str(error), field=field) from None
@@ -142,21 +142,22 @@ class Bench:
         await run_work(make_work(), out, options)
 
     def _model(
-        self, entry: PluginEntry | UserEntry, seed: int, out: Path | None = None
+        self, entry: PluginEntry[object], seed: int, out: Path | None = None
     ) -> Model | None:
-        return self.open_model(entry.model, out, seed) if entry.plugin.uses_model else None
+        return self.open_model(entry.model, out, seed) if entry.configured.uses_model else None
 
     def _judging(
         self, cell: VerdictCell, source: Path, model: Model | None
     ) -> tuple[dict[str, Any], Callable[[], Work[Any]]]:
         """Return what decides the verdicts of a cell, and a function that makes its work."""
         entry, deadline = cell.entry, self.plan_file.plan.deadline
-        index = self.index if "index" in entry.plugin.needs else None
+        index = self.index if "index" in entry.configured.needs else None
         services = Services(index, cell.seed, model)
-        identity = identity_of(services, entry.plugin, deadline=deadline, judge=entry.tag)
+        tag = entry.configured.tag
+        identity = identity_of(services, entry.configured, deadline=deadline, judge=tag)
 
         def make_work() -> Work[Any]:
-            judge = entry.plugin.make(services, entry.options)
+            judge = entry.configured.make(services)
             return judging.work(source, judge, grice(), identity=identity, deadline=deadline)
 
         return identity, make_work
@@ -168,15 +169,16 @@ class Bench:
         plan, entry, user = self.plan_file.plan, cell.entry, cell.user
         words, deadline = plan.max_words, plan.deadline
         services = Services(self.index, cell.seed, model)
+        debater = entry.configured
         identity = identity_of(
-            services, entry.plugin, deadline=deadline, debater=entry.tag, max_words=words
+            services, debater, deadline=deadline, debater=debater.tag, max_words=words
         )
         if of_user is not None:
             identity["user_model"] = of_user.identity
         identity |= {**user.choice.identity, "turns": plan.turns}
 
         def make_work() -> Work[Any]:
-            chain = make_chain(entry.plugin.name, entry.options, services)
+            chain = make_chain(debater, services)
             answerer = Answerer(chain, self.index, max_words=words, deadline=deadline)
             speaker = user.choice.speaker(Services(self.index, cell.seed, of_user), deadline)
             return simulate(source, answerer, speaker, identity=identity, turns=plan.turns)

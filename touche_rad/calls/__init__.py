@@ -30,7 +30,6 @@ __all__ = [
     "call_context",
     "current_context",
     "hanging",
-    "name_of",
     "report_without_model",
     "time_left",
 ]
@@ -120,11 +119,6 @@ def report_without_model(error: Exception) -> None:
         use.without = error
 
 
-def name_of(plugin: object) -> str:
-    """Return the name of a plugin; the name of its class if it was not created by `make`."""
-    return str(getattr(plugin, "plugin_name", type(plugin).__name__))
-
-
 T = TypeVar("T")
 
 MOST_HANGING = 64
@@ -202,7 +196,7 @@ class Calls:
         if within is not None:
             seconds = within if seconds is None else min(seconds, within)
         if inspect.iscoroutinefunction(function):
-            with _context(function, seconds):
+            with _context(seconds):
                 return cast("T", await _limited(function(*args), seconds, seconds))
         wait = None if within is None or seconds is None else within - seconds / 10
         try:
@@ -213,7 +207,7 @@ class Calls:
         try:
             if within is not None and seconds is not None:
                 seconds = min(seconds, within - (time.monotonic() - start))
-            with _context(function, seconds):
+            with _context(seconds):
                 start = time.monotonic()
                 value = await self._in_thread(_Call(function, args), seconds)
                 if inspect.isawaitable(value):
@@ -258,16 +252,11 @@ async def _limited(awaitable: Awaitable[Any], seconds: float | None, left: float
     raise _timeout(seconds)
 
 
-def _context(function: object, seconds: float | None) -> AbstractContextManager[None]:
-    """Set the deadline of a plugin's model calls, and the user's prompts for the plugin."""
-    values: dict[str, Any] = {}
-    if seconds is not None:
-        values["deadline"] = time.monotonic() + _SHARE * seconds
-    plugin = getattr(function, "__self__", None)
-    if plugin is not None and hasattr(plugin, "prompts_folder"):
-        # Also None, so that a plugin does not use the prompts of the one that calls it.
-        values["prompts"] = plugin.prompts_folder
-    return call_context(**values) if values else nullcontext()
+def _context(seconds: float | None) -> AbstractContextManager[None]:
+    """Set the deadline of a plugin's model calls."""
+    if seconds is None:
+        return nullcontext()
+    return call_context(deadline=time.monotonic() + _SHARE * seconds)
 
 
 def _timeout(seconds: float | None) -> CallTimeout:

@@ -46,14 +46,17 @@ def audit_command(options: AuditOptions) -> int:
     and an instruction to say yes. The command prints flip rates and the agreement of the judges.
     """
     from touche_rad import files
+    from touche_rad.plugins import find
     from touche_rad.score.audit import audit
 
     quiet, out = options.quiet, options.output and options.output / "audit.json"
     bad = files.BadLines(skip=options.skip_bad)
     own = options.plugin_options.of("judge")
-    judges = {spec.name: prepare.select("judge", spec, own) for spec in options.judges}
-    plugins = [one.plugin for one in judges.values()]
-    with prepare.open_session(options, *plugins, out=out) as session:
+    judges = {
+        spec.name: find("judge", spec.name).configure(spec.with_options(own))
+        for spec in options.judges
+    }
+    with prepare.open_session(options, *judges.values(), out=out) as session:
         model = session.model
         if model is not None:
             model.begin_trace()

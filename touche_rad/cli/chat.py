@@ -22,14 +22,14 @@ from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
+from touche_rad.plugins import find
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
 from touche_rad.runs.play import simulation_line
 from touche_rad.text import count_words, printable
 
 if TYPE_CHECKING:
-    from touche_rad.cli.prepare import Selected
-    from touche_rad.plugins import Judge
+    from touche_rad.plugins import Configured, LoadedDebater, LoadedJudge
     from touche_rad.runs.answering import Answer
     from touche_rad.runs.judging import ViewVerdicts
     from touche_rad.session import Session
@@ -76,14 +76,18 @@ def chat_command(options: ChatOptions) -> int:
     """
     options = replace(options, index=options.index or DEMO)
     texts = options.plugin_options
-    debater = prepare.select("debater", options.debater, texts.of("debater"))
+    debater = find("debater", options.debater.name).configure(
+        options.debater.with_options(texts.of("debater"))
+    )
     judge = None
     if options.judge.name != OFF:
         if prepare.is_panel(options.judge.name):
             raise OptionError(f"{options.judge.name} judges whole debates, not responses")
-        judge = prepare.select("judge", options.judge, texts.of("judge"))
-    plugins = [selected.plugin for selected in (debater, judge) if selected is not None]
-    index = debater.opens_index(options)
+        judge = find("judge", options.judge.name).configure(
+            options.judge.with_options(texts.of("judge"))
+        )
+    plugins: list[Configured] = [debater] if judge is None else [debater, judge]
+    index = prepare.opens_index(debater, options)
     with prepare.open_session(options, *plugins, index=index) as session:
         Chat(options, View(), session, debater, judge).run()
     return 0
@@ -97,8 +101,8 @@ class Chat:
         options: ChatOptions,
         view: View,
         session: Session,
-        debater: Selected,
-        judge: Selected | None,
+        debater: Configured[LoadedDebater],
+        judge: Configured[LoadedJudge] | None,
     ) -> None:
         """Make the plugins."""
         self._options, self._view, self._session = options, view, session
@@ -107,7 +111,7 @@ class Chat:
         # It logs no failures: the notices of its answers name them.
         self._answerer.failures = FailureLog(shows=False)
         self._judge_tag = judge.tag if judge is not None else ""
-        self._judge: Judge | None = judge.make(session.services) if judge is not None else None
+        self._judge = judge.make(session.services) if judge is not None else None
         self._debate = Debate()
         self._answers: list[Answer] = []
         self._saved = True
@@ -122,7 +126,7 @@ class Chat:
         view.say(f"debater {self._debater.tag}, {judge}, {size:,} arguments; /help")
         if index is not None and is_demo(index):
             view.say(prepare.ON_DEMO)
-        if self._session.model is None and self._debater.plugin.uses_model:
+        if self._session.model is None and self._debater.uses_model:
             view.say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive and sys.platform != "win32":

@@ -152,6 +152,7 @@ def evaluate(options: EvaluateOptions) -> None:
     Judges: the official precision, recall and F1 per maxim, and the mean F1. Debaters: the shares
     of yes of a judge, missing responses (they count as no), long ones and those without citation.
     """
+    from touche_rad.plugins import find
     from touche_rad.tira import evaluator
 
     run, truths, out = options.run, options.truths, options.output
@@ -163,9 +164,10 @@ def evaluate(options: EvaluateOptions) -> None:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
         own = options.plugin_options.of("judge")
-        judge = prepare.select("judge", options.judge or opt.DEFAULT, own)
+        spec = options.judge or opt.DEFAULT
+        judge = find("judge", spec.name).configure(spec.with_options(own))
         trace = out / evaluator.EVALUATIONS
-        with prepare.open_session(options, judge.plugin, out=trace) as session:
+        with prepare.open_session(options, judge, out=trace) as session:
             made = judge.make(session.services)
             path = evaluator.evaluate_debaters(run, truths, out, made, judge.tag)
     say(path, Label.WRITTEN, quiet=options.quiet)

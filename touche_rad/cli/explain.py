@@ -19,7 +19,7 @@ from touche_rad.cli.console import Label, open_console, plain, say, shorten, ver
 from touche_rad.criteria import grice
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError, nearest
-from touche_rad.plugins import ExplainedCandidate, Explains, ExplainsVerdicts
+from touche_rad.plugins import ExplainedCandidate
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.text import redact_data
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from touche_rad.cli.options import Common
     from touche_rad.debate import Debate, Response
-    from touche_rad.plugins import ExplainedVerdict, Feature, Judge
+    from touche_rad.plugins import Configured, ExplainedVerdict, Feature, LoadedJudge
     from touche_rad.runs.answering import Answer, Answerer
 
 _SHOWN: Final = 5
@@ -82,14 +82,15 @@ class Explanation:
 async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explanation:
     """Ask the debater that gave an answer for its candidates; a fixed sentence has none."""
     name, debater = answer.by, answer.debater
-    candidates: Any = ()
+    candidates: Sequence[ExplainedCandidate] = ()
     if debater is not None:
-        if not isinstance(debater, Explains):
+        explain_answer = debater.explain
+        if explain_answer is None:
             raise UserError(
                 f"debater {name} does not list its candidates (it has no method explain)"
             )
         with call_context(plugin=name, debate=debate.key, turn=len(debate.turns) - 1):
-            candidates = await Calls()(debater.explain, debate)
+            candidates = await Calls()(explain_answer, debate)
         if not all(isinstance(one, ExplainedCandidate) for one in candidates):
             raise UserError(f"debater {name}: explain must return a list of ExplainedCandidate")
     return Explanation(name, tuple(candidates), answer.response)
@@ -171,7 +172,7 @@ Explained = Mapping[str, "ExplainedVerdict"]
 
 def explain_verdicts(
     source: Path,
-    judge: prepare.Selected,
+    judge: Configured[LoadedJudge],
     options: Common,
     *,
     debate: str | None,
@@ -180,7 +181,7 @@ def explain_verdicts(
 ) -> int:
     """Judge the selected responses, and print what decides the verdicts; return the exit code."""
     turns = list(_selected(source, debate, turn))
-    with prepare.open_session(options, judge.plugin) as session:
+    with prepare.open_session(options, judge) as session:
         made = judge.make(session.services)
         work = partial(_print_turns, made, turns, deadline=options.deadline, as_json=as_json)
         return 0 if session.run(work) else 1
@@ -211,7 +212,7 @@ def _selected(
 
 
 async def _print_turns(
-    judge: Judge,
+    judge: LoadedJudge,
     turns: Sequence[tuple[str, int, Debate]],
     *,
     deadline: float | None,
@@ -222,7 +223,7 @@ async def _print_turns(
     for name, turn, view in turns:
         verdicts = await judge_view(judge, view, grice(), deadline=deadline)
         explained: Explained = {}
-        if isinstance(judge, ExplainsVerdicts):
+        if judge.explain is not None:
             explained = await Calls()(judge.explain, view)
         good = good and not verdicts.fallbacks
         if as_json:

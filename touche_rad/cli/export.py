@@ -11,11 +11,12 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
-from touche_rad.cli.prepare import select, warn_of_copies
+from touche_rad.cli.prepare import warn_of_copies
 from touche_rad.cli.program import Group, command
 from touche_rad.criteria import grice
 from touche_rad.errors import UserError
 from touche_rad.exchange import reports
+from touche_rad.plugins import find
 
 
 @click.group("export", cls=Group)
@@ -61,7 +62,7 @@ def autojudge(options: AutojudgeOptions) -> None:
     truth.eval.txt, the leaderboard by the labels, with which auto-judge-evaluate compares judges.
     """
     out, quiet = options.output, options.quiet
-    select("judge", options.judge)
+    find("judge", options.judge.name).configure(options.judge.options)
     runs = {run.stem: run for run in options.runs}
     if len(runs) < len(options.runs):
         raise UserError("two runs have the same name, which AutoJudge tells runs apart by")

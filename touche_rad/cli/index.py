@@ -22,6 +22,7 @@ from touche_rad.plugins import (
     IndexBackend,
     Services,
     VectorsWanted,
+    find,
     index_backend_of,
 )
 from touche_rad.plugins.registry import A_MODEL
@@ -113,8 +114,8 @@ def _make_annotator(session: Session, options: IndexOptions) -> Annotator | None
     if not prepare.names_model(options):
         raise UserError(f"index --annotate needs {A_MODEL}")
     services = Services(model=prepare.open_model(session, options))
-    annotator: Annotator = prepare.select("annotator", options.annotate).make(services)
-    return annotator
+    spec = options.annotate
+    return find("annotator", spec.name).make(services, spec.options)
 
 
 class _Builder:

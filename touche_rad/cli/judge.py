@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
@@ -62,6 +62,7 @@ def judge_command(options: JudgeOptions) -> int:
 def _explain(options: JudgeOptions) -> int:
     """Print what decides the verdicts on the selected responses."""
     from touche_rad.cli.explain import explain_verdicts
+    from touche_rad.plugins import find
 
     if prepare.is_panel(options.judge.name):
         raise OptionError(
@@ -71,7 +72,9 @@ def _explain(options: JudgeOptions) -> int:
         raise OptionError("--explain writes nothing: leave out -o and --dry-run")
     if options.source is None:
         raise UserError("judge --explain: give a file of debates with responses")
-    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
+    judge = find("judge", options.judge.name).configure(
+        options.judge.with_options(options.plugin_options.of("judge"))
+    )
     debate, turn, as_json = options.debate, options.turn, options.as_json
     return explain_verdicts(
         options.source, judge, options, debate=debate, turn=turn, as_json=as_json
@@ -80,6 +83,7 @@ def _explain(options: JudgeOptions) -> int:
 
 def _judge(options: JudgeOptions) -> int:
     from touche_rad import files
+    from touche_rad.plugins import LoadedPanel, find
     from touche_rad.runs import judging, panels
     from touche_rad.runs.runner import identity_of
 
@@ -89,7 +93,8 @@ def _judge(options: JudgeOptions) -> int:
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     written = files.Kind.OUTCOMES if panel else files.Kind.EVALUATIONS
     own = options.plugin_options.of("judge")
-    judge = prepare.select("panel" if panel else "judge", options.judge, own)
+    kind: Literal["panel", "judge"] = "panel" if panel else "judge"
+    judge = find(kind, options.judge.name).configure(options.judge.with_options(own))
     if options.as_json and not (options.output or options.shard or options.dry_run):
         places, source = None, run_files.find_source("judge", options.source, kinds)
     else:
@@ -98,8 +103,8 @@ def _judge(options: JudgeOptions) -> int:
 
     def work(services: Services) -> Work[Any]:
         plugin, deadline = judge.make(services), options.deadline
-        identity = identity_of(services, judge.plugin, deadline=deadline, judge=judge.tag)
-        if panel:
+        identity = identity_of(services, judge, deadline=deadline, judge=judge.tag)
+        if isinstance(plugin, LoadedPanel):
             return panels.work(
                 source, plugin, swap=options.swap, identity=identity, deadline=deadline
             )
@@ -108,8 +113,8 @@ def _judge(options: JudgeOptions) -> int:
     try:
         if places is None:
             silent = replace(options, quiet=True)
-            return run_files.print_results(silent, source, [judge.plugin], work)
-        return run_files.run_on_files("judging", options, places, [judge.plugin], work)
+            return run_files.print_results(silent, source, [judge], work)
+        return run_files.run_on_files("judging", options, places, [judge], work)
     except InputError:
         if panel or files.detect_kind(source) is not files.Kind.CONTESTS:
             raise

@@ -86,6 +86,10 @@ class PluginSpec:
         inner = ",".join(f"{key}={value}" for key, value in self.options.items())
         return f"{self.name}({inner})" if inner else self.name
 
+    def with_options(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """Return its options, with those of `-O` in the place of its own."""
+        return {**self.options, **options}
+
 
 @dataclass(frozen=True)
 class PluginOptions:

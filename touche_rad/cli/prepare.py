@@ -8,9 +8,9 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from touche_rad.events import Event
     from touche_rad.models import Model, ModelError
     from touche_rad.models.endpoint import Backend
-    from touche_rad.plugins import ArgumentIndex, Kind, Plugin, Services
+    from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, Services
     from touche_rad.runs.answering import Answerer
     from touche_rad.runs.work import Work
     from touche_rad.session import Session
@@ -60,58 +60,25 @@ def warn_of_copies(*sources: Path) -> None:
                 say(f"{source}: {copies.text}", Label.WARNING)
 
 
-@dataclass(frozen=True)
-class Selected:
-    """A plugin with its options, which are valid."""
-
-    plugin: Plugin
-    options: Mapping[str, str]
-    tag: str
-    """The plugin's name with the options that differ from the defaults."""
-    model: str = ""
-    """Its own language model instead of that of -m; `#NAME`: of the same server."""
-
-    @property
-    def name(self) -> str:
-        """The plugin's name."""
-        return self.plugin.name
-
-    @property
-    def shares_server(self) -> bool:
-        """Whether its model is on the server of -m."""
-        return not self.model or self.model.startswith("#")
-
-    def opens_index(self, options: Common) -> bool:
-        """Whether a command opens an index for this debater, or asks the user for one."""
-        works_without = self.plugin.works_without_index(self.plugin.parse(self.options))
-        return bool(options.index) or not works_without
-
-    def make(self, services: Services) -> Any:
-        """Make the plugin."""
-        return self.plugin.make(services, self.options)
+def opens_index(debater: Configured, options: Common) -> bool:
+    """Whether a command opens an index for this debater, or asks the user for one."""
+    return bool(options.index) or not debater.works_without_index
 
 
-def select(kind: Kind, spec: PluginSpec, options: Mapping[str, str] | None = None) -> Selected:
-    """Find a plugin and check its options."""
+def find_debater(
+    spec: PluginSpec, options: Mapping[str, str] = MappingProxyType({})
+) -> Configured[LoadedDebater]:
+    """Find a debater that may name its own model, such as `sinai(model=URL#NAME)`."""
     from touche_rad.plugins import find
 
-    plugin = find(kind, spec.name)
-    merged = {**spec.options, **(options or {})}
-    return Selected(plugin, merged, plugin.identity(plugin.parse(merged)))
-
-
-def select_with_model(spec: PluginSpec, options: Mapping[str, str] | None = None) -> Selected:
-    """Find a debater that may name its own model, such as `sinai(model=URL#NAME)`."""
-    from touche_rad.contests.two_sides import with_model
-
-    options = {**spec.options, **(options or {})}
-    model = options.pop("model", "")
-    debater = select("debater", PluginSpec(spec.name, options))
+    merged = dict(spec.with_options(options))
+    model = merged.pop("model", "")
+    debater = find("debater", spec.name).configure(merged)
     if not model:
         return debater
-    if not debater.plugin.uses_model:
+    if not debater.uses_model:
         raise OptionError(f"{debater.name} uses no model: leave out model={model}")
-    return replace(debater, model=model, tag=with_model(debater.tag, model))
+    return debater.with_model(model)
 
 
 def is_panel(name: str) -> bool:
@@ -124,7 +91,7 @@ def is_panel(name: str) -> bool:
 @contextmanager
 def open_session(
     options: Common,
-    *plugins: Plugin,
+    *plugins: Configured,
     out: Path | None = None,
     index: bool | None = None,
     or_demo: bool = False,
@@ -212,7 +179,7 @@ def parallel(options: Common, *, model: bool) -> int:
 
 
 def _model_for(
-    session: Session, options: Common, *plugins: Plugin, out: Path | None, must_answer: bool
+    session: Session, options: Common, *plugins: Configured, out: Path | None, must_answer: bool
 ) -> Model | None:
     """Return the model if a plugin needs one, or uses one and the user names one.
 
@@ -397,11 +364,13 @@ def calls_so_far(model: Model | None) -> str:
     return f"{calls} calls" if calls else ""
 
 
-def make_answerer(debater: Selected, services: Services, options: Common) -> Answerer:
+def make_answerer(
+    debater: Configured[LoadedDebater], services: Services, options: Common
+) -> Answerer:
     """Make a debater with its fallbacks."""
     from touche_rad.runs.answering import Answerer, make_chain
 
-    chain = make_chain(debater.name, debater.options, services)
+    chain = make_chain(debater, services)
     words, deadline = options.max_words, options.deadline
     return Answerer(chain, services.index, max_words=words, deadline=deadline)
 

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -18,12 +18,20 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.program import command
 from touche_rad.contest import to_contest
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, Verdicts
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.models import Model, ModelError
 from touche_rad.models.examples import Examples, Request
-from touche_rad.plugins import JudgesAll, Kind, Plugin, Services, registered
+from touche_rad.plugins import (
+    Kind,
+    LoadedDebater,
+    LoadedJudge,
+    LoadedPanel,
+    Plugin,
+    Services,
+    registered,
+)
 from touche_rad.plugins.profiles import prompt_files
 from touche_rad.session import Session
 from touche_rad.text import printable
@@ -145,15 +153,17 @@ async def _answer_or_judge(
     plugin: Plugin, options: Mapping[str, str], services: Services, debate: Debate
 ) -> None:
     """Let the plugin process the debate; a step that does not accept its example ends the play."""
-    made, call = plugin.make(services, options), Calls()
+    made = plugin.make(services, options)
+    call = Calls()
     try:
-        if plugin.kind == "panel":
+        if isinstance(made, LoadedPanel):
             await call(made.judge, to_contest(debate))
-        elif plugin.kind == "debater":
+        elif isinstance(made, LoadedDebater):
             await call(made.answer, debate.before_response(len(debate.turns) - 1))
-        else:
-            whole: Any = made.judge_all if isinstance(made, JudgesAll) else None
-            verdicts: Any = await call(whole, debate) if whole is not None else None
+        elif isinstance(made, LoadedJudge):
+            verdicts: Sequence[Verdicts] | None = None
+            if made.judge_all is not None:
+                verdicts = await call(made.judge_all, debate)
             if not verdicts:
                 await call(made.judge, debate)
     except ModelError as error:

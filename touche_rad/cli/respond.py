@@ -72,10 +72,13 @@ def respond_command(options: RespondOptions) -> int:
             raise OptionError("--dry-run is for runs over a file, without --say and --explain")
         return _respond_on_screen(options)
     from touche_rad import files
+    from touche_rad.plugins import find
     from touche_rad.runs.play import respond
     from touche_rad.runs.runner import identity_of
 
-    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    debater = find("debater", options.debater.name).configure(
+        options.debater.with_options(options.plugin_options.of("debater"))
+    )
     written = files.Kind(options.shape)
     places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
 
@@ -85,7 +88,7 @@ def respond_command(options: RespondOptions) -> int:
             prepare.make_answerer(debater, services, options),
             identity=identity_of(
                 services,
-                debater.plugin,
+                debater,
                 deadline=options.deadline,
                 debater=debater.tag,
                 max_words=options.max_words,
@@ -94,14 +97,14 @@ def respond_command(options: RespondOptions) -> int:
             shape=options.shape,
         )
 
-    plugins = [debater.plugin]
+    plugins = [debater]
     return run_files.run_on_files(
         "responding",
         options,
         places,
         plugins,
         work,
-        index=debater.opens_index(options),
+        index=prepare.opens_index(debater, options),
     )
 
 
@@ -109,15 +112,18 @@ def _respond_on_screen(options: RespondOptions) -> int:
     """Print one answer, or the candidates of every turn."""
     from touche_rad.cli.explain import print_explanations
     from touche_rad.debate import Debate
+    from touche_rad.plugins import find
     from touche_rad.runs.fallbacks import FailureLog
 
     utterance = options.utterance
-    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
+    debater = find("debater", options.debater.name).configure(
+        options.debater.with_options(options.plugin_options.of("debater"))
+    )
     debate = Debate().with_utterance(utterance or "")
     with prepare.open_session(
         options,
-        debater.plugin,
-        index=debater.opens_index(options),
+        debater,
+        index=prepare.opens_index(debater, options),
         or_demo=utterance is not None,
     ) as session:
         answerer = prepare.make_answerer(debater, session.services, options)
@@ -137,7 +143,7 @@ def _respond_on_screen(options: RespondOptions) -> int:
         say(notice, Label.WARNING)
     if result.fallback is None or not options.strict:
         _print_answer(result, as_json=options.as_json)
-        if session.model is None and debater.plugin.uses_model and sys.stdout.isatty():
+        if session.model is None and debater.uses_model and sys.stdout.isatty():
             say(prepare.SIDE_UNKNOWN, Label.NOTE, quiet=options.quiet)
     return 1 if result.fallback is not None else 0
 

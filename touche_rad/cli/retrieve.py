@@ -19,7 +19,7 @@ from touche_rad.cli.console import Label, next_step, plain, print_text, progress
 from touche_rad.cli.program import command
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
-from touche_rad.plugins import Retriever, index_backend_of
+from touche_rad.plugins import LoadedRetriever, find, index_backend_of
 from touche_rad.runs.fallbacks import InvalidResult, describe_failure
 from touche_rad.text import is_blank, printable, redact
 
@@ -71,13 +71,15 @@ def retrieve_command(options: RetrieveOptions) -> None:
         raise UserError("retrieve --say: expected a text, got only blanks")
     pairs = list(read_queries(options.queries)) if options.queries else [("1", str(utterance))]
     own = options.plugin_options.of("retriever")
-    retriever = prepare.select("retriever", options.retriever, own)
+    retriever = find("retriever", options.retriever.name).configure(
+        options.retriever.with_options(own)
+    )
     tag = redact(retriever.tag).replace(" ", "_")
     depth = options.depth or (DEPTH if utterance is None else SHOWN)
     results: list[tuple[str, str, list[Hit]]] = []
     with (
         prepare.open_session(
-            options, retriever.plugin, out=output, index=True, or_demo=utterance is not None
+            options, retriever, out=output, index=True, or_demo=utterance is not None
         ) as session,
         progress("retrieving", quiet=quiet or utterance is not None) as report,
     ):
@@ -111,7 +113,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
         next_step(["score", output, qrels], quiet=quiet)
 
 
-def _search(name: str, searcher: Retriever, query: str, depth: int) -> list[Hit]:
+def _search(name: str, searcher: LoadedRetriever, query: str, depth: int) -> list[Hit]:
     """Search, and turn any failure of a plugin into one line that names it."""
     try:
         hits = list(searcher.search(query, depth))

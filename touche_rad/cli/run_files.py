@@ -39,7 +39,7 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.plugins import Plugin, Services
+    from touche_rad.plugins import Configured, Services
     from touche_rad.runs.parts import Part
     from touche_rad.runs.work import Process, Work
 
@@ -110,7 +110,7 @@ def run_on_files(
     title: str,
     options: FileOptions,
     places: Places,
-    plugins: Sequence[Plugin],
+    plugins: Sequence[Configured],
     make: Make,
     *,
     index: bool | None = None,
@@ -180,7 +180,9 @@ def run_on_files(
     return code
 
 
-def print_results(options: FileOptions, source: Path, plugins: Sequence[Plugin], make: Make) -> int:
+def print_results(
+    options: FileOptions, source: Path, plugins: Sequence[Configured], make: Make
+) -> int:
     """Run a command on a file and print the lines of its output; no file is written."""
     from touche_rad import files
     from touche_rad.runs.runner import collect
@@ -220,7 +222,7 @@ def _process_of_engine(
 
 
 def _estimate(
-    options: FileOptions, plugins: Sequence[Plugin], make: Make, index: bool | None
+    options: FileOptions, plugins: Sequence[Configured], make: Make, index: bool | None
 ) -> int:
     """Print the model calls and tokens of a run, estimated from a few of its units."""
     from touche_rad import files

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -18,11 +18,18 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.help_text import Section
-from touche_rad.cli.prepare import Selected
 from touche_rad.cli.program import command
 from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import ToucheRadError, UserError
-from touche_rad.plugins import Judge, Services, registered
+from touche_rad.plugins import (
+    Configured,
+    LoadedDebater,
+    LoadedJudge,
+    Once,
+    Services,
+    find,
+    registered,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,16 +119,20 @@ def serve_command(options: ServeOptions) -> None:
     level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
-    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
-    judge = prepare.select("judge", options.judge, options.plugin_options.of("judge"))
+    debater = find("debater", options.debater.name).configure(
+        options.debater.with_options(options.plugin_options.of("debater"))
+    )
+    judge = find("judge", options.judge.name).configure(
+        options.judge.with_options(options.plugin_options.of("judge"))
+    )
     debaters, judges = _select_further(options, debater, judge)
-    further = [one.plugin for one in (*debaters, *judges)]
+    further = [*debaters, *judges]
     with prepare.open_session(
         options,
-        debater.plugin,
-        judge.plugin,
+        debater,
+        judge,
         *further,
-        index=debater.opens_index(options) or any("index" in one.needs for one in further),
+        index=prepare.opens_index(debater, options) or any("index" in one.needs for one in further),
         must_answer=False,
     ) as session:
         app = _make_app(session, options, access, debater, judge, debaters, judges)
@@ -170,10 +181,10 @@ def _make_app(
     session: Session,
     options: ServeOptions,
     access: Access,
-    debater: Selected,
-    judge: Selected,
-    debaters: Sequence[Selected],
-    judges: Sequence[Selected],
+    debater: Configured[LoadedDebater],
+    judge: Configured[LoadedJudge],
+    debaters: Sequence[Configured[LoadedDebater]],
+    judges: Sequence[Configured[LoadedJudge]],
 ) -> FastAPI:
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits
@@ -183,8 +194,8 @@ def _make_app(
     answerer, made = make(debater), judge.make(services)
     answerer.within = _CLIENT_SECONDS
     # The page's further plugins are made when it first uses them.
-    answerers = {one.tag: cache(partial(make, one)) for one in debaters}
-    further_judges = {one.tag: cache(partial(one.make, services)) for one in judges}
+    answerers = {one.tag: Once(partial(make, one)) for one in debaters}
+    further_judges = {one.tag: Once(partial(one.make, services)) for one in judges}
     app = create_app(
         answerer,
         made,
@@ -210,20 +221,20 @@ def _make_app(
 
 
 def _select_further(
-    options: ServeOptions, debater: Selected, judge: Selected
-) -> tuple[list[Selected], list[Selected]]:
+    options: ServeOptions, debater: Configured[LoadedDebater], judge: Configured[LoadedJudge]
+) -> tuple[list[Configured[LoadedDebater]], list[Configured[LoadedJudge]]]:
     """Return further debaters and judges of the page; by default, all debaters that work here."""
-    index, model = debater.opens_index(options), prepare.names_model(options)
+    index, model = prepare.opens_index(debater, options), prepare.names_model(options)
 
-    debaters = [prepare.select("debater", spec) for spec in options.also_debater]
-    judges = [prepare.select("judge", spec) for spec in options.also_judge]
+    debaters = [find("debater", spec.name).configure(spec.options) for spec in options.also_debater]
+    judges = [find("judge", spec.name).configure(spec.options) for spec in options.also_judge]
     for one in (*debaters, *judges):
         if missing := one.plugin.missing(index=True, model=model):
-            raise UserError(f"{one.plugin.kind} {one.name} needs {missing[0]}")
+            raise UserError(f"{one.kind} {one.name} needs {missing[0]}")
     for name, plugin in () if debaters else registered("debater").items():
         try:
             if name != debater.name and not plugin.missing(index=index, model=model):
-                debaters.append(prepare.select("debater", opt.PluginSpec(name)))
+                debaters.append(plugin.configure())
         except ToucheRadError as error:
             say(f"not on the page: {error}", Label.WARNING, quiet=options.quiet)
     return (
@@ -234,7 +245,7 @@ def _select_further(
 
 def _offer(
     debaters: Mapping[str, Callable[[], Answerer]],
-    judges: Mapping[str, Callable[[], Judge]],
+    judges: Mapping[str, Callable[[], LoadedJudge]],
     services: Services,
     place: str | None,
 ) -> Offer:

@@ -91,6 +91,7 @@ def simulate_command(options: SimulateOptions) -> int:
 
 def _simulate_with_user(options: SimulateOptions) -> int:
     from touche_rad import files
+    from touche_rad.plugins import find
     from touche_rad.runs.play import simulate
     from touche_rad.runs.runner import identity_of
     from touche_rad.tira.input import configured_turns
@@ -100,8 +101,10 @@ def _simulate_with_user(options: SimulateOptions) -> int:
     kinds, written = {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
     places = run_files.find_places("simulate", options, options.claims, kinds, written)
     user = parse_user(options.user, options.plugin_options.of("user"))
-    debater = prepare.select("debater", options.debater, options.plugin_options.of("debater"))
-    plugins = (debater.plugin, user.plugin)
+    debater = find("debater", options.debater.name).configure(
+        options.debater.with_options(options.plugin_options.of("debater"))
+    )
+    plugins = (debater, user.configured)
 
     def work(services: Services, *, estimate: bool = False) -> Work[Any]:
         # A user with an endpoint of its own is not called for an estimate.
@@ -133,7 +136,7 @@ def _simulate_with_user(options: SimulateOptions) -> int:
         places,
         plugins,
         work,
-        index=debater.opens_index(options),
+        index=prepare.opens_index(debater, options),
         estimate=partial(work, estimate=True),
     )
 
@@ -144,14 +147,13 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad.contests import two_sides
     from touche_rad.runs.runner import identity_of
 
-    debater = prepare.select_with_model(options.debater, options.plugin_options.of("debater"))
-    other = prepare.select_with_model(options.against) if options.against else debater
+    debater = prepare.find_debater(options.debater, options.plugin_options.of("debater"))
+    other = prepare.find_debater(options.against) if options.against else debater
     words = options.max_words if options.words is None else options.words
     deadline = options.deadline
     kinds, written = {files.Kind.CLAIMS, *files.DEBATES}, files.Kind.CONTESTS
     places = run_files.find_places("simulate", options, options.claims, kinds, written)
     several = [debater, other] if other.tag != debater.tag else [debater]
-    plugins = [one.plugin for one in several]
     for one in several:
         if not one.shares_server:
             raise OptionError(
@@ -167,8 +169,8 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
         settings = replace(options, max_words=words)
         players = make_answerers(settings, several, services, models=models)
         stage = two_sides.Stage(players, options.rounds or ROUNDS, services.index)
-        identity = identity_of(services, *plugins, deadline=deadline, words=words)
+        identity = identity_of(services, *several, deadline=deadline, words=words)
         return two_sides.work(places.source, stage, identity=identity)
 
-    index = any(one.opens_index(options) for one in several)
-    return run_files.run_on_files("debating", options, places, plugins, work, index=index)
+    index = any(prepare.opens_index(one, options) for one in several)
+    return run_files.run_on_files("debating", options, places, several, work, index=index)

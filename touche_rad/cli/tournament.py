@@ -17,11 +17,18 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
 from touche_rad.cli.help_text import Section
-from touche_rad.cli.prepare import Selected
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.outputs import alone_in, read_status, status_beside
-from touche_rad.plugins import Plugin, Services, find, parse_plugin
+from touche_rad.plugins import (
+    Configured,
+    LoadedDebater,
+    LoadedPanel,
+    Plugin,
+    Services,
+    find,
+    parse_plugin,
+)
 from touche_rad.runs import panels
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.runner import identity_of, run
@@ -92,7 +99,7 @@ class TournamentOptions(opt.ModelOptions):
 
 def make_answerers(
     options: opt.Common,
-    debaters: Sequence[Selected],
+    debaters: Sequence[Configured[LoadedDebater]],
     services: Services,
     limit: Callable[[Model, str], Model] = lambda model, name: model,
     models: Mapping[str, Model] = MappingProxyType({}),
@@ -106,19 +113,18 @@ def make_answerers(
     for one in debaters:
         model = models.get(one.tag, services.model)
         own = replace(services, model=limit(model, one.tag)) if model else services
-        settings = _with_max_words(one.plugin, one.options, options.max_words)
-        answerers[one.tag] = prepare.make_answerer(replace(one, options=settings), own, options)
+        debater = _with_max_words(one, options.max_words)
+        answerers[one.tag] = prepare.make_answerer(debater, own, options)
     return answerers
 
 
-def _with_max_words(plugin: Plugin, options: Mapping[str, str], words: int) -> Mapping[str, str]:
+def _with_max_words(debater: Configured[LoadedDebater], words: int) -> Configured[LoadedDebater]:
     """Set the debater's own `max_words` to the length of a speech, if it has this option."""
-    if words and "max_words" in plugin.options.model_fields and "max_words" not in options:
-        longer = {**options, "max_words": str(words)}
+    texts, plugin = debater.texts, debater.plugin
+    if words and "max_words" in plugin.options.model_fields and "max_words" not in texts:
         with suppress(OptionError):
-            plugin.parse(longer)
-            return longer
-    return options
+            return plugin.configure({**texts, "max_words": str(words)})
+    return debater
 
 
 def _run(
@@ -152,19 +158,20 @@ def _run(
     return run_files.end_of_run(status, out)
 
 
-def _select_panel(options: TournamentOptions) -> Selected:
+def _select_panel(options: TournamentOptions) -> Configured[LoadedPanel]:
     spec = options.judge
     if not prepare.is_panel(spec.name):
-        prepare.select("judge", spec)
+        find("judge", spec.name).configure(spec.options)
         spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-    return prepare.select("panel", spec, options.plugin_options.of("judge"))
+    texts = spec.with_options(options.plugin_options.of("judge"))
+    return find("panel", spec.name).configure(texts)
 
 
-def _model_user(panel: Selected) -> Plugin:
+def _model_user(panel: Configured[LoadedPanel]) -> Plugin:
     """Return the plugin that calls the model: the panel, or the judge by which it decides."""
     if panel.name != JUDGE_PANEL:
         return panel.plugin
-    judge: str = getattr(panel.plugin.parse(panel.options), "judge")  # noqa: B009
+    judge = dict(panel.options)["judge"]
     return find("judge", parse_plugin(judge)[0])
 
 
@@ -196,8 +203,8 @@ def tournament_command(options: TournamentOptions) -> int:
     speech = {"deadline": options.deadline, "words": options.words}
     budgets = Budgets(**limits)
     unlimited = replace(options, max_calls=None, max_tokens=None)
-    shared = [one.plugin for one in debaters if one.shares_server]
-    index = any(one.opens_index(options) for one in debaters)
+    shared = [one for one in debaters if one.shares_server]
+    index = any(prepare.opens_index(one, options) for one in debaters)
     panel = _select_panel(options)
     judge_options = replace(unlimited, deadline=None, model=options.judge_model or options.model)
     with ExitStack() as judging, ExitStack() as debating:
@@ -211,14 +218,12 @@ def tournament_command(options: TournamentOptions) -> int:
         )
         # The panel is made before the debates, so that its errors come early.
         of_panel = judging.enter_context(
-            prepare.open_session(judge_options, panel.plugin, out=folder.outcomes)
+            prepare.open_session(judge_options, panel, out=folder.outcomes)
         )
         made, judge_model = panel.make(of_panel.services), of_panel.model
-        of_judge = identity_of(of_panel.services, panel.plugin, deadline=None, judge=panel.tag)
+        of_judge = identity_of(of_panel.services, panel, deadline=None, judge=panel.tag)
         decides = {
-            one.tag: identity_of(
-                replace(services, model=models.get(one.tag, model)), one.plugin, **speech
-            )
+            one.tag: identity_of(replace(services, model=models.get(one.tag, model)), one, **speech)
             for one in debaters
         }
         stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
@@ -279,10 +284,10 @@ def tournament_command(options: TournamentOptions) -> int:
     return code
 
 
-def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
+def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Configured[LoadedDebater]]:
     if len(specs) < 2:
         raise UserError("tournament: give two debaters or more: -d A -d B")
-    debaters = [prepare.select_with_model(spec) for spec in specs]
+    debaters = [prepare.find_debater(spec) for spec in specs]
     tags = [one.tag for one in debaters]
     twice = sorted({tag for tag in tags if tags.count(tag) > 1})
     if twice:
@@ -291,7 +296,7 @@ def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Selected]:
 
 
 def _own_models(
-    session: Session, debaters: Sequence[Selected], options: TournamentOptions, folder: Folder
+    session: Session, debaters: Sequence[Configured], options: TournamentOptions, folder: Folder
 ) -> dict[str, Model]:
     """Open the models of debaters that have their own; all calls count for the first model."""
     models: dict[str, Model] = {}

@@ -121,12 +121,12 @@ class Trial:
         return f"{self.collection}: {count:,} arguments"
 
     def _find_plugin(self, kind: Kind, spec: opt.PluginSpec) -> str:
-        selected = prepare.select(kind, spec)
+        selected = find(kind, spec.name).configure(spec.options)
         has_model = prepare.names_model(self.options)
         missing = selected.plugin.missing(index=True, model=has_model)
         if missing:
             raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
-        self.uses_model |= has_model and selected.plugin.uses_model
+        self.uses_model |= has_model and selected.uses_model
         return f"{selected.tag}: installed, and its options are valid"
 
     def _read_files(self) -> str:

@@ -30,12 +30,6 @@ FALLBACK: Final = "by"
 """The field of a speech with the fallback that gave it."""
 
 
-def with_model(tag: str, model: str) -> str:
-    """Return the name of a debater with a model of its own: `sinai(model=llama)`."""
-    name = model.rpartition("#")[2]
-    return f"{tag[:-1]},model={name})" if tag.endswith(")") else f"{tag}(model={name})"
-
-
 @dataclass(frozen=True)
 class Game:
     """A debate to play: `pro` opens and argues for the claim.

@@ -14,16 +14,15 @@ from touche_rad.calls import (
     ModelUse,
     call_context,
     current_context,
-    name_of,
     report_without_model,
     time_left,
 )
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import (
-    Debater,
     ExplainedCandidate,
     Feature,
+    LoadedDebater,
     Services,
     find,
     parse_plugin,
@@ -42,7 +41,7 @@ _SHARE: Final = 0.7
 class Candidate:
     """One answer, its reward, or the reason why there is none."""
 
-    debater: Debater
+    debater: LoadedDebater
     response: Response | None = None
     reward: float | None = None
     fault: str = ""
@@ -78,24 +77,26 @@ class BestOfN:
         self.options = options
         self._index = services.index
         self._call = Calls()
-        self._debaters: list[Debater] = []
+        self._debaters: list[LoadedDebater] = []
         for text in split_plugins(options.of):
             self._debaters += self._make(*parse_plugin(text), services)
         judge, settings = parse_plugin(options.judge)
         self._reward = Reward(judge, services, settings)
 
-    def _make(self, name: str, options: Mapping[str, str], services: Services) -> list[Debater]:
+    def _make(
+        self, name: str, options: Mapping[str, str], services: Services
+    ) -> list[LoadedDebater]:
         if name == "best-of-n":
             raise OptionError("of: best-of-n cannot contain itself; name other debaters")
-        plugin = find("debater", name)
-        debaters: list[Debater] = [plugin.make(services, options)]
+        plugin = find("debater", name).configure(options)
+        debaters = [plugin.make(services)]
         if services.model is None or not plugin.uses_model:
             return debaters
         for number in range(1, self.options.n):
             seed = services.model.settings.seed + number
             model = services.model.copy(seed=seed, temperature=self.options.temperature)
             other = replace(services, model=model, seed=services.seed + number)
-            debaters.append(plugin.make(other, options))
+            debaters.append(plugin.make(other))
         return debaters
 
     async def answer(self, debate: Debate) -> Response:
@@ -111,7 +112,7 @@ class BestOfN:
         candidates = sorted(await self._candidates(debate), key=_rank, reverse=True)
         return [
             ExplainedCandidate(
-                name_of(one.debater),
+                one.debater.name,
                 one.response.content,
                 one.reward or 0.0,
                 {"reward": Feature(one.reward or 0.0, phrase="has a high reward from the judge")},

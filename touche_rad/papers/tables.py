@@ -23,7 +23,6 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import files
-from touche_rad.contests.two_sides import with_model
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import numbered_lines
@@ -248,9 +247,10 @@ class Reproduction:
 
     def _tag(self, row: Row) -> str:
         name, options = parse_plugin(self.filled(row.system))
-        plugin = find("debater", name)
-        tag = plugin.identity(plugin.parse(options))
-        return with_model(tag, self.models[row.model]) if row.model in self.models else tag
+        debater = find("debater", name).configure(options)
+        if row.model in self.models:
+            debater = debater.with_model(self.models[row.model])
+        return debater.tag
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -109,7 +109,7 @@ def load_loop(path: Path) -> LoopPlan:
     for key, kind in kinds.items():
         try:
             name, options = parse_plugin(getattr(plan, key))
-            find(kind, name).parse(options)
+            find(kind, name).configure(options)
         except OptionError as error:
             raise InputError(path, str(error), field=key) from None
     return plan

@@ -15,17 +15,32 @@ from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.pipelines.frames import context_of
-from touche_rad.plugins import ArgumentIndex, Kind, Services
+from touche_rad.plugins import ArgumentIndex, Configured, Services
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.judging import judge_view
 
 _ADDED: Final = ("debate", "qanswer", "qcontext", "debater")
 
 
-class _Plugin(pt.Transformer):
-    """A plugin by its name, with its options, and with what it works with."""
+def _services(
+    plugin: Configured, index: str | ArgumentIndex | None, model: Model | None, seed: int
+) -> Services:
+    """Return what a plugin works with; its index may be open already."""
+    wants_index = plugin.kind == "debater" or "index" in plugin.needs
+    if index is None and wants_index and not plugin.works_without_index:
+        raise UserError(f"{plugin.kind} {plugin.name} needs index=LOCATION, or index='demo'")
+    opened = plugins.open_index(index) if isinstance(index, str) else index
+    return Services(index=opened, model=model, seed=seed)
 
-    kind: Kind
+
+class Answer(pt.Transformer):
+    """A debater: topics in, answers out.
+
+    Input: `qid` and `query`, with the conversation in `debate` if there is one. If the input also
+    has `docno` (the results of a retriever), the debater's searches return these documents.
+    Output: one row per topic with `qanswer`, `qcontext` (the cited texts), `debate`, and `debater`
+    (who answered; a fallback's name if the debater failed).
+    """
 
     def __init__(
         self,
@@ -35,39 +50,22 @@ class _Plugin(pt.Transformer):
         model: Model | None = None,
         seed: int = 0,
     ) -> None:
-        """Find the plugin and check its options."""
+        """Find the debater and check its options."""
         super().__init__()
         self.plugin = plugin
-        self.name, self.options = plugins.parse_plugin(plugin)
-        self._plugin = plugins.find(self.kind, self.name)
-        parsed = self._plugin.parse(self.options)
-        wants_index = self.kind == "debater" or "index" in self._plugin.needs
-        if index is None and wants_index and not self._plugin.works_without_index(parsed):
-            raise UserError(f"{self.kind} {self.name} needs index=LOCATION, or index='demo'")
-        opened = plugins.open_index(index) if isinstance(index, str) else index
-        self.services = Services(index=opened, model=model, seed=seed)
+        name, options = plugins.parse_plugin(plugin)
+        self.debater = plugins.find("debater", name).configure(options)
+        self.services = _services(self.debater, index, model, seed)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.plugin!r})"
-
-
-class Answer(_Plugin):
-    """A debater: topics in, answers out.
-
-    Input: `qid` and `query`, with the conversation in `debate` if there is one. If the input also
-    has `docno` (the results of a retriever), the debater's searches return these documents.
-    Output: one row per topic with `qanswer`, `qcontext` (the cited texts), `debate`, and `debater`
-    (who answered; a fallback's name if the debater failed).
-    """
-
-    kind = "debater"
 
     def transform(self, inp: Any) -> Any:
         """Answer each topic; a topic without documents is answered too."""
         inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query"], warn=False)
         if "docno" in inp.columns and self.services.index is None:
-            raise UserError(f"debater {self.name} needs index=LOCATION, with the documents")
+            raise UserError(f"debater {self.debater.name} needs index=LOCATION, with the documents")
         columns = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
         rows = []
         for _, group in inp.groupby("qid", sort=False):
@@ -75,7 +73,7 @@ class Answer(_Plugin):
             services, debate = self.services, _asked(first)
             if services.index is not None and "docno" in inp.columns:
                 services = replace(services, index=Candidates(services.index, group))
-            answerer = Answerer(make_chain(self.name, self.options, services), services.index)
+            answerer = Answerer(make_chain(self.debater, services), services.index)
             answer = session.run(answerer.answer, debate)
             answered = debate.with_response(answer.response)
             rows.append(
@@ -115,7 +113,7 @@ class Texts(pt.Transformer):
 _RESULT: Final = ("docno", "text", "score", "rank", "path")
 
 
-class Judge(_Plugin):
+class Judge(pt.Transformer):
     """A judge: answers in, verdicts out.
 
     Input: `qid`, `query` and `qanswer`, with `debate` or `qcontext` (one cited text a line).
@@ -124,13 +122,25 @@ class Judge(_Plugin):
     with `label_qrels`; `threshold=0` returns all.
     """
 
-    kind = "judge"
-
-    def __init__(self, plugin: str, *, threshold: float = 0.5, **services: Any) -> None:
-        """Find the judge."""
-        super().__init__(plugin, **services)
+    def __init__(
+        self,
+        plugin: str,
+        *,
+        threshold: float = 0.5,
+        index: str | ArgumentIndex | None = None,
+        model: Model | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Make the judge."""
+        super().__init__()
+        self.plugin = plugin
         self.threshold = threshold
-        self.judge = self._plugin.make(self.services, self.options)
+        name, options = plugins.parse_plugin(plugin)
+        judge = plugins.find("judge", name).configure(options)
+        self.judge = judge.make(_services(judge, index, model, seed))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.plugin!r})"
 
     def transform(self, inp: Any) -> Any:
         """Judge each answer; other columns of the answers are kept."""

@@ -36,9 +36,18 @@ from touche_rad.plugins.indexes import (
     meaning_of,
     open_index,
 )
+from touche_rad.plugins.loaded import (
+    Loaded,
+    LoadedDebater,
+    LoadedJudge,
+    LoadedPanel,
+    LoadedRetriever,
+    Once,
+)
 from touche_rad.plugins.profiles import Options, Profile, setting
 from touche_rad.plugins.registry import (
     KINDS,
+    Configured,
     Kind,
     Plugin,
     Services,
@@ -61,6 +70,7 @@ __all__ = [
     "Annotations",
     "Annotator",
     "ArgumentIndex",
+    "Configured",
     "Debater",
     "ExplainedCandidate",
     "ExplainedVerdict",
@@ -71,7 +81,13 @@ __all__ = [
     "Judge",
     "JudgesAll",
     "Kind",
+    "Loaded",
+    "LoadedDebater",
+    "LoadedJudge",
+    "LoadedPanel",
+    "LoadedRetriever",
     "Meaning",
+    "Once",
     "Options",
     "Panel",
     "Plugin",

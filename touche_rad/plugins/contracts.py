@@ -264,6 +264,13 @@ class Debater(Protocol):
 
 
 @runtime_checkable
+class TakesSides(Protocol):
+    """A debater that may also argue for a claim."""
+
+    takes_sides: bool
+
+
+@runtime_checkable
 class Explains(Protocol):
     """A debater that shows what it considers for an answer. `explain` may be async."""
 
@@ -321,4 +328,13 @@ class Retriever(Protocol):
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Return the best `k` hits, best first."""
+        ...
+
+
+@runtime_checkable
+class Pipelined(Protocol):
+    """A retriever that is also a PyTerrier transformer."""
+
+    def pipeline(self, k: int) -> Any:
+        """Return a transformer that searches for `k` hits."""
         ...

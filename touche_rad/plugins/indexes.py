@@ -63,12 +63,12 @@ def index_backend_of(location: str, options: Mapping[str, str] | None = None) ->
             f"{location!r} is no location of an index: {f'write {hint}' if hint else 'unknown'} "
             f"(backends: {', '.join(backends)})"
         )
-    backend: IndexBackend = plugin.make(Services(), options)
+    backend: IndexBackend = plugin.make(Services(), options or {})
     return backend
 
 
 def _is_for_paths(backend: Plugin) -> bool:
-    return bool(getattr(backend.factory, "for_paths", False))
+    return backend.attribute("for_paths", False)
 
 
 def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:

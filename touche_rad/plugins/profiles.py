@@ -120,7 +120,7 @@ def load_profile(
         raise OptionError(f"{path}: extends: the profile extends itself")
     if not path.is_file():
         raise OptionError(f"profile {name}: the file does not exist")
-    read = _read(path, options)
+    read = _read(path, options) if name.endswith(PROFILE_FILE) else _read_bundled(path, options)
     base: Mapping[str, Any] = {}
     if read.extends:
         base = load_profile(options, read.extends, path.parent, (*seen, path)).settings
@@ -167,15 +167,25 @@ def _read(path: Path, options: type[Options]) -> _File:
     return read
 
 
+_read_bundled: Final = cache(_read)
+
+
 def adapter(field: FieldInfo) -> TypeAdapter[Any]:
     """Return what validates a value of a field."""
     annotated: Any = Annotated[field.annotation, field]
     return TypeAdapter(annotated)
 
 
+@cache
 def _bundled(options: type[Options]) -> dict[str, Path]:
     folder = Path(inspect.getfile(sys.modules[options.__module__])).parent / "profiles"
     return dict(sorted((path.stem, path) for path in folder.glob("*.toml")))
+
+
+def with_absolute_paths(options: Options, folder: Path) -> Options:
+    """Return options whose paths, relative to a folder, stay right in another one."""
+    paths = {key: folder / value for key, value in options if isinstance(value, Path)}
+    return options.model_copy(update=paths)
 
 
 PROMPTS: Final = "prompts"

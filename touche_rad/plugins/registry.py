@@ -10,18 +10,29 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import chdir, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Generic, Literal, Protocol, overload
 
 from pydantic import ValidationError
+from typing_extensions import TypeVar
 
 from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import OptionError, ToucheRadError, UserError, WorkError, describe, nearest
 from touche_rad.models import Model
-from touche_rad.plugins.contracts import ArgumentIndex
+from touche_rad.plugins.contracts import Annotator, ArgumentIndex, IndexBackend
+from touche_rad.plugins.folder import keep_folder
+from touche_rad.plugins.loaded import (
+    Loaded,
+    LoadedDebater,
+    LoadedJudge,
+    LoadedPanel,
+    LoadedRetriever,
+)
 from touche_rad.plugins.profiles import (
     PROFILE_FILE,
     PROMPTS,
@@ -36,6 +47,7 @@ from touche_rad.plugins.profiles import (
     is_setting,
     load_profile,
     prompt_files,
+    with_absolute_paths,
     with_prompts_option,
 )
 
@@ -91,6 +103,10 @@ AN_INDEX: Final = "an argument index (-i DIR; make one with: touche-rad index)"
 
 Kind = Literal["debater", "judge", "panel", "retriever", "index", "annotator", "user"]
 KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index", "annotator")
+NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+T = TypeVar("T")
+L = TypeVar("L", covariant=True, default=object)
+"""What a plugin is when it is made, such as LoadedDebater."""
 
 
 @dataclass(frozen=True)
@@ -117,19 +133,21 @@ class Services:
 
 
 @dataclass(frozen=True)
-class Plugin:
+class Plugin(Generic[L]):
     """A registered class with its name, purpose, needs and options."""
 
     kind: Kind
     name: str
     source: str
+    """The package or module that has it."""
     load: Callable[[], type] = field(repr=False)
+    needs_of_decorator: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def factory(self) -> type:
         """The plugin's class; if it cannot be imported, the error names the plugin."""
         try:
-            with chdir("."):
+            with keep_folder():
                 return self.load()
         except (Exception, SystemExit) as error:
             raise WorkError(
@@ -137,12 +155,17 @@ class Plugin:
                 "correct or uninstall its package"
             ) from error
 
+    def attribute(self, name: str, default: T) -> T:
+        """Return an attribute of the class that its author may leave out."""
+        value: T = getattr(self.factory, name, default)
+        return value
+
     @property
     def file(self) -> Path | None:
         """The file of `--plugin FILE.py` that defines it; None for what is installed."""
-        module = self.factory.__module__
-        path = getattr(sys.modules.get(module), "__file__", None)
-        return Path(path) if path and module.startswith(_OF_FILE) else None
+        module = sys.modules.get(self.factory.__module__)
+        is_file = self.factory.__module__.startswith(_OF_FILE)
+        return Path(module.__file__) if is_file and module and module.__file__ else None
 
     @property
     def purpose(self) -> str:
@@ -156,23 +179,23 @@ class Plugin:
         `index`, `model`, `module:NAME` (an importable module), or `extra:EXTRA/MODULE` (a module
         that an extra of touche-rad installs).
         """
-        return tuple(getattr(self.factory, "needs", ()))
+        return self.needs_of_decorator or tuple(self.attribute("needs", ()))
 
     @property
     def uses(self) -> tuple[str, ...]:
         """What the plugin uses if it is available: `model`."""
-        return tuple(getattr(self.factory, "uses", ()))
+        return tuple(self.attribute("uses", ()))
 
     @property
     def uses_model(self) -> bool:
         """Whether the plugin needs a language model, or uses one if there is one."""
         return "model" in (*self.needs, *self.uses)
 
-    @property
+    @cached_property
     def options(self) -> type[Options]:
         """The class of the options; a plugin with prompt files has the option `prompts`."""
-        own: type[Options] = getattr(self.factory, "Options", Options)
-        return with_prompts_option(own) if prompt_files(self.factory) else own
+        options = self.attribute("Options", Options)
+        return with_prompts_option(options) if prompt_files(self.factory) else options
 
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
         """Return the needs that are not met, each with what to do."""
@@ -197,11 +220,6 @@ class Plugin:
                 )
         return unmet
 
-    def works_without_index(self, options: Options) -> bool:
-        """Whether the plugin needs an index, but not with these options."""
-        works = getattr(self.factory, "works_without_index", None)
-        return works is not None and bool(works(options))
-
     @property
     def optional(self) -> bool:
         """Whether an installation is complete without this plugin."""
@@ -222,8 +240,14 @@ class Plugin:
             for profile in bundled_profiles(self.options)
         ]
 
-    def parse(self, texts: Mapping[str, str]) -> Options:
+    def configure(self, texts: Mapping[str, str] = NO_OPTIONS) -> Configured[L]:
         """Turn `KEY=VALUE` pairs of the command line into typed options."""
+        options = self._parse(texts)
+        if folder := dict(options).get(PROMPTS):
+            check_folder(Path(folder), self.factory)
+        return Configured(self, texts, options, self._tag(options))
+
+    def _parse(self, texts: Mapping[str, str]) -> Options:
         who, fields = f"{self.kind} {self.name}", self.options.model_fields
         for key in texts:
             if key not in fields:
@@ -239,7 +263,7 @@ class Plugin:
         try:
             for key, text in texts.items():
                 values[key] = adapter(fields[key]).validate_strings(text)
-            options = self.options.model_validate(values)
+            return self.options.model_validate(values)
         except ValidationError as error:
             wrong = error.errors()[0]["loc"]
             key = str(wrong[0]) if wrong and wrong[0] in fields else key
@@ -248,62 +272,127 @@ class Plugin:
             ) from None
         except OptionError as error:
             raise OptionError(f"{who}: {error}") from None
-        if folder := getattr(options, PROMPTS, ""):
-            check_folder(Path(folder), self.factory)
-        return options
 
-    def identity(self, options: Options) -> str:
-        """Return the canonical name: the plugin and its effective options, as a run's tag.
+    def _tag(self, options: Options) -> str:
+        """Return the plugin's name with the options that differ from the defaults.
 
         Values of a bundled profile are represented by the profile's name.
         """
         base: Mapping[str, Any] = {}
-        profile = str(getattr(options, "profile", ""))
+        values = dict(options)
+        profile = str(values.get("profile", ""))
         by_file = profile.endswith(PROFILE_FILE)
         if has_profiles(type(options)) and not by_file:
             base = load_profile(type(options), profile).settings
-        changed = {
-            key: value
-            for key, field in type(options).model_fields.items()
-            if (value := getattr(options, key))
-            != base.get(key, field.get_default(call_default_factory=True, validated_data={}))
-            and not (key == "profile" and by_file)
-        }
+        changed = {}
+        for key, option in type(options).model_fields.items():
+            default = option.get_default(call_default_factory=True, validated_data={})
+            if values[key] != base.get(key, default) and not (key == "profile" and by_file):
+                changed[key] = values[key]
         if PROMPTS in changed:
             changed[PROMPTS] = digest(Path(changed[PROMPTS]))
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
         return f"{self.name}({inner})" if inner else self.name
 
-    def make(self, services: Services, texts: Mapping[str, str] | None = None) -> Any:
+    def make(self, services: Services, texts: Mapping[str, str] = NO_OPTIONS) -> L:
         """Create the plugin; a UserError is on options and needs, a WorkError on its own code."""
-        options = self.parse(texts or {})
-        index = services.index is not None or self.works_without_index(options)
-        unmet = self.missing(index=index, model=services.model is not None)
-        if unmet:
+        return self.configure(texts).make(services)
+
+
+@dataclass(frozen=True)
+class Configured(Generic[L]):
+    """A plugin with its options, which are valid."""
+
+    plugin: Plugin[L]
+    texts: Mapping[str, str]
+    """The options as they were given."""
+    options: Options
+    tag: str
+    """The plugin's name with the options that differ from the defaults."""
+    model: str = ""
+    """Its own language model instead of that of -m; `#NAME`: of the same server."""
+    folder: Path = field(default_factory=Path.cwd, repr=False, compare=False)
+    """The folder to which paths in the options are relative; a plugin may leave it."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of plugin."""
+        return self.plugin.kind
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        return self.plugin.name
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the plugin needs; see `Plugin.needs`."""
+        return self.plugin.needs
+
+    @property
+    def uses_model(self) -> bool:
+        """Whether the plugin needs a language model, or uses one if there is one."""
+        return self.plugin.uses_model
+
+    @property
+    def shares_server(self) -> bool:
+        """Whether its model is on the server of -m."""
+        return not self.model or self.model.startswith("#")
+
+    @property
+    def works_without_index(self) -> bool:
+        """Whether the plugin needs an index, but not with these options."""
+        works: Callable[[Options], bool] | None
+        works = self.plugin.attribute("works_without_index", None)
+        return works is not None and bool(works(self.options))
+
+    @property
+    def prompts(self) -> Path | None:
+        """The user's folder of prompt files."""
+        prompts = dict(self.options).get(PROMPTS)
+        return self.folder / prompts if prompts else None
+
+    def with_model(self, model: str) -> Configured[L]:
+        """Return the plugin with a language model of its own; it is in the tag by its name."""
+        name = model.rpartition("#")[2]
+        tag = self.tag
+        tag = f"{tag[:-1]},model={name})" if tag.endswith(")") else f"{tag}(model={name})"
+        return replace(self, model=model, tag=tag)
+
+    def missing(self, services: Services) -> list[str]:
+        """Return the needs that these services do not meet, each with what to do."""
+        index = services.index is not None or self.works_without_index
+        return self.plugin.missing(index=index, model=services.model is not None)
+
+    def make(self, services: Services) -> L:
+        """Create the plugin; a UserError is on its needs, a WorkError on its own code."""
+        if unmet := self.missing(services):
             raise UserError(f"{self.kind} {self.name} needs {' and '.join(unmet)}")
-        folder = getattr(options, PROMPTS, "")
-        own = self.factory
-        about = {
-            "__module__": own.__module__,
-            "__qualname__": own.__qualname__,
-            "__doc__": own.__doc__,
-            "plugin_name": self.name,
-            "prompts_folder": Path(folder) if folder else None,
-        }
-        # A subclass, because an instance with __slots__ takes no attributes, nor does a frozen one.
-        made = type(own.__name__, (own,), about)
+        options = with_absolute_paths(self.options, self.folder)
         try:
-            with chdir("."):  # our paths are relative: back to this folder if the plugin leaves it
-                return made(options, services)
+            with keep_folder():
+                instance = self.plugin.factory(options, services)
         except ToucheRadError:
             raise
         except (Exception, SystemExit) as error:
             raise WorkError(f"{self.kind} {self.name} cannot be made: {describe(error)}") from error
+        wrapper: Callable[..., Any] | None = _LOADED.get(self.kind)
+        loaded: L = wrapper(instance, self.name, self.prompts) if wrapper else instance
+        return loaded
+
+
+_LOADED: Final[Mapping[Kind, type[Loaded[Any]]]] = {
+    "debater": LoadedDebater,
+    "judge": LoadedJudge,
+    "panel": LoadedPanel,
+    "retriever": LoadedRetriever,
+}
+"""What calls the plugins of a kind; those of the other kinds are called as they are."""
 
 
 C = TypeVar("C", bound=type)
 
-_decorated: dict[tuple[Kind, str], Plugin] = {}
+_decorated: dict[tuple[Kind, str], Plugin[Any]] = {}
 
 
 class _Decorator(Protocol):
@@ -316,8 +405,8 @@ def _decorator(kind: Kind) -> _Decorator:
             # A fallback, and what a run's tag names, must be what we ship.
             if name in _installed(kind, tuple(sys.path)):
                 raise UserError(f"there is a {kind} {name!r} already: choose another name")
-            plugin.needs = tuple(needs) or getattr(plugin, "needs", ())  # type: ignore[attr-defined]
-            _decorated[kind, name] = Plugin(kind, name, plugin.__module__, lambda: plugin)
+            module = plugin.__module__
+            _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
             return plugin
 
         return register
@@ -333,17 +422,17 @@ retriever = _decorator("retriever")
 index_backend = _decorator("index")
 
 
-def registered(kind: Kind) -> dict[str, Plugin]:
+def registered(kind: Kind) -> dict[str, Plugin[Any]]:
     """Return all plugins of a kind by name."""
     ours = {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
     return dict(sorted({**_installed(kind, tuple(sys.path)), **ours}.items()))
 
 
 @functools.lru_cache(maxsize=32)
-def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin]:
+def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin[Any]]:
     """Read the entry points of a kind again only when the import path has changed."""
     group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
-    plugins = [
+    plugins: list[Plugin[Any]] = [
         Plugin(kind, point.name, point.dist.name if point.dist else point.value, point.load)
         for point in entry_points(group=group)
     ]
@@ -351,7 +440,21 @@ def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin]:
     return {one.name: one for one in plugins}
 
 
-def find(kind: Kind, name: str) -> Plugin:
+@overload
+def find(kind: Literal["debater"], name: str) -> Plugin[LoadedDebater]: ...
+@overload
+def find(kind: Literal["judge"], name: str) -> Plugin[LoadedJudge]: ...
+@overload
+def find(kind: Literal["panel"], name: str) -> Plugin[LoadedPanel]: ...
+@overload
+def find(kind: Literal["retriever"], name: str) -> Plugin[LoadedRetriever]: ...
+@overload
+def find(kind: Literal["index"], name: str) -> Plugin[IndexBackend]: ...
+@overload
+def find(kind: Literal["annotator"], name: str) -> Plugin[Annotator]: ...
+@overload
+def find(kind: Kind, name: str) -> Plugin[Any]: ...
+def find(kind: Kind, name: str) -> Plugin[Any]:
     """Return the plugin of this name; the error suggests the nearest name."""
     plugins = registered(kind)
     if name not in plugins:
@@ -364,7 +467,21 @@ def find(kind: Kind, name: str) -> Plugin:
     return plugins[name]
 
 
-def make(kind: Kind, text: str, services: Services) -> Any:
+@overload
+def make(kind: Literal["debater"], text: str, services: Services) -> LoadedDebater: ...
+@overload
+def make(kind: Literal["judge"], text: str, services: Services) -> LoadedJudge: ...
+@overload
+def make(kind: Literal["panel"], text: str, services: Services) -> LoadedPanel: ...
+@overload
+def make(kind: Literal["retriever"], text: str, services: Services) -> LoadedRetriever: ...
+@overload
+def make(kind: Literal["index"], text: str, services: Services) -> IndexBackend: ...
+@overload
+def make(kind: Literal["annotator"], text: str, services: Services) -> Annotator: ...
+@overload
+def make(kind: Kind, text: str, services: Services) -> object: ...
+def make(kind: Kind, text: str, services: Services) -> object:
     """Create the plugin of `NAME` or `NAME(KEY=VALUE,...)`."""
     name, options = parse_plugin(text)
     return find(kind, name).make(services, options)
@@ -388,7 +505,7 @@ def import_plugins(places: Iterable[str]) -> None:
     for place in places:
         IMPORTED[place] = None
         try:
-            with chdir("."):
+            with keep_folder():
                 if place.endswith(".py"):
                     _import_file(Path(place))
                 else:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Awaitable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Final
 
@@ -28,7 +28,15 @@ from touche_rad.debate import (
 from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind
 from touche_rad.files.records import drop_keys
-from touche_rad.plugins import ArgumentIndex, Debater, Plugin, Services, find, registered
+from touche_rad.plugins import (
+    ArgumentIndex,
+    Configured,
+    LoadedDebater,
+    Once,
+    Services,
+    registered,
+)
+from touche_rad.plugins.loaded import Explain
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.text import clean, content_words, count_words, cut_to_words, is_blank, words
 
@@ -46,7 +54,7 @@ class Answer:
     response: Response
     by: str
     """The name of the debater that gave it, or `LAST_RESORT`."""
-    debater: Debater | None = None
+    debater: LoadedDebater | None = None
     """This debater; None for the fixed last answer."""
     events: tuple[Event, ...] = ()
     fallback: Fallback | None = None
@@ -63,7 +71,7 @@ class Answerer:
 
     def __init__(
         self,
-        chain: Sequence[tuple[str, Debater]],
+        chain: Sequence[LoadedDebater],
         index: ArgumentIndex | None = None,
         *,
         max_words: int = 60,
@@ -73,7 +81,7 @@ class Answerer:
         """Make an answerer.
 
         Args:
-            chain: Names and debaters: the selected one, then its fallbacks.
+            chain: The selected debater, then its fallbacks.
             index: The index that must contain every cited argument; None checks no citation.
             max_words: Word limit of an answer, cut at sentence ends; 0 = no limit.
             deadline: Time limit of the selected debater in seconds, from the start of its work.
@@ -95,7 +103,7 @@ class Answerer:
     @property
     def name(self) -> str:
         """The name of the selected debater."""
-        return self.chain[0][0] if self.chain else LAST_RESORT
+        return self.chain[0].name if self.chain else LAST_RESORT
 
     async def answer(self, debate: Debate, sided: Debate | None = None) -> Answer:
         """Answer the last turn of a debate.
@@ -107,13 +115,14 @@ class Answerer:
         cause: Exception | None = None
         debate = debate.within(MOST_CHARACTERS)
         sided = sided and sided.within(MOST_CHARACTERS)
-        for place, (name, debater) in enumerate(self.chain):
+        for place, debater in enumerate(self.chain):
+            name = debater.name
             use = ModelUse()
             try:
                 seconds = self.deadline
                 if seconds is not None and place:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
-                view = sided if sided and getattr(debater, "takes_sides", False) else debate
+                view = sided if sided and debater.takes_sides else debate
                 turn = len(debate.turns) - 1
                 with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
                     response, changes = await self._ask(debater, view, seconds, first=place > 0)
@@ -130,8 +139,6 @@ class Answerer:
                 events.append(Event(kind=EventKind.WITHOUT_MODEL, plugin=name, detail=detail))
             without_model = model_failure is not None
             fallback = self._fallback(name, cause, debate, without_model=without_model)
-            if isinstance(debater, FallbackDebater):
-                debater = debater.debater
             return Answer(response, name, debater, (*events, *changes), fallback)
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
         events.append(Event(kind=EventKind.LAST_RESORT, detail="no debater answered"))
@@ -144,10 +151,9 @@ class Answerer:
     ) -> Fallback | None:
         if cause is None:
             return None
-        debater = self.chain[0][1] if self.chain else None
         return fallback_for(
             f"debater {self.name}",
-            debater,
+            self.chain[0].module if self.chain else "",
             cause,
             by=by,
             what=ANSWERS,
@@ -157,7 +163,7 @@ class Answerer:
         )
 
     async def _ask(
-        self, debater: Debater, debate: Debate, seconds: float | None, *, first: bool
+        self, debater: LoadedDebater, debate: Debate, seconds: float | None, *, first: bool
     ) -> tuple[Response, tuple[Event, ...]]:
         call = self._call_first if first else self._call
         within = None if first else self.within
@@ -171,48 +177,46 @@ class Answerer:
             raise TimeoutError(str(error)) from None
 
 
-def make_chain(
-    name: str, options: Mapping[str, str], services: Services
-) -> tuple[tuple[str, Debater], ...]:
+def make_chain(debater: Configured[LoadedDebater], services: Services) -> tuple[LoadedDebater, ...]:
     """Make the selected debater and its fallbacks.
 
     Raises:
-        UserError: The debater does not exist, an option is wrong, or a requirement is missing.
-        WorkError: The selected debater cannot be made.
+        UserError: A requirement of the debater is missing.
+        WorkError: The debater cannot be made.
     """
-    plugin = find("debater", name)
-    debater: Debater = plugin.make(services, options)
+    selected = debater.make(services)
     plugins = registered("debater")
     # A fallback must not wait for the model that just failed.
     without_model = replace(services, model=None)
-    if services.model is None or "model" not in plugin.uses:
-        plugins.pop(name)
+    if services.model is None or "model" not in debater.plugin.uses:
+        plugins.pop(debater.name)
     settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
-    return (name, debater), *(
-        (
-            f"{other} without a model" if other == name else other,
-            FallbackDebater(plugins[other], without_model),
+    fallbacks = [
+        FallbackDebater(
+            f"{name} without a model" if name == debater.name else name,
+            partial(plugins[name].make, without_model),
         )
-        for other in settings["debaters"]
-        if other in plugins and not plugins[other].missing(index=services.index is not None)
-    )
+        for name in settings["debaters"]
+        if name in plugins and not plugins[name].missing(index=services.index is not None)
+    ]
+    return selected, *fallbacks
 
 
-class FallbackDebater:
+class FallbackDebater(LoadedDebater):
     """A fallback debater, which is made when it answers for the first time."""
 
-    def __init__(self, plugin: Plugin, services: Services) -> None:
-        self._plugin, self._services = plugin, services
-
-    @cached_property
-    def debater(self) -> Debater:
-        """The debater."""
-        debater: Debater = self._plugin.make(self._services)
-        return debater
+    def __init__(self, name: str, make: Callable[[], LoadedDebater]) -> None:
+        self._make = Once(make)
+        super().__init__(self, name)
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Answer the user's last message."""
-        return self.debater.answer(debate)
+        return self._make().answer(debate)
+
+    @property
+    def explain(self) -> Explain | None:
+        """As that of the debater."""
+        return self._make().explain
 
 
 class Refused(InvalidResult):

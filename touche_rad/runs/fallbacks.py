@@ -130,7 +130,7 @@ class FailureLog:
 
 def fallback_for(
     plugin: str,
-    instance: object,
+    module: str,
     error: Exception,
     *,
     by: str,
@@ -140,7 +140,7 @@ def fallback_for(
     without_model: bool = False,
     default: FailureLog | None = None,
 ) -> Fallback:
-    """Report a failure of a plugin, and return the fallback.
+    """Report a failure of a plugin, whose class is in a module, and return the fallback.
 
     Raises:
         FallbackStop: The run is strict.
@@ -154,7 +154,7 @@ def fallback_for(
         what,
         type(inner).__name__,
         describe_failure(plugin, inner),
-        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, instance),
+        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, module),
         count,
         turn,
         without_model,
@@ -176,14 +176,13 @@ def describe_failure(plugin: str, error: BaseException) -> str:
     return f"{plugin} failed: {name}: {words}" if words else f"{plugin} failed: {name}"
 
 
-def _place(error: BaseException, instance: object) -> str:
+def _place(error: BaseException, module_name: str) -> str:
     """Return file, line and function of the innermost frame in the plugin's code."""
-    kind = instance if hasattr(instance, "__qualname__") else type(instance)
-    module = sys.modules.get(getattr(kind, "__module__", ""))
-    file = getattr(module, "__file__", None)
-    if file is None:
+    module = sys.modules.get(module_name)
+    if module is None or module.__file__ is None:
         return ""
-    own = Path(file).parent if getattr(module, "__package__", "") else Path(file)
+    path_of_module = Path(module.__file__)
+    own = path_of_module.parent if module.__package__ else path_of_module
     best = ""
     for frame in traceback.extract_tb(error.__traceback__):
         path = Path(frame.filename)

@@ -11,11 +11,11 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio
 from pydantic import ValidationError
@@ -27,17 +27,19 @@ from touche_rad.calls import (
     ModelUse,
     call_context,
     current_context,
-    name_of,
 )
 from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import MOST_CHARACTERS, Debate, Verdict, Verdicts, writable
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
-from touche_rad.plugins import Judge, JudgesAll
+from touche_rad.plugins import LoadedJudge, LoadedPanel
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean, excerpt
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 log = logging.getLogger("touche_rad")
 
@@ -75,16 +77,20 @@ class NoVerdict(InvalidResult):
 
 
 async def call_judge(
-    plugin: object, method: Callable[[Any], Any], item: Any, deadline: float | None, **context: Any
-) -> Any:
+    plugin: LoadedJudge | LoadedPanel,
+    method: Callable[[T], R | Awaitable[R]],
+    item: T,
+    deadline: float | None,
+    **context: Any,
+) -> R:
     """Call a judge or a panel within its time limit, with the context of its model calls."""
-    with call_context(plugin=name_of(plugin), **context):
+    with call_context(plugin=plugin.name, **context):
         return await CALLS(method, item, seconds=deadline)
 
 
 def fallbacks_of(
     kind: str,
-    plugin: object,
+    plugin: LoadedJudge | LoadedPanel,
     failure: Exception | None,
     use: ModelUse,
     *,
@@ -103,10 +109,10 @@ def fallbacks_of(
     cause = failure or use.failure
     if cause is None:
         return ()
-    name = name_of(plugin)
+    name = plugin.name
     one = fallback_for(
         f"{kind} {name}",
-        plugin,
+        plugin.module,
         cause,
         by=by if failure else name,
         without_model=failure is None,
@@ -119,7 +125,7 @@ def fallbacks_of(
 
 
 async def judge_view(
-    judge: Judge, view: Debate, criteria: Criteria, *, deadline: float | None = None
+    judge: LoadedJudge, view: Debate, criteria: Criteria, *, deadline: float | None = None
 ) -> ViewVerdicts:
     """Call a judge, and fill in the verdicts that are missing."""
     view = view.within(MOST_CHARACTERS)
@@ -147,7 +153,7 @@ async def judge_view(
 
 
 async def _call(
-    judge: Judge, view: Debate, criteria: Criteria, deadline: float | None, use: ModelUse
+    judge: LoadedJudge, view: Debate, criteria: Criteria, deadline: float | None, use: ModelUse
 ) -> tuple[Mapping[str, Verdict | str], Exception | None]:
     """Return the judge's verdicts, or what is wrong with them, and what it raised."""
     failure: Exception | None = None
@@ -192,7 +198,7 @@ def _verdict(verdicts: Mapping[Any, Any], criterion: Criterion) -> Verdict | str
 
 def work(
     source: Path,
-    judge: Judge,
+    judge: LoadedJudge,
     criteria: Criteria,
     *,
     identity: Mapping[str, Any],
@@ -251,7 +257,7 @@ def _lost(criteria: Criteria, turns: int) -> Done:
 class CachedJudge:
     """Judges views; equal views share one computation, also while it is running."""
 
-    plugin: Judge
+    plugin: LoadedJudge
     criteria: Criteria
     deadline: float | None = None
     size: int = 2_000
@@ -277,7 +283,11 @@ class CachedJudge:
 
 
 async def judge_turns(
-    judge: Judge, views: Sequence[Debate], criteria: Criteria, *, deadline: float | None = None
+    judge: LoadedJudge,
+    views: Sequence[Debate],
+    criteria: Criteria,
+    *,
+    deadline: float | None = None,
 ) -> Sequence[ViewVerdicts]:
     """Judge several responses of one debate, with one call if the judge can."""
     turns = await _judge_whole(judge, views, criteria, deadline) if len(views) > 1 else []
@@ -288,21 +298,23 @@ async def judge_turns(
 
 
 async def _judge_whole(
-    judge: Judge, views: Sequence[Debate], criteria: Criteria, deadline: float | None
+    judge: LoadedJudge, views: Sequence[Debate], criteria: Criteria, deadline: float | None
 ) -> list[ViewVerdicts]:
     """Judge all responses of a debate with one call, if the judge can and the views are nested.
 
     Return an empty list if that fails or any verdict is missing: each view is then judged alone.
     """
-    if not views or not isinstance(judge, JudgesAll):
+    judge_all = judge.judge_all
+    if not views or judge_all is None:
         return []
     whole = views[-1]
     if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
         return []
     use = ModelUse()
+    result: Sequence[Verdicts] | None
     try:
         result = await call_judge(
-            judge, judge.judge_all, whole, deadline, debate=whole.key, model_use=use
+            judge, judge_all, whole, deadline, debate=whole.key, model_use=use
         )
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)

@@ -19,7 +19,7 @@ from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.files.append_log import LogKind
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.records import dump, parse
-from touche_rad.plugins import Panel
+from touche_rad.plugins import LoadedPanel
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.journal import Journal
 from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
@@ -65,14 +65,14 @@ log = logging.getLogger("touche_rad")
 
 
 async def judge_contest(
-    panel: Panel, contest: Contest, *, deadline: float | None = None
+    panel: LoadedPanel, contest: Contest, *, deadline: float | None = None
 ) -> Outcome:
     """Return the panel's verdict; it has no winner if the panel fails or times out."""
     return (await _judge_contest(panel, contest, deadline))[0]
 
 
 async def _judge_contest(
-    panel: Panel, contest: Contest, deadline: float | None
+    panel: LoadedPanel, contest: Contest, deadline: float | None
 ) -> tuple[Outcome, tuple[Fallback, ...]]:
     """Return the panel's verdict, and why it is missing or made without the panel's model."""
     use = ModelUse()
@@ -108,7 +108,7 @@ def _check(outcome: object, contest: Contest) -> Outcome:
 
 def work(
     source: Path,
-    panel: Panel,
+    panel: LoadedPanel,
     *,
     identity: Mapping[str, Any],
     swap: bool = False,

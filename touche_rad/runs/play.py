@@ -63,7 +63,8 @@ def simulate(
 def _fallback(speaker: Speaker, error: Exception, turn: int) -> Fallback:
     """Return the fallback of an utterance that is not from the selected user."""
     user, by = f"user {speaker.name}", "the user rules"
-    return fallback_for(user, speaker.user, error, by=by, what=UTTERANCES, turn=turn + 1)
+    module = type(speaker.user).__module__
+    return fallback_for(user, module, error, by=by, what=UTTERANCES, turn=turn + 1)
 
 
 def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:

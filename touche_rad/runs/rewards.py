@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from touche_rad.contest import SYSTEM, TIE, USER, Outcome, to_contest
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.plugins import Judge, Panel, Plugin, Services, registered
+from touche_rad.plugins import LoadedJudge, LoadedPanel, Plugin, Services, registered
 from touche_rad.runs.judging import judge_view
 from touche_rad.runs.panels import judge_contest
 
@@ -44,27 +44,23 @@ class Reward:
 
     def __init__(self, name: str, services: Services, options: Mapping[str, str]) -> None:
         """Make the judge or the panel."""
-        plugin = _plugin(name)
-        missing = plugin.missing(index=services.index is not None, model=services.model is not None)
-        if missing:
+        plugin = _plugin(name).configure(options)
+        if missing := plugin.missing(services):
             raise UserError(f"{plugin.kind} {name} cannot judge here: {'; '.join(missing)}")
         self._criteria = services.criteria
-        self._panel: Panel | None = None
-        if plugin.kind == "panel":
-            self._panel = plugin.make(services, options)
-        else:
-            self._judge: Judge = plugin.make(services, options)
+        self._plugin = plugin.make(services)
 
     async def of(self, debate: Debate, *, deadline: float | None = None) -> float | None:
         """Return the reward of the last answer, or None if the judge fails or times out."""
-        if self._panel is not None:
-            return lead(await judge_contest(self._panel, to_contest(debate), deadline=deadline))
-        result = await judge_view(self._judge, debate, self._criteria, deadline=deadline)
+        if isinstance(self._plugin, LoadedPanel):
+            return lead(await judge_contest(self._plugin, to_contest(debate), deadline=deadline))
+        result = await judge_view(self._plugin, debate, self._criteria, deadline=deadline)
         return mean_score(result.verdicts, result.unscored)
 
 
-def _plugin(name: str) -> Plugin:
+def _plugin(name: str) -> Plugin[LoadedJudge] | Plugin[LoadedPanel]:
     judges, panels = registered("judge"), registered("panel")
+    plugin: Plugin[LoadedJudge] | Plugin[LoadedPanel] | None
     plugin = judges.get(name) or panels.get(name)
     if plugin is None:
         names = [*judges, *panels]

@@ -28,7 +28,7 @@ from touche_rad.events import Event, EventKind
 from touche_rad.files.append_log import IDENTITY
 from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
 from touche_rad.models import ModelError
-from touche_rad.plugins import Plugin, Services, annotations_of
+from touche_rad.plugins import Configured, Services, annotations_of
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
 from touche_rad.runs.journal import RUN, Journal, journal_beside, read_units
 from touche_rad.runs.parts import Part
@@ -189,7 +189,7 @@ def _check_source(source: Path) -> None:
 
 
 def identity_of(
-    services: Services, *plugins: Plugin, deadline: float | None, **first: Any
+    services: Services, *plugins: Configured, deadline: float | None, **first: Any
 ) -> dict[str, Any]:
     """Return everything that decides a run's results, such as the tag of the main plugin (`first`).
 
@@ -203,7 +203,7 @@ def identity_of(
                 identity[f"annotations.{name}"] = annotations.fingerprint
     if services.model is not None and any(plugin.uses_model for plugin in plugins):
         identity["model"] = services.model.identity
-    for file in sorted({plugin.file for plugin in plugins if plugin.file is not None}):
+    for file in sorted({one.plugin.file for one in plugins if one.plugin.file is not None}):
         identity[f"--plugin {file.name}"] = sha256_of(file)
     return identity
 

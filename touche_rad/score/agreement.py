@@ -176,7 +176,7 @@ def score_annotations(
 def _label_set(labels: set[str]) -> list[str]:
     """Return the labels that occur, with all others of the annotator plugins that give them."""
     for plugin in registered("annotator").values():
-        of_plugin = set(getattr(plugin.factory, "labels", ()))
+        of_plugin = set(plugin.attribute("labels", tuple[str, ...]()))
         labels = labels | of_plugin if labels & of_plugin else labels
     return sorted(labels)
 

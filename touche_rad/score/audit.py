@@ -20,7 +20,7 @@ from touche_rad.criteria import Criteria, Criterion, grice
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
-from touche_rad.plugins import Judge
+from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.judging import judge_view
 from touche_rad.runs.work import Progress
 from touche_rad.score.measures import count, kappa, says_yes
@@ -192,7 +192,7 @@ AGREEMENT_COLUMNS: Columns = (
 
 async def audit(
     runs: Sequence[Path],
-    judges: Mapping[str, Judge],
+    judges: Mapping[str, LoadedJudge],
     *,
     criteria: Criteria | None = None,
     most: int | None = None,

@@ -21,7 +21,7 @@ from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.records import FieldError, each_key_once
 from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
-from touche_rad.plugins import Judge
+from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import CachedJudge, judge_view
 from touche_rad.serve._bodies import (
@@ -97,7 +97,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 def create_app(
     answerer: Answerer,
-    judge: Judge,
+    judge: LoadedJudge,
     *,
     deadline: float | None = None,
     limits: Limits | None = None,
@@ -144,7 +144,7 @@ def create_app(
 
 @asynccontextmanager
 async def _warm_up(
-    answerer: Answerer, judge: Judge, deadline: float | None, model: Model | None
+    answerer: Answerer, judge: LoadedJudge, deadline: float | None, model: Model | None
 ) -> AsyncIterator[None]:
     """Call both plugins once before the port opens, so that the first request is not slow."""
     if model is not None and model.backend is not None:
@@ -177,7 +177,7 @@ def _add_debater(app: FastAPI, answerer: Answerer, count: Callable[[Answer], Non
         return JSONResponse(body_of(answer.response))
 
 
-def _add_judge(app: FastAPI, judge: Judge, deadline: float | None) -> None:
+def _add_judge(app: FastAPI, judge: LoadedJudge, deadline: float | None) -> None:
     criteria = grice()
     judging = CachedJudge(judge, criteria, deadline)
 

@@ -26,7 +26,8 @@ from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
 from touche_rad.pages.marks import marked_answer
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
-from touche_rad.plugins import ArgumentIndex, Explains, Judge
+from touche_rad.plugins import ArgumentIndex, LoadedJudge
+from touche_rad.plugins.loaded import Explain
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, Body, readable
@@ -56,7 +57,7 @@ class Offer:
     """
 
     debaters: Mapping[str, Callable[[], Answerer]]
-    judges: Mapping[str, Callable[[], Judge]] = field(default_factory=dict)
+    judges: Mapping[str, Callable[[], LoadedJudge]] = field(default_factory=dict)
     notices: Sequence[str] = ()
     """Lines above every debate, such as that the index is the demo collection."""
     examples: Sequence[str] = ()
@@ -199,16 +200,17 @@ class _Steps:
             notes=[redact(event.text) for event in answer.events],
             **self._spent(),
         )
-        if isinstance(answer.debater, Explains) and not self._calls:
-            await self._explain(answer.debater, answer)
+        debater = answer.debater
+        if debater is not None and debater.explain is not None and not self._calls:
+            await self._explain(debater.explain, answer)
         for judge in self.request.judges:
             await self._judge(judge, self.debate.with_response(answer.response))
 
-    async def _explain(self, debater: Explains, answer: Answer) -> None:
+    async def _explain(self, explain: Explain, answer: Answer) -> None:
         """Send the candidates, which the debater lists without calls of a model."""
         cited = {argument.id for argument in answer.response.arguments}
         try:
-            candidates: Any = await Calls()(debater.explain, self.debate)
+            candidates = await Calls()(explain, self.debate)
             records = [
                 one.record(rank, chosen=one.id in cited) for rank, one in enumerate(candidates, 1)
             ]
@@ -222,7 +224,7 @@ class _Steps:
         self._put("judging", judge=name)
         self._begin()
         try:
-            judge: Judge = await asyncio.to_thread(self.offer.judges[name])
+            judge = await asyncio.to_thread(self.offer.judges[name])
         except ToucheRadError as error:
             notices = [redact(str(error))]
             self._put("verdicts", judge=name, list=[], notices=notices, **self._spent())

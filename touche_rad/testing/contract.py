@@ -21,6 +21,8 @@ from touche_rad.models.examples import Examples
 from touche_rad.plugins import (
     ArgumentIndex,
     ExplainedCandidate,
+    Explains,
+    JudgesAll,
     Kind,
     Services,
     find,
@@ -77,7 +79,7 @@ def check_debater(
         work.add(what, _response_faults(response, work.services, max_words))
     parallel = work.results("answer", cases, parallel=True)
     work.compare(answers, parallel, "an answer given in parallel with others differs")
-    if hasattr(work.plugin.factory, "explain"):
+    if isinstance(work.plugin.factory, Explains):
         for what, listed in work.results("explain", first).items():
             work.add(f"{what}, explain", _explain_faults(listed))
     work.finish()
@@ -97,7 +99,7 @@ def check_judge(name: str, options: _Options = None, **services: Unpack[_Service
     cases |= {what: (_debate(text).with_response(odd),) for what, text in _UNUSUAL.items()}
     for what, verdicts in work.repeated("judge", cases).items():
         work.add(what, _verdict_faults(verdicts, work.services.criteria))
-    if hasattr(work.plugin.factory, "judge_all"):
+    if isinstance(work.plugin.factory, JudgesAll):
         every = work.results("judge_all", {"judge_all": (whole,)}).get("judge_all")
         if every is not None:
             if len(every) != len(whole.turns):

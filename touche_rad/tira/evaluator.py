@@ -16,7 +16,7 @@ from touche_rad.criteria import grice
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines
-from touche_rad.plugins import Judge
+from touche_rad.plugins import LoadedJudge
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
 from touche_rad.score import Policy, score_judgements
@@ -57,7 +57,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     return _write(out, prototext(report, report.runs[0]) + measure("mean f1", mean.f1))
 
 
-def evaluate_debaters(run: Path, truths: Path, out: Path, by: Judge, name: str) -> Path:
+def evaluate_debaters(run: Path, truths: Path, out: Path, by: LoadedJudge, name: str) -> Path:
     """Let a judge score a debater's simulations, and write its shares of yes."""
     simulations = find_input(run, DEBATES)
     path = find_input(truths, {Kind.CLAIMS})

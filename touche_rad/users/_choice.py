@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from touche_rad.errors import OptionError, nearest
-from touche_rad.plugins import Options, Plugin, Services, parse_plugin
+from touche_rad.plugins import Configured, Options, Plugin, Services, parse_plugin
 from touche_rad.users._model_user import ModelUser
 from touche_rad.users._official import OfficialUser
 from touche_rad.users._rules import RuleUser
 from touche_rad.users._simulator import Speaker, UserSimulator
 from touche_rad.users.persona import DEFAULT, load_persona
 
+OptionsOf = TypeVar("OptionsOf", bound=Options)
+
 
 @dataclass(frozen=True)
 class UserChoice:
     """A selected user with its options."""
 
-    plugin: Plugin
-    options: Options
+    configured: Configured
     name: str
     """Its name in notes and traces."""
     make: Callable[[Services], UserSimulator]
@@ -34,12 +35,12 @@ class UserChoice:
     @property
     def identity(self) -> dict[str, Any]:
         """Its part of the identity of a run."""
-        tag = self.plugin.identity(self.options).replace(self.plugin.name, self.name, 1)
+        tag = self.configured.tag.replace(self.configured.name, self.name, 1)
         return {"user": tag, **self.details}
 
     def fallback(self, services: Services) -> RuleUser:
         """Make the fallback: the user by rules."""
-        options = self.options
+        options = self.configured.options
         if not isinstance(options, RuleUser.Options):
             words = min(self._max_words, RuleUser.Options().max_words)
             options = RuleUser.Options(max_words=words)
@@ -52,7 +53,7 @@ class UserChoice:
 
     @property
     def _max_words(self) -> int:
-        return int(getattr(self.options, "max_words", 0))
+        return int(dict(self.configured.options).get("max_words", 0))
 
 
 def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None) -> UserChoice:
@@ -62,22 +63,22 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
         UserError: The user, persona or option does not exist.
     """
     if text.lower().startswith(("http://", "https://")):
-        plugin, options = _parsed("official", OfficialUser, values)
+        configured, options = _configure("official", OfficialUser, OfficialUser.Options, values)
         user = OfficialUser(text, options)
         details = {"user_url": user.place}
         return UserChoice(
-            plugin, options, "official", lambda _: OfficialUser(text, options), details, user
+            configured, "official", lambda _: OfficialUser(text, options), details, user
         )
     kind, own = parse_plugin(text)
     place = own.pop("persona", "")
     values = {**own, **values}
     if kind == "rules" and not place:
-        plugin, options = _parsed("rules", RuleUser, values)
+        configured, of_rules = _configure("rules", RuleUser, RuleUser.Options, values)
         return UserChoice(
-            plugin, options, "rules", lambda made: RuleUser(made.index, made.seed, options)
+            configured, "rules", lambda made: RuleUser(made.index, made.seed, of_rules)
         )
     if kind == "model":
-        plugin, options = _parsed("model", ModelUser, values)
+        configured, of_model = _configure("model", ModelUser, ModelUser.Options, values)
         if folder is not None and (folder / place).is_file():
             place = str(folder / place)
         persona = load_persona(place or DEFAULT)
@@ -85,12 +86,15 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
 
         def make(services: Services) -> ModelUser:
             model = services.need_model(f"user {name}")
-            return ModelUser(model, persona, services.index, services.seed, options)
+            return ModelUser(model, persona, services.index, services.seed, of_model)
 
-        return UserChoice(plugin, options, name, make, {"persona": persona.digest})
+        return UserChoice(configured, name, make, {"persona": persona.digest})
     raise OptionError(f"there is no user {text!r}{nearest(text, ('rules', 'model', 'URL'))}")
 
 
-def _parsed(name: str, user: type, values: Mapping[str, str]) -> tuple[Plugin, Any]:
-    plugin = Plugin("user", name, "touche-rad", lambda: user)
-    return plugin, plugin.parse(values)
+def _configure(
+    name: str, user: type, kind: type[OptionsOf], values: Mapping[str, str]
+) -> tuple[Configured, OptionsOf]:
+    configured = Plugin("user", name, "touche-rad", lambda: user).configure(values)
+    assert isinstance(configured.options, kind)
+    return configured, configured.options

@@ -33,7 +33,7 @@ from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.support import Earlier
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.prompts import render_dialogue
-from touche_rad.plugins import ExplainedCandidate, Feature, Retriever, Services, make, setting
+from touche_rad.plugins import ExplainedCandidate, Feature, Services, make, setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import count_words, cut_to_words
 
@@ -116,7 +116,7 @@ class Grounded:
         self.options = options
         self.index = services.need_index("grounded")
         self.model = services.model
-        self._retriever: Retriever | None = (
+        self._retriever = (
             make("retriever", options.retriever, services) if options.retriever else None
         )
         self._stance = (

@@ -38,7 +38,7 @@ from touche_rad.debaters.sinai._step5_response import write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Retriever, Services, make, setting
+from touche_rad.plugins import Services, make, setting
 from touche_rad.text import clean, cut_to_words
 
 
@@ -76,7 +76,7 @@ class Sinai:
         self.options = options
         self.index = services.need_index("debater sinai")
         self.model = services.need_model("debater sinai")
-        self._attacks: Retriever = make("retriever", options.retriever, services)
+        self._attacks = make("retriever", options.retriever, services)
 
     async def answer(self, debate: Debate) -> Response:
         """Take the five steps; if the model fails in one, that step has a fallback."""
