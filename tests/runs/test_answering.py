@@ -34,7 +34,9 @@ def test_the_selected_debater_answers(kind: type[Saying]) -> None:
     debater = kind("Zoo breeding saves endangered species.", "1.1")
     given = answer(("me", debater), GOOD)
     response = Response(content=GOOD[1].content, arguments=(ARGUMENTS[0],))
-    assert given == Answer(response, "me", debater)  # type: ignore[arg-type]
+    assert given == Answer(response, "me", given.debater)
+    assert given.debater is not None
+    assert given.debater.instance is debater
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def _app() -> FastAPI:
 
     grounded = demo("grounded")
     judge = find("judge", "grounded").make(services)
-    chain = [("failing", Failing()), ("verbatim", demo("verbatim").chain[0][1])]
+    chain = [LoadedDebater(Failing(), "failing"), demo("verbatim").chain[0]]
     debaters = {
         "grounded": lambda: grounded,
         "verbatim": lambda: demo("verbatim"),

@@ -6,6 +6,7 @@ its traceback is written to a file beside the run.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 import traceback
@@ -179,9 +180,12 @@ def describe_failure(plugin: str, error: BaseException) -> str:
 def _place(error: BaseException, module_name: str) -> str:
     """Return file, line and function of the innermost frame in the plugin's code."""
     module = sys.modules.get(module_name)
-    if module is None or module.__file__ is None:
+    if module is None:
         return ""
-    path_of_module = Path(module.__file__)
+    try:
+        path_of_module = Path(inspect.getfile(module))
+    except TypeError:  # built in, or of a notebook
+        return ""
     own = path_of_module.parent if module.__package__ else path_of_module
     best = ""
     for frame in traceback.extract_tb(error.__traceback__):
