@@ -136,7 +136,7 @@ class Bench:
             options,
             status_path=status_beside(out),
             model=model,
-            demo=self.index is not None and is_demo(self.index),
+            setup={"demo": self.index is not None and is_demo(self.index)},
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         await run_work(make_work(), out, options)

@@ -392,18 +392,18 @@ def plugin_options(main: str | None, *others: str) -> PluginOptions:
     return _declare(NONE, f"{what}; repeatable.", "-O --option options", values, {})
 
 
-EVERYWHERE: Final = ["options", "plugins"]
-"""Settings that a file may have above its tables, for all commands."""
+SETTINGS: Final = ["options", "plugins"]
+"""The keys of a settings file above its tables, which are for all commands."""
 
 
 class Shared(Generic[Value]):
     """An option of several commands: each class of options gets a field of its own."""
 
-    def __init__(self, name: str, declared: Value, *, everywhere: bool = False) -> None:
-        """Take the name of its fields; `everywhere`: a settings file sets it for all commands."""
+    def __init__(self, declared: Value, *, setting: str | None = None) -> None:
+        """Take the declaration, and the key that sets it for all commands in a settings file."""
         self._field = cast("Field[Value]", declared)
-        if everywhere:
-            EVERYWHERE.append(name)
+        if setting is not None:
+            SETTINGS.append(setting)
 
     def field(self) -> Value:
         """Return a field of a class whose command has the option."""
@@ -418,37 +418,33 @@ class Shared(Generic[Value]):
 # The options of several commands; those of a section are in the order of its help.
 
 DEBATER: Final = Shared(
-    "debater",
     plugin(
         "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
         "-d --debater",
         env=True,
         default=DEFAULT,
     ),
-    everywhere=True,
+    setting="debater",
 )
 JUDGE: Final = Shared(
-    "judge",
     plugin(
         "Judge or panel: NAME or NAME(KEY=VALUE,...).",
         "-j --judge",
         env=True,
         default=DEFAULT,
     ),
-    everywhere=True,
+    setting="judge",
 )
 RETRIEVER: Final = Shared(
-    "retriever",
     plugin(
         "Retriever: NAME or NAME(KEY=VALUE,...).",
         "-r --retriever",
         env=True,
         default=PluginSpec("opposing"),
     ),
-    everywhere=True,
+    setting="retriever",
 )
 INDEX: Final = Shared(
-    "index",
     option(
         str,
         "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo "
@@ -457,10 +453,9 @@ INDEX: Final = Shared(
         metavar="DIR",
         env=True,
     ),
-    everywhere=True,
+    setting="index",
 )
 MAX_WORDS: Final = Shared(
-    "max_words",
     option(
         int,
         "Maximum words per response, cut after a sentence; 0 = no limit.",
@@ -468,11 +463,10 @@ MAX_WORDS: Final = Shared(
         env=True,
         default=60,
     ),
-    everywhere=True,
+    setting="max_words",
 )
-TURNS: Final = Shared("turns", option(int, "User turns per debate.", default=5), everywhere=True)
+TURNS: Final = Shared(option(int, "User turns per debate.", default=5), setting="turns")
 HOST: Final = Shared(
-    "host",
     option(
         str,
         "Address to listen on; 0.0.0.0 = all, with --token or --open.",
@@ -480,17 +474,15 @@ HOST: Final = Shared(
         env=True,
         default="127.0.0.1",
     ),
-    everywhere=True,
+    setting="host",
 )
 PORT: Final = Shared(
-    "port",
     option(int, "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080),
-    everywhere=True,
+    setting="port",
 )
-TRUST: Final = Shared("trust", flag("Send keys to the addresses that the plan names."))
+TRUST: Final = Shared(flag("Send keys to the addresses that the plan names."))
 
 MODEL: Final = Shared(
-    "model",
     option(
         str,
         "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
@@ -501,10 +493,9 @@ MODEL: Final = Shared(
         env=True,
         section=Section.MODEL,
     ),
-    everywhere=True,
+    setting="model",
 )
 JUDGE_MODEL: Final = Shared(
-    "judge_model",
     option(
         str,
         "Language model of the judge. [default: --model]",
@@ -513,7 +504,6 @@ JUDGE_MODEL: Final = Shared(
     ),
 )
 CACHE: Final = Shared(
-    "cache",
     option(
         Path,
         "Cache the model's answers here and reuse them.",
@@ -523,10 +513,9 @@ CACHE: Final = Shared(
         section=Section.MODEL,
         is_rare=True,
     ),
-    everywhere=True,
+    setting="cache",
 )
 MAX_CALLS: Final = Shared(
-    "max_calls",
     option(
         int,
         "Maximum model calls per run; after that, plugins work without the model.",
@@ -535,10 +524,9 @@ MAX_CALLS: Final = Shared(
         section=Section.MODEL,
         is_rare=True,
     ),
-    everywhere=True,
+    setting="max_calls",
 )
 MAX_TOKENS: Final = Shared(
-    "max_tokens",
     option(
         int,
         "Maximum tokens per run, prompts and answers together.",
@@ -546,10 +534,9 @@ MAX_TOKENS: Final = Shared(
         section=Section.MODEL,
         is_rare=True,
     ),
-    everywhere=True,
+    setting="max_tokens",
 )
 RUN_DEADLINE: Final = Shared(
-    "run_deadline",
     option(
         float,
         "Seconds after which a run makes no more model calls.",
@@ -558,10 +545,9 @@ RUN_DEADLINE: Final = Shared(
         section=Section.MODEL,
         is_rare=True,
     ),
-    everywhere=True,
+    setting="run_deadline",
 )
 TRACE: Final = Shared(
-    "trace",
     flag(
         "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
         "--trace/--no-trace",
@@ -571,10 +557,9 @@ TRACE: Final = Shared(
         section=Section.MODEL,
         is_rare=True,
     ),
-    everywhere=True,
+    setting="trace",
 )
 WAIT: Final = Shared(
-    "wait",
     option(
         float,
         "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
@@ -588,7 +573,6 @@ WAIT: Final = Shared(
 )
 
 DEADLINE: Final = Shared(
-    "deadline",
     option(
         float,
         "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
@@ -597,10 +581,9 @@ DEADLINE: Final = Shared(
         env=True,
         section=Section.RUN,
     ),
-    everywhere=True,
+    setting="deadline",
 )
 WORKERS: Final = Shared(
-    "workers",
     option(
         int,
         "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
@@ -609,38 +592,30 @@ WORKERS: Final = Shared(
         env=True,
         section=Section.RUN,
     ),
-    everywhere=True,
+    setting="workers",
 )
 SEED: Final = Shared(
-    "seed",
     option(int, "Random seed.", least=0, env=True, default=0, section=Section.RUN),
-    everywhere=True,
+    setting="seed",
 )
 SKIP_BAD: Final = Shared(
-    "skip_bad",
     flag("Skip invalid input lines and report how many.", section=Section.RUN, is_rare=True),
-    everywhere=True,
+    setting="skip_bad",
 )
 RESTART: Final = Shared(
-    "restart",
     flag("Start from the beginning instead of resuming.", section=Section.RUN, is_rare=True),
 )
-REPLACE: Final = Shared(
-    "replace", flag("Replace an output that exists.", is_eager=True, section=Section.RUN)
-)
+REPLACE: Final = Shared(flag("Replace an output that exists.", is_eager=True, section=Section.RUN))
 STRICT: Final = Shared(
-    "strict",
     flag(
         "Stop with exit code 1 at the first result that is not from the selected plugin.",
         section=Section.RUN,
     ),
 )
 DRY_RUN: Final = Shared(
-    "dry_run",
     flag("Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN),
 )
 FALLBACK_INDEX: Final = Shared(
-    "fallback_index",
     option(
         str,
         "Fallback index, used while the server of the first one is down.",
@@ -659,7 +634,6 @@ def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | No
 
 
 SHARD: Final = Shared["Shard | None"](
-    "shard",
     _declare(
         None,
         "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
@@ -669,7 +643,6 @@ SHARD: Final = Shared["Shard | None"](
     ),
 )
 ENGINE: Final = Shared[Engine](
-    "engine",
     choice(
         get_args(Engine),
         "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
@@ -681,7 +654,6 @@ ENGINE: Final = Shared[Engine](
     ),
 )
 ACTORS: Final = Shared(
-    "actors",
     option(
         int,
         "With --engine ray: number of worker processes. [default: one per CPU]",
@@ -690,11 +662,10 @@ ACTORS: Final = Shared(
     ),
 )
 
-JSON: Final = Shared("as_json", flag("Print JSON.", "--json", section=Section.GLOBAL))
+JSON: Final = Shared(flag("Print JSON.", "--json", section=Section.GLOBAL))
 QUIET: Final = Shared(
-    "quiet",
     flag("Print errors only.", "-q --quiet", section=Section.GLOBAL),
-    everywhere=True,
+    setting="quiet",
 )
 
 

@@ -153,7 +153,7 @@ def run_on_files(
                 places.status or status_beside(out),
                 model,
                 warnings,
-                demo,
+                {"demo": demo},
                 strict=options.strict,
                 hand_in=tira,
                 errors=beside(out, ERRORS),

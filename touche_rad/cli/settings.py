@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.cli.commands import COMMANDS
-from touche_rad.cli.options import EVERYWHERE
+from touche_rad.cli.options import SETTINGS
 from touche_rad.credentials import NAMED
 from touche_rad.errors import InputError, nearest
 
@@ -44,11 +44,11 @@ def load_settings(path: str) -> Settings:
     shared = {
         key: value
         for key, value in table.items()
-        if key not in COMMANDS or (key in EVERYWHERE and not isinstance(value, dict))
+        if key not in COMMANDS or (key in SETTINGS and not isinstance(value, dict))
     }
     for key in shared:
-        if key not in EVERYWHERE:
-            hint = nearest(key, [*EVERYWHERE, *COMMANDS])
+        if key not in SETTINGS:
+            hint = nearest(key, [*SETTINGS, *COMMANDS])
             raise InputError(place, f"there is no such setting{hint}", field=key)
     plugins = shared.pop("plugins", [])
     values = {}

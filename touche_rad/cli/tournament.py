@@ -251,7 +251,7 @@ def tournament_command(options: TournamentOptions) -> int:
             recorded = judging.enter_context(closing(panels.Recorded(folder.games)))
             demo, warnings = prepare.check_demo(options, services.index)
             first_model = model or next(iter(models.values()), None)
-            playing = RunOptions(model=first_model, warnings=warnings, demo=demo)
+            playing = RunOptions(model=first_model, warnings=warnings, setup={"demo": demo})
             code = _run(options, folder, debates, folder.contests, playing, "debating")
             debating.close()  # their servers end before that of the panel begins
             verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=recorded)

@@ -167,7 +167,7 @@ def examples(options: ExamplesOptions) -> None:
 
 Wording = Literal["close", "free"]
 WORDING: Final = opt.Shared[Wording](
-    "wording", opt.choice(get_args(Wording), "The debater's option wording.", default="close")
+    opt.choice(get_args(Wording), "The debater's option wording.", default="close")
 )
 
 

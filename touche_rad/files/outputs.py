@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 from filelock import lock_descriptor
 from pydantic import BaseModel, ConfigDict, Field
@@ -111,6 +111,12 @@ def warnings_in(run: Path, status: Mapping[str, Any]) -> list[Event]:
 State = Literal["done", "stopped", "failed"]
 
 
+class Setup(TypedDict, total=False):
+    """The fields of a status that say how the run was set up; all parts of a run have the same."""
+
+    demo: bool
+
+
 class Status(BaseModel):
     """The result of a run: what it made of its input, and what happened meanwhile."""
 
@@ -153,6 +159,11 @@ class Status(BaseModel):
     finished: datetime
     seconds: float
     version: str = __version__
+
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        """How the run was set up, for the status of a run that is merged from parts."""
+        return self.model_dump(include=set(Setup.__annotations__))
 
 
 def all_replaced(fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:

@@ -260,11 +260,11 @@ def merge_parts(
         done=tally.units,
         resumed=sum(one.resumed for one in statuses),
         skipped=first.skipped,  # each part reads the whole input
-        demo=first.demo,
         identity=parts[0].identity,
         started=started,
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),
+        **first.setup,
     )
     write_readable(status_beside(out), status.model_dump(mode="json"))
     return status

@@ -384,11 +384,11 @@ class Output:
             done=len(self.finished),
             resumed=self.resumed,
             skipped=self.options.bad.count,
-            demo=self.options.demo,
             identity=self.identity,
             started=self._started,
             finished=datetime.now().astimezone(),
             seconds=round(time.monotonic() - self._clock, 3),
+            **self.options.setup,
             **fields,
         )
 

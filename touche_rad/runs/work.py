@@ -16,7 +16,7 @@ from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.events import Event, EventCount, EventKind
-from touche_rad.files.outputs import Status, total_of
+from touche_rad.files.outputs import Setup, Status, total_of
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, Fallback
@@ -115,8 +115,8 @@ class RunOptions:
     """The language model of the plugins, whose usage the runner reports."""
     warnings: tuple[Event, ...] = ()
     """Warnings about the settings, for the status."""
-    demo: bool = False
-    """Whether the index is the demo collection's."""
+    setup: Setup = field(default_factory=Setup)
+    """What the status says of the settings."""
     strict: bool = False
     """Stop at the first fallback."""
     hand_in: bool = False
