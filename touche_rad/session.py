@@ -12,6 +12,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from typing import Any, Final, Protocol, Self, TypeVar
 
@@ -48,7 +49,8 @@ class _LoopThread(threading.Thread):
 def run(function: Callable[..., Awaitable[T]], *args: Any) -> T:
     """Run a coroutine function in the event loop, from plain code, and return its result.
 
-    Ctrl-C cancels it and waits for its end, so that nothing is closed while it is in use.
+    Ctrl-C cancels it and all else in the loop, and waits for the end: nothing may be closed while
+    it is in use.
 
     Raises:
         RuntimeError: It is called in the loop's own thread, or the function ends the program.
@@ -60,23 +62,13 @@ def run(function: Callable[..., Awaitable[T]], *args: Any) -> T:
             f"plain code on the event loop cannot wait for {name}: call that code with "
             "anyio.to_thread.run_sync"
         )
-    tasks: list[asyncio.Task[T]] = []
-    ended = threading.Event()
-
-    def start() -> None:
-        task = thread.loop.create_task(_as_coroutine(function, args))
-        task.add_done_callback(lambda _: ended.set())
-        tasks.append(task)
-
-    # The task gets a copy of this thread's context.
-    thread.loop.call_soon_threadsafe(start)
+    # The task gets a copy of the context variables of this thread.
+    future = asyncio.run_coroutine_threadsafe(_as_coroutine(function, args), thread.loop)
     try:
-        _wait(ended)
+        return _wait(future)
     except KeyboardInterrupt:
-        thread.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
-        _wait(ended)
+        _wait(asyncio.run_coroutine_threadsafe(_cancel_all(), thread.loop))
         raise
-    return tasks[0].result()
 
 
 async def _as_coroutine(function: Callable[..., Awaitable[T]], args: tuple[Any, ...]) -> T:
@@ -86,12 +78,25 @@ async def _as_coroutine(function: Callable[..., Awaitable[T]], args: tuple[Any, 
         raise
     except (SystemExit, BaseExceptionGroup) as error:
         # Of a plugin, which may end its own call, not the program.
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        inner: BaseException = error
+        while isinstance(inner, BaseExceptionGroup):  # that of a task group
+            inner = inner.exceptions[0]
+        raise RuntimeError(f"{type(inner).__name__}: {inner}") from error
 
 
-def _wait(ended: threading.Event) -> None:
-    while not ended.wait(_WAKE):
+async def _cancel_all() -> None:
+    """Cancel all tasks, as at the end of `asyncio.run`: those of a task may outlive it."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+
+
+def _wait(future: Future[T]) -> T:
+    while not wait([future], _WAKE).done:
         pass
+    return future.result()
 
 
 def _running_thread() -> _LoopThread:

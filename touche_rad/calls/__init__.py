@@ -154,7 +154,10 @@ class _Call:
         """Call the function."""
         _running.add(self)
         try:
-            return self.function(*self.args)
+            value = self.function(*self.args)
+            if self.is_abandoned and inspect.iscoroutine(value):
+                value.close()  # nobody awaits it
+            return value
         except BaseException as error:
             raise _as_exception(error) from error.__cause__
         finally:

@@ -33,6 +33,7 @@ from touche_rad.plugins import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType
 
     from fastapi import FastAPI
 
@@ -152,7 +153,17 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
 
     open_files = _raise_open_files_limit()
     TimedConnection.most = open_files // 2
-    server = uvicorn.Server(
+
+    class Server(uvicorn.Server):
+        """A server that also ends at once while it starts."""
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            super().handle_exit(sig, frame)
+            if not self.started:
+                logging.getLogger("uvicorn.error").disabled = True  # it is no failed start
+                raise KeyboardInterrupt
+
+    server = Server(
         uvicorn.Config(
             app,
             host=options.host,
@@ -170,9 +181,13 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
         with suppress(SystemExit):  # it does not start, for the reason that it has logged
             await server.serve()
 
-    with suppress(KeyboardInterrupt), server.capture_signals():
-        session.run(serve)
-        session.close()
+    try:
+        with server.capture_signals():
+            session.run(serve)
+            session.close()
+    except KeyboardInterrupt:
+        if not server.started:
+            raise
     if not server.started:
         sys.exit(STARTUP_FAILURE)
 
