@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -101,6 +102,13 @@ ENDS = 15.0
 """Seconds in which a command must end on a busy machine; the work would take a minute."""
 
 
+def _cases(commands: Mapping[str, Sequence[str]]) -> Iterator[Any]:
+    """Yield each command; those that share their machinery with another one are tested rarely."""
+    for name in commands:
+        marks = () if name in ("respond --say", "judge", "serve", "retrieve") else pytest.mark.long
+        yield pytest.param(name, signal.SIGINT, marks=marks)
+
+
 @pytest.fixture
 def silent() -> Iterator[Scripted]:
     """Serve a model that lists its name and never answers."""
@@ -139,7 +147,7 @@ def _check_end(process: subprocess.Popen[bytes], number: signal.Signals, log: Pa
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        *((name, signal.SIGINT) for name in PLAIN),
+        *_cases(PLAIN),
         ("judge", signal.SIGTERM),
         ("serve", signal.SIGTERM),
     ],
@@ -157,7 +165,7 @@ def test_a_signal_ends_a_command_in_plain_work(
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [*((name, signal.SIGINT) for name in ASKING), ("judge", signal.SIGTERM)],
+    [*_cases(ASKING), ("judge", signal.SIGTERM)],
 )
 def test_a_signal_ends_a_command_in_model_calls(
     name: str, number: signal.Signals, silent: Scripted, tmp_path: Path

@@ -238,12 +238,3 @@ def test_a_judge_that_uses_no_index_is_fit_to_hand_in(
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
     ended, _, status = _under_tira(tmp_path, "judge", DEBATES, "-j", "length", **image)
     assert (status["demo"], status["warnings"], "not fit" in ended.err) == (False, [], False)
-
-
-def test_a_group_of_interrupts_is_a_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt() -> None:
-        raise BaseExceptionGroup("tasks", [KeyboardInterrupt(), KeyboardInterrupt()])
-
-    monkeypatch.setattr("touche_rad.cli.doctor._machine", interrupt)
-    ended = touche_rad("doctor")
-    assert (ended.code, ended.err) == (130, "touche-rad: error: stopped\n")

@@ -94,10 +94,7 @@ class Command(click.Command):
         }
         try:
             return self.run(**values)
-        except (click.Abort, KeyboardInterrupt, BaseExceptionGroup) as error:
-            interrupts = (click.Abort, KeyboardInterrupt)
-            if isinstance(error, BaseExceptionGroup) and error.split(interrupts)[1]:
-                raise
+        except (click.Abort, KeyboardInterrupt):
             raise Stopped(_stop_message(ctx)) from None
 
 
