@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from enum import StrEnum
 from os import PathLike
 
 from touche_rad.text import excerpt
@@ -37,6 +38,13 @@ class OptionError(UserError):
     """A name or an option that does not exist or has a wrong value."""
 
 
+class InputProblem(StrEnum):
+    """What is wrong with a line, where readers of a file treat it in their own way."""
+
+    EMPTY_RECORD = "empty record"
+    TEXT_SCORE = "score as text"
+
+
 class InputError(UserError):
     """Invalid input, printed as `file:line: field: expected …, got …`."""
 
@@ -47,11 +55,13 @@ class InputError(UserError):
         *,
         line: int | None = None,
         field: str | None = None,
+        problem: InputProblem | None = None,
     ) -> None:
         self.path = str(path)
         self.line = line
         self.field = field
         self.expected = expected
+        self.problem = problem
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(": ".join(part for part in (place, field, expected) if part))
 
@@ -60,12 +70,22 @@ class OtherDebates(InputError):
     """A run that is not on the labelled debates."""
 
 
+def closest(wrong: str, right: Iterable[str]) -> str | None:
+    """Return the valid word that is close to a wrong one; None if no word is."""
+    return next(iter(get_close_matches(wrong, sorted(right), n=1, cutoff=0.5)), None)
+
+
+def did_you_mean(word: str) -> str:
+    """Return the end of an error that suggests a word."""
+    return f" (did you mean {word!r}?)"
+
+
 def nearest(wrong: str, right: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the closest valid word, or the list of valid words."""
     words = sorted(right)
-    close = get_close_matches(wrong, words, n=1, cutoff=0.5)
-    if close:
-        return f" (did you mean {close[0]!r}?)"
+    word = closest(wrong, words)
+    if word is not None:
+        return did_you_mean(word)
     return f" (there is {', '.join(words)})" if words else ""
 
 

@@ -232,6 +232,22 @@ def test_a_fallback_score_is_a_warning(
     assert [warning["message"] for warning in warnings] == messages
 
 
+def test_a_score_that_is_a_text_and_a_lost_debate_have_kinds_of_their_own(
+    runs: Path, tmp_path: Path
+) -> None:
+    lines = (runs / "evaluations.jsonl").read_text().splitlines()
+    quoted, number = json.loads(lines[0]), json.loads(lines[1])
+    quoted["userTurnsEvaluations"][0]["Manner"]["score"] = "null, got '1'"
+    number["userTurnsEvaluations"][0]["Manner"]["score"] = ["null, got '1'"]
+    run = tmp_path / "run.jsonl"
+    run.write_text("\n".join([json.dumps(quoted), json.dumps(number), "{}", *lines[3:]]) + "\n")
+    (result,) = json.loads(touche_rad("check", run, "--json").out)
+    kinds = {finding["line"]: finding["kind"] for finding in result["findings"]}
+    assert kinds[1] == "a score is a text, not a number"
+    assert kinds[2] == "the line cannot be read"
+    assert kinds[3] == "the debate is lost"
+
+
 def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -> None:
     path = with_changes(runs, tmp_path, "simulations", uncited)
     ended = touche_rad("check", path)

@@ -19,8 +19,8 @@ from touche_rad.cli.program import command
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model
-from touche_rad.models.checks import Check, checks
-from touche_rad.plugins import KINDS, index_backend_of, registered
+from touche_rad.models.checks import CONTEXT, Check, checks
+from touche_rad.plugins import KINDS, Plugin, index_backend_of, registered
 from touche_rad.session import Session
 from touche_rad.text import printable
 
@@ -43,10 +43,10 @@ def doctor_command(options: DoctorOptions) -> int:
     plugins need.
     """
     model = _model(options) if prepare.names_model(options) else []
-    bad = {one.what for one in model if not (one.ok or one.optional)} - {"model context"}
+    bad = {one.what for one in model if not (one.ok or one.optional)} - {CONTEXT}
     plugins = list(_plugins(bool(model) and not bad))
     checks = [*_machine(), _index(options.index), *model]
-    every = [*checks, *plugins]
+    every = [*checks, *(check for _, check in plugins)]
     if options.as_json:
         click.echo(json.dumps([asdict(one) for one in every], ensure_ascii=False, indent=2))
     else:
@@ -98,7 +98,7 @@ def _model(options: DoctorOptions) -> list[Check]:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
 
 
-def _plugins(model: bool) -> Iterator[Check]:
+def _plugins(model: bool) -> Iterator[tuple[Plugin, Check]]:
     for kind in KINDS:
         for plugin in registered(kind).values():
             name = f"{kind} {plugin.name}"
@@ -106,21 +106,21 @@ def _plugins(model: bool) -> Iterator[Check]:
                 missing = plugin.missing(index=True, model=model)
                 optional = plugin.optional
             except ToucheRadError as error:
-                yield Check(name, False, str(error))
+                yield plugin, Check(name, False, str(error))
                 continue
             state = "ready" if not missing else f"needs {'; '.join(missing)}"
-            yield Check(name, not missing, state, state, optional=optional)
+            yield plugin, Check(name, not missing, state, state, optional=optional)
 
 
-def _grouped(checks: Sequence[Check]) -> Iterator[Check]:
+def _grouped(plugins: Sequence[tuple[Plugin, Check]]) -> Iterator[Check]:
     """Yield the failures, then one check for all plugins of the same state."""
-    groups: dict[str, dict[str, list[str]]] = {}
-    for check in checks:
-        kind, _, name = check.what.partition(" ")
+    groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
+    for plugin, check in plugins:
         if check.ok or check.optional:
-            groups.setdefault(check.found, {}).setdefault(kind, []).append(name)
+            kinds = groups.setdefault((check.found, check.ok), {})
+            kinds.setdefault(plugin.kind, []).append(plugin.name)
         else:
             yield check
-    for state, kinds in groups.items():
+    for (state, is_ready), kinds in groups.items():
         names = "; ".join(f"{kind} {', '.join(several)}" for kind, several in kinds.items())
-        yield Check(state, state == "ready", names, optional=True)
+        yield Check(state, is_ready, names, optional=True)

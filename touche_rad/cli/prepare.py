@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import Common, PluginSpec
-from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest
+from touche_rad.errors import InputError, OptionError, UserError, WorkError, closest, did_you_mean
 
 if TYPE_CHECKING:
     from touche_rad.events import Event
@@ -348,9 +348,9 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, 
                 raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
             (own if key in _SETTINGS else limits)[key] = value
             continue
-        hint = nearest(key, [*_SETTINGS, *_LIMITS])
-        if key not in _REQUEST_FIELDS and "did you mean" in hint:
-            raise OptionError(f"model has no option {key!r}{hint}")
+        option = closest(key, [*_SETTINGS, *_LIMITS])
+        if key not in _REQUEST_FIELDS and option is not None:
+            raise OptionError(f"model has no option {key!r}{did_you_mean(option)}")
         try:
             more[key] = json.loads(text)
         except ValueError:

@@ -33,7 +33,7 @@ from touche_rad.files.labels import (
     read_labels,
 )
 from touche_rad.files.outputs import check_output
-from touche_rad.files.records import EMPTY_RECORD, BadLines, atomic_write
+from touche_rad.files.records import BadLines, atomic_write
 from touche_rad.files.simulations import (
     Evaluation,
     argument_of,
@@ -44,7 +44,6 @@ from touche_rad.files.simulations import (
 
 __all__ = [
     "DEBATES",
-    "EMPTY_RECORD",
     "BadLines",
     "Evaluation",
     "Judgement",

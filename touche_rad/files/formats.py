@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Turn
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, InputProblem
 from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files._rows import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
@@ -71,6 +71,7 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
     problem: InputError | None = None
     for number, line in lines:
         is_json = line.lstrip()[:1] in ("{", "[")
+        cause: InputProblem | None = None
         try:
             value = parse(line) if is_json else None
         except FieldError as miss:
@@ -78,14 +79,14 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
         else:
             kind, expected = kind_of(value) if is_json else _of_text(line), ""
             if value == {}:
-                expected = EMPTY_RECORD
+                expected, cause = EMPTY_RECORD, InputProblem.EMPTY_RECORD
         if kind is not None:
             return kind
         kinds = ", ".join(kind.value for kind in Kind)
         unknown = f"is of no known kind ({kinds}), got {short_repr(line)}"
         if not is_json:
             unknown += f"; claims need a first line with the columns {CLAIM} and {USER}"
-        problem = problem or InputError(path, expected or unknown, line=number)
+        problem = problem or InputError(path, expected or unknown, line=number, problem=cause)
     raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 
 
@@ -167,7 +168,7 @@ class OpenFile:
             one = lost
             try:
                 if value == {} and lost is None:
-                    raise FieldError("", EMPTY_RECORD)
+                    raise FieldError("", EMPTY_RECORD, InputProblem.EMPTY_RECORD)
                 if value != {}:
                     one = read(Line(number, value))
             except FieldError as miss:

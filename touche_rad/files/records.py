@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple, NoReturn, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from touche_rad.debate import Debate
-from touche_rad.errors import InputError, UserError, why
+from touche_rad.errors import InputError, InputProblem, UserError, why
 from touche_rad.text import load_json
 
 JsonObject = dict[str, Any]
@@ -43,9 +43,10 @@ _LONE = re.compile("[\ud800-\udfff]")
 class FieldError(ValueError):
     """An invalid value of a field in a record."""
 
-    def __init__(self, field: str, expected: str) -> None:
+    def __init__(self, field: str, expected: str, problem: InputProblem | None = None) -> None:
         self.field = field
         self.expected = expected
+        self.problem = problem
         super().__init__(f"{field}: {expected}" if field else expected)
 
 
@@ -166,7 +167,9 @@ def read_models(path: Place, model: type[B]) -> Iterator[B]:
 
 def at_line(path: Place, line: int, miss: FieldError) -> InputError:
     """Return the error with its file and line."""
-    return InputError(path, miss.expected, line=line, field=miss.field or None)
+    return InputError(
+        path, miss.expected, line=line, field=miss.field or None, problem=miss.problem
+    )
 
 
 def short_repr(value: Any) -> str:

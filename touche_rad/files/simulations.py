@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
+from touche_rad.errors import InputProblem
 from touche_rad.files.records import (
     FieldError,
     JsonObject,
@@ -342,7 +343,8 @@ def _score(score: Any, place: str) -> float | None:
             return float(score)
         except OverflowError:
             pass
-    raise FieldError(place, f"expected a number or null, got {short_repr(score)}")
+    problem = InputProblem.TEXT_SCORE if isinstance(score, str) else None
+    raise FieldError(place, f"expected a number or null, got {short_repr(score)}", problem)
 
 
 def evaluation_line(evaluation: Evaluation) -> str:

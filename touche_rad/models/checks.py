@@ -25,6 +25,8 @@ from touche_rad.models.thinking import OLLAMA_OFF, SWITCH, family_of, place_of_t
 
 NEEDED: Final = 4_096
 """Context length in tokens that the longest prompts and answers need."""
+CONTEXT: Final = "model context"
+"""The name of the check of the context length."""
 _SECONDS: Final = 60.0
 _SHORT: Final = 64
 """Tokens that are enough for an answer without thoughts."""
@@ -149,7 +151,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         longest = await backend.context()
     size = "not reported" if longest is None else f"{longest} tokens"
     fix = f"serve it with at least --max-model-len {NEEDED}"
-    yield Check("model context", longest is None or longest >= NEEDED, size, fix)
+    yield Check(CONTEXT, longest is None or longest >= NEEDED, size, fix)
 
 
 def _place(reply: Mapping[str, Any] | None) -> str:

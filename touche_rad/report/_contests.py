@@ -102,20 +102,22 @@ class ContestSection:
     verdicts: list[PanelVerdict]
 
     @property
-    def gold(self) -> list[tuple[str, str]]:
+    def gold(self) -> dict[str, list[str]]:
         """The human winners by dimension."""
-        return [
-            (str(name), " and ".join([won] if isinstance(won, str) else map(str, won)))
-            for name, won in (self.contest.gold if self.contest else {}).items()
-            if isinstance(won, str | list | tuple)
-        ]
+        winners: dict[str, list[str]] = {}
+        for name, won in (self.contest.gold if self.contest else {}).items():
+            if isinstance(won, str):
+                winners[str(name)] = [won]
+            elif isinstance(won, list | tuple):
+                winners[str(name)] = list(map(str, won))
+        return winners
 
     @property
     def entry(self) -> dict[str, Any]:
         """What the page needs to list and filter the debate."""
         sides: Mapping[str, str] = self.contest.sides if self.contest else {}
         speeches = self.contest.speeches if self.contest else ()
-        gold = [one for one in dict(self.gold).get("general", "").split(" and ") if one]
+        gold = [name for name in self.gold.get("general", ()) if name]
         verdicts = []
         for one in self.verdicts:
             winner = one.outcome.decision or ""

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate, Response
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, InputProblem, UserError
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
@@ -25,6 +25,7 @@ from touche_rad.files.outputs import read_status
 from touche_rad.files.records import original_record, short_repr
 from touche_rad.files.simulations import SIMULATIONS
 from touche_rad.plugins import ArgumentIndex
+from touche_rad.runs.fallbacks import UTTERANCES
 from touche_rad.text import clean, count_words, is_blank, printable
 
 WORDS: Final = 60
@@ -156,10 +157,12 @@ class Validation:
 
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
-        lost = error.expected == files.EMPTY_RECORD
-        what = "file" if error.line is None else "line"
-        kind = "the debate is lost" if lost else f"the {what} cannot be read"
-        kind = "a score is a text, not a number" if "null, got '" in error.expected else kind
+        if error.problem is InputProblem.EMPTY_RECORD:
+            kind = "the debate is lost"
+        elif error.problem is InputProblem.TEXT_SCORE:
+            kind = "a score is a text, not a number"
+        else:
+            kind = f"the {'file' if error.line is None else 'line'} cannot be read"
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
@@ -380,7 +383,7 @@ def _read_status(result: Validation, run: Path) -> None:
     for what, count in fallbacks.items():
         total = counts.get(what, 0) if isinstance(counts, dict) else 0
         # Fallbacks of the simulated user only: the debater's answers can still be its own.
-        if what != "utterances" and count >= total > 0:
+        if what != UTTERANCES and count >= total > 0:
             result.all_fallbacks.append(what)
         else:
             of = f" of {total}" if total else ""

@@ -153,7 +153,7 @@
       : fork.draft === null ? `Your next message continues from turn ${place}, in a new branch.`
       : `You edit turn ${place + 1}. Your message begins a new branch; the old one stays.`;
   };
-  const problem = (what, again) => rad.replace($("problem"), what && rad.ui.notice(what, what.startsWith(STOPPED) ? "" : "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
+  const problem = (what, again, stopped) => rad.replace($("problem"), what && rad.ui.notice(what, stopped ? "" : "error"), again && h("button", { type: "button", onclick: again }, "Try again"));
   const tick = () => { for (const clock of document.querySelectorAll(".clock")) { clock.textContent = seconds((Date.now() - Number(clock.dataset.begun)) / 1000); } };
   setInterval(tick, 250);
   const focusTurn = (index) => { const one = $(`t${index}`); if (one) { one.focus({ preventScroll: true }); one.scrollIntoView({ block: "start" }); } };
@@ -235,7 +235,7 @@
       if (typed && !$("say").value.trim()) { write(say); }
       const elsewhere = say !== $("say").value; // the field has something else
       if (!elsewhere) { unsaid = ""; }
-      problem([...new Set(turn.answers.map((one) => one.problem))].join(" ") + (elsewhere ? ` Not answered: ${say}` : ""), () => send(elsewhere ? say : $("say").value, parent));
+      problem([...new Set(turn.answers.map((one) => one.problem))].join(" ") + (elsewhere ? ` Not answered: ${say}` : ""), () => send(elsewhere ? say : $("say").value, parent), turn.answers[0].problem === STOPPED);
     }
     await save(); // the address is complete when the next message can be sent
     running = null;
@@ -308,7 +308,7 @@
   show();
   load().then(() => {
     if (draft.debate === state.written && draft.fork) { fork = draft.fork; show(); }
-    if (draft.failed && draft.say) { problem(`${STOPPED} The message in the field has no answer yet.`); where(); }
+    if (draft.failed && draft.say) { problem(`${STOPPED} The message in the field has no answer yet.`, undefined, true); where(); }
   });
   $("say").focus({ preventScroll: true });
 }
