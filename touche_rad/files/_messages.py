@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Final
+
+from pydantic import AliasChoices, Field, PlainValidator, TypeAdapter, WithJsonSchema
 
 from touche_rad.debate import Debate, Response, Turn
+from touche_rad.files.models import (
+    WRITTEN_TEXT,
+    Content,
+    FileRecord,
+    OptionalText,
+    validate,
+    written,
+)
 from touche_rad.files.records import (
     FieldError,
     JsonObject,
@@ -13,48 +23,87 @@ from touche_rad.files.records import (
     drop_keys,
     dump,
     keep_record,
-    optional_text,
     original_record,
     renewed,
-    require_field,
-    require_list,
-    require_object,
     short_repr,
 )
-from touche_rad.files.simulations import (
-    ANNOTATED,
-    arguments_of,
-    body_of,
-    content_of,
-)
+from touche_rad.files.simulations import ANNOTATED, Body, Cited, arguments_of, body_of
 
 RESPONSES = "responses"
 _MESSAGE = ("role", "content")
-_RESPONSE = ("content", "arguments", "debate", "turn", "messages")
 
 
-def turns_of(value: Any, place: str) -> tuple[Turn, ...]:
+class Message(FileRecord):
+    """A message; the user's and the system's take turns, and the user's is the first."""
+
+    role: Annotated[Any, WithJsonSchema({"enum": ["user", "assistant"], "type": "string"})]
+    content: Annotated[Content, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
+
+
+class AnnotatedMessage(Message):
+    """A message with the arguments that it cites."""
+
+    arguments: tuple[Cited, ...] | None = None
+
+
+def _message(value: Any) -> Message:
+    """Read the arguments of a system's message; a user's may have anything there."""
+    is_system = isinstance(value, dict) and value.get("role") == "assistant"
+    return (AnnotatedMessage if is_system else Message).model_validate(value)
+
+
+_MESSAGES: Final = TypeAdapter(list[Annotated[Message, PlainValidator(_message)]])
+
+
+def _turns(value: Any) -> tuple[Turn, ...]:
     """Read alternating messages that start with the user's."""
     turns: list[Turn] = []
-    for number, message in enumerate(require_list(value, place)):
-        at = f"{place}[{number}]"
-        record = require_object(message, at)
-        role, field = require_field(record, "role", at)
+    for number, message in enumerate(_MESSAGES.validate_python(value)):
         expected = "user" if number % 2 == 0 else "assistant"
-        if role != expected:
-            raise FieldError(field, f"expected {expected!r}, got {short_repr(role)}: {_ORDER}")
-        content = content_of(*require_field(record, "content", at))
-        if role == "user":
-            rest = drop_keys(record, (*_MESSAGE, "utterance", "response"))
-            turns.append(Turn(utterance=content, **rest))
-        else:
-            rest = drop_keys(record, (*_MESSAGE, "arguments"))
-            response = Response(content=content, arguments=arguments_of(record, at), extra=rest)
+        if message.role != expected:
+            role = f"expected {expected!r}, got {short_repr(message.role)}"
+            order = "the user speaks first, then the two take turns"
+            raise FieldError(f"[{number}].role", f"{role}: {order}")
+        if isinstance(message, AnnotatedMessage):
+            cited = arguments_of(message.arguments or ())
+            response = Response(content=message.content, arguments=cited, extra=message.rest)
             turns[-1] = turns[-1].model_copy(update={"response": response})
+        else:
+            rest = drop_keys(message.rest, ("utterance", "response"))
+            turns.append(Turn(utterance=message.content, **rest))
     return tuple(turns)
 
 
-_ORDER = "the user speaks first, then the two take turns"
+_Turns = Annotated[tuple[Turn, ...], PlainValidator(_turns, json_schema_input_type=list[Message])]
+
+
+class Request(FileRecord):
+    """The body of a request to a debate system."""
+
+    messages: _Turns = Field(json_schema_extra={"minItems": 1})
+
+
+class ResponseLine(Body):
+    """A line of responses.jsonl: the answer, and the request that it answers."""
+
+    content: Annotated[Content, WRITTEN_TEXT]
+    debate: OptionalText = ""
+    turn: Annotated[Any, WithJsonSchema({"minimum": 0, "type": "integer"})] = 0
+    messages: _Turns = Field(json_schema_extra={"minItems": 1})
+
+
+class AnnotatedLine(FileRecord):
+    """A line of the annotated debates."""
+
+    model_config = written("claim")
+
+    id: OptionalText = ""
+    claim: OptionalText = ""
+    description: OptionalText = ""
+    simulated_debate: Annotated[
+        tuple[Turn, ...], PlainValidator(_turns, json_schema_input_type=list[AnnotatedMessage])
+    ] = Field(validation_alias=AliasChoices("simulated_debate", "debate"))
+    """The official converter calls it `debate`."""
 
 
 def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
@@ -74,48 +123,37 @@ def request_of(turns: Sequence[Turn]) -> list[JsonObject]:
 
 
 def annotated_of(line: Line) -> Debate:
-    """Parse one annotated debate; the official converter's key `debate` is accepted."""
-    record = require_object(line.value, "")
-    official = "simulated_debate"
-    key = "debate" if "debate" in record and official not in record else official
-    messages, place = require_field(record, key)
+    """Parse one annotated debate."""
+    record = validate(AnnotatedLine, line.value)
     debate = Debate(
-        id=optional_text(record, "id") or f"debate-{line.number}",
-        claim=optional_text(record, "claim"),
-        description=optional_text(record, "description"),
-        turns=turns_of(messages, place),
+        id=record.id or f"debate-{line.number}",
+        claim=record.claim,
+        description=record.description,
+        turns=record.simulated_debate,
     )
     return keep_record(debate, ANNOTATED, line.value)
 
 
 def chat_of(line: Line) -> Debate:
     """Read one chat request."""
-    record = require_object(line.value, "")
-    messages, place = require_field(record, "messages")
-    turns = turns_of(messages, place)
-    if not turns:
-        raise FieldError(place, "expected at least one message")
-    identifier = record.get("id")
-    name = identifier if isinstance(identifier, str) and identifier else f"debate-{line.number}"
-    return Debate(id=name, turns=turns)
+    request = validate(Request, line.value)
+    if not request.messages:
+        raise FieldError("messages", "expected at least one message")
+    name = request.rest.get("id")
+    is_name = isinstance(name, str) and name
+    return Debate(id=name if is_name else f"debate-{line.number}", turns=request.messages)
 
 
 def response_of(line: Line) -> tuple[str, int, Debate]:
     """Parse one response: the debate's id, the turn, and the view that ends with the response."""
-    record = require_object(line.value, "")
-    messages, place = require_field(record, "messages")
-    request = Debate(id=optional_text(record, "debate"), turns=turns_of(messages, place))
+    record = validate(ResponseLine, line.value)
+    request = Debate(id=record.debate, turns=record.messages)
     if not request.turns or request.last.response is not None:
-        raise FieldError(place, "expected the last message to be the user's")
-    response = Response(
-        content=content_of(*require_field(record, "content")),
-        arguments=arguments_of(record, ""),
-        extra=drop_keys(record, _RESPONSE),
-    )
-    turn = record.get("turn", len(request.turns) - 1)
+        raise FieldError("messages", "expected the last message to be the user's")
+    turn = record.turn if "turn" in record.model_fields_set else len(request.turns) - 1
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:
         raise FieldError("turn", f"expected a turn's number, got {short_repr(turn)}")
-    view = request.with_response(response)
+    view = request.with_response(record.response(record.content))
     return request.id, turn, keep_record(view, RESPONSES, line.value, turn)
 
 

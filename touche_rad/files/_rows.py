@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
+
+from pydantic import Field
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError
+from touche_rad.files.models import WRITTEN_TEXT, FileRecord
 from touche_rad.files.records import (
     BadLines,
     FieldError,
@@ -123,6 +126,15 @@ def _check(*words: str) -> None:
 
 
 CLAIM, USER = "TOPIC_DESCRIPTION", "USER"
+
+
+class ClaimRow(FileRecord):
+    """A row of the parameter file, by the columns of its header (TSV)."""
+
+    claim: Annotated[str, WRITTEN_TEXT] = Field(alias=CLAIM)
+    user: str = Field(alias=USER)
+
+
 KIND = "claims"
 
 Row = dict[str, str]

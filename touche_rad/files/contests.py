@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BeforeValidator
 
 from touche_rad.contest import Contest, Outcome
-from touche_rad.files.records import (
-    FieldError,
-    Line,
-    dump,
-    field_error,
-    require_field,
-    require_object,
-    require_text,
-)
-
-B = TypeVar("B", bound=BaseModel)
+from touche_rad.files.models import FileRecord, validate
+from touche_rad.files.records import FieldError, Line, dump, require_object
 
 
 class Judgement(NamedTuple):
@@ -34,6 +25,26 @@ class Judgement(NamedTuple):
 
 FORMAT: Final = 1
 """The format of contests and of verdicts on them, in each line."""
+
+
+class ContestLine(Contest):
+    """A whole debate as speeches of two sides."""
+
+    format: Literal[1] = 1
+
+
+_AnyText = Annotated[str, BeforeValidator(str)]
+
+
+class OutcomeLine(FileRecord):
+    """A panel's verdict on a contest, and that on the contest with the sides swapped."""
+
+    format: Literal[1] = 1
+    id: str
+    judge: _AnyText = ""
+    outcome: Outcome
+    swapped: Outcome | None = None
+    words: _AnyText = ""
 
 
 def words_digest(contest: Contest) -> str:
@@ -58,7 +69,7 @@ def _record_of(line: Line) -> dict[str, Any]:
 
 def contest_from(line: Line) -> Contest:
     """Read a contest."""
-    return validate_record(Contest, _record_of(line))
+    return validate(Contest, _record_of(line))
 
 
 def judgement_line(judgement: Judgement) -> str:
@@ -77,21 +88,5 @@ def judgement_line(judgement: Judgement) -> str:
 
 def judgement_from(line: Line) -> Judgement:
     """Read a panel's verdict."""
-    record = _record_of(line)
-    name = require_text(*require_field(record, "id"))
-    swapped = None if record.get("swapped") is None else _outcome(record, "swapped")
-    judge, words = (str(record.get(key, "")) for key in ("judge", "words"))
-    return Judgement(name, judge, _outcome(record, "outcome"), swapped, words)
-
-
-def _outcome(record: dict[str, Any], key: str) -> Outcome:
-    outcome = require_object(*require_field(record, key))
-    return validate_record(Outcome, outcome, f"{key}.")
-
-
-def validate_record(kind: type[B], record: dict[str, Any], before: str = "") -> B:
-    """Return the record, or raise a FieldError that names the field after `before`."""
-    try:
-        return kind.model_validate(record)
-    except ValidationError as error:
-        raise field_error(error, before) from None
+    record = validate(OutcomeLine, _record_of(line))
+    return Judgement(record.id, record.judge, record.outcome, record.swapped, record.words)

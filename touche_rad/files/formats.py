@@ -32,8 +32,8 @@ from touche_rad.files.records import (
 from touche_rad.files.simulations import (
     Evaluation,
     argument_of,
-    evaluated_debate,
     evaluation_of,
+    judged_debate_of,
     plain,
     simulation_of,
 )
@@ -141,7 +141,7 @@ _OF: dict[Kind, Callable[[Line], Debate]] = {
     Kind.SIMULATIONS: simulation_of,
     Kind.ANNOTATED: annotated_of,
     Kind.CHAT: chat_of,
-    Kind.EVALUATIONS: evaluated_debate,
+    Kind.EVALUATIONS: judged_debate_of,
 }
 
 

@@ -6,23 +6,16 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import zip_longest
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.files.formats import Kind, OpenFile, read_debates
-from touche_rad.files.records import (
-    BadLines,
-    FieldError,
-    Line,
-    Place,
-    dump,
-    require_field,
-    require_object,
-    require_text,
-    short_repr,
-)
+from touche_rad.files.models import FileRecord, validate
+from touche_rad.files.records import BadLines, FieldError, Line, Place, dump, short_repr
 
 Labels = Mapping[str, int | None]
 """The labels of a turn, by the key of the criterion."""
@@ -46,7 +39,7 @@ def digests(debate: Debate) -> tuple[str, ...]:
 
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
-    return OpenFile(path, bad, frozenset({Kind.LABELS})).each(lambda line: _labels_of(line.value))
+    return OpenFile(path, bad, frozenset({Kind.LABELS})).each(_labels_of)
 
 
 def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Any, ...]]]:
@@ -67,30 +60,45 @@ def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Any
     return pairs
 
 
-def _labels_of(value: Any) -> tuple[Labels, ...]:
-    """Read the labels of one debate: 1, 0 or null for each maxim; other fields are kept."""
-    if not isinstance(value, list):
-        raise FieldError("", f"expected a list with one object a turn, got {short_repr(value)}")
-    return tuple(_labels(turn, f"[{number}]") for number, turn in enumerate(value))
+def _label(label: Any) -> Any:
+    if label not in (0, 1, None) or isinstance(label, bool | float):
+        raise FieldError("", f"expected 0, 1 or null, got {short_repr(label)}")
+    return label
 
 
-def _labels(value: Any, place: str) -> Labels:
-    record = require_object(value, place)
-    keys = grice().keys
-    labels: dict[str, Any] = {}
-    other = record.keys() - set(keys) - _FIELDS
-    misspelt = {key for key in other if get_close_matches(key.lower(), keys, cutoff=0.8)}
-    if misspelt or (other and len(record.keys() & set(keys)) < len(keys)):
-        names = ", ".join(keys)
-        raise FieldError(f"{place}.{min(misspelt or other)}", f"expected one of {names}")
-    for key, label in record.items():
-        if key not in keys:
-            labels[key] = label
-            continue
-        if label not in (0, 1, None) or isinstance(label, bool | float):
-            raise FieldError(f"{place}.{key}", f"expected 0, 1 or null, got {short_repr(label)}")
-        labels[key] = label
-    return labels
+_Label = Annotated[Literal[0, 1] | None, BeforeValidator(_label)]
+
+
+class TurnLabels(FileRecord):
+    """People's verdicts on one response; null is no verdict."""
+
+    quantity: _Label = None
+    quality: _Label = None
+    relation: _Label = None
+    manner: _Label = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, record: Any) -> Any:
+        """Refuse names that are nearly those of criteria, and unknown ones beside too few."""
+        if not isinstance(record, dict):
+            return record
+        keys = grice().keys
+        unknown = record.keys() - set(keys) - _FIELDS
+        misspelt = {name for name in unknown if get_close_matches(name.lower(), keys, cutoff=0.8)}
+        if misspelt or (unknown and len(record.keys() & set(keys)) < len(keys)):
+            raise FieldError(f".{min(misspelt or unknown)}", f"expected one of {', '.join(keys)}")
+        return record
+
+
+def _labels_of(line: Line) -> tuple[Labels, ...]:
+    """Read the labels of one debate: 1, 0 or null by criterion; other fields are kept."""
+    if not isinstance(line.value, list):
+        expected = "expected a list with one object a turn"
+        raise FieldError("", f"{expected}, got {short_repr(line.value)}")
+    for number, turn in enumerate(line.value):
+        validate(TurnLabels, turn, f"[{number}]")
+    return tuple(line.value)
 
 
 def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
@@ -98,35 +106,32 @@ def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
     return dump([{str(key): label for key, label in turn.items()} for turn in turns])
 
 
-class Annotated(NamedTuple):
-    """The labels of a text with their grades; 0 is a label that the text does not have."""
-
-    id: str
-    labels: Mapping[str, float]
-
-
-def _annotation(line: Line) -> Annotated:
-    """Read `{"id": "u1", "labels": ["A"]}` or `{"id": "u1", "labels": {"A": 3, "B": 0}}`."""
-    record = require_object(line.value, "")
-    key = require_text(*require_field(record, "id"))
-    return Annotated(key, labels_of(require_field(record, "labels")[0]))
-
-
-def labels_of(value: Any) -> dict[str, float]:
+def _grades(value: Any) -> dict[str, float]:
     """Return the grades of labels; each label of a list has the grade 1."""
     if isinstance(value, list):
-        return {require_text(one, f"labels.{at}"): 1.0 for at, one in enumerate(value)}
+        value = dict.fromkeys(_LABELS.validate_python(value), 1.0)
     if not isinstance(value, dict):
         expected = "expected a list of labels, or an object of labels and grades"
-        raise FieldError("labels", f"{expected}, got {short_repr(value)}")
+        raise FieldError("", f"{expected}, got {short_repr(value)}")
     for label, grade in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int | float) or grade < 0:
-            raise FieldError(
-                f"labels.{label}", f"expected a number from 0, got {short_repr(grade)}"
-            )
-    return {str(label): float(grade) for label, grade in value.items()}
+            raise FieldError(f".{label}", f"expected a number from 0, got {short_repr(grade)}")
+    return {label: float(grade) for label, grade in value.items()}
 
 
-def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[Annotated]:
+_LABELS: Final = TypeAdapter(list[str])
+_GRADED: Final[Any] = list[str] | dict[str, Annotated[float, Field(ge=0)]]
+
+
+class AnnotationLine(FileRecord):
+    """The labels of a text; an object grades them."""
+
+    id: str
+    labels: Annotated[dict[str, float], PlainValidator(_grades, json_schema_input_type=_GRADED)]
+    """The grade of each label; 0 is a label that the text does not have."""
+
+
+def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[AnnotationLine]:
     """Read the labels of texts."""
-    return OpenFile(path, bad, frozenset({Kind.ANNOTATIONS})).each(_annotation)
+    file = OpenFile(path, bad, frozenset({Kind.ANNOTATIONS}))
+    return file.each(lambda line: validate(AnnotationLine, line.value))

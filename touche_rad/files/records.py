@@ -182,16 +182,33 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 
 
-def field_error(error: ValidationError, before: str = "") -> FieldError:
-    """Return the first error of a record, with the field's name after `before`."""
+_EXPECTED = {
+    "string_type": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+}
+"""What was expected, by pydantic's name of the error."""
+
+
+def field_error(error: ValidationError, place: str = "") -> FieldError:
+    """Return the first error of a record, with the field's name after `place`."""
     first = error.errors()[0]
-    kind, message = first["type"], first["msg"].removeprefix("Value error, ")
+    for step in first["loc"]:
+        if isinstance(step, int):
+            place += f"[{step}]"
+        else:
+            place += f".{step}" if place else step
+    kind, cause = first["type"], first.get("ctx", {}).get("error")
+    if isinstance(cause, FieldError):  # of a validator: its field is inside this one
+        return FieldError(place + cause.field, cause.expected, cause.problem)
+    message = first["msg"].removeprefix("Value error, ")
     if kind == "missing":
         message = "missing"
-    elif kind in ("string_type", "tuple_type"):
-        expected = "text" if kind == "string_type" else "a list"
-        message = f"expected {expected}, got {short_repr(first['input'])}"
-    return FieldError(before + ".".join(map(str, first["loc"])), message)
+    elif kind in _EXPECTED:
+        message = f"expected {_EXPECTED[kind]}, got {short_repr(first['input'])}"
+    return FieldError(place, message)
 
 
 def require_object(value: Any, field: str) -> JsonObject:

@@ -7,30 +7,42 @@ back whatever a system once answered, and one refused request ends its whole eva
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
 
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
 from touche_rad.errors import InputProblem
+from touche_rad.files.models import (
+    WRITTEN_TEXT,
+    Content,
+    FileRecord,
+    LenientRecord,
+    NullAsObject,
+    OptionalText,
+    lenient_text,
+    validate,
+    written,
+)
 from touche_rad.files.records import (
     FieldError,
     JsonObject,
     Line,
     drop_keys,
     dump,
-    field_error,
     keep_record,
-    optional_text,
     original_record,
     renewed,
-    require_field,
-    require_list,
-    require_object,
-    require_text,
     short_repr,
     write_debate,
 )
@@ -39,77 +51,172 @@ ANNOTATED, SIMULATIONS = "annotated", "simulations"
 SYSTEM = "systemResponse"
 _NAMED = ("id", "claim", "description", "debate", "simulated_debate")
 _BODY = ("content", "arguments")
-_TEXTS = ("topic", "attacks", "supports")
-_LISTS = ("tags", "references")
 
 
-def argument_of(value: Any, place: str = "", *, lenient: bool = False) -> Argument:
-    """Parse an argument; a null text or list is read as if it were missing."""
-    record = _lenient_argument(value) if lenient else require_object(value, place)
-    nulls = [key for key in (*_TEXTS, *_LISTS) if record.get(key, "") is None]
-    try:
-        return Argument.model_validate(drop_keys(record, nulls) if nulls else record)
-    except ValidationError as error:
-        raise field_error(error, f"{place}." if place else "") from None
+class Cited(LenientRecord):
+    """An argument of the collection: `text` argues against `attacks` and for `supports`."""
 
+    texts = ("id", "text")
 
-def _lenient_argument(value: Any) -> JsonObject:
-    """Return an argument as an object, without fields of a wrong type; `id` and `text` are texts.
+    id: Annotated[str, WRITTEN_TEXT]
+    text: str
+    topic: str | None = None
+    tags: tuple[str, ...] | None = None
+    attacks: str | None = None
+    supports: str | None = None
+    references: tuple[str, ...] | None = None
+    original: str | None = None
 
-    A text alone is an id, or a text if it has spaces.
-    """
-    if not isinstance(value, dict):
+    @classmethod
+    def of_text(cls, value: Any) -> JsonObject:
+        """Return a text as an argument: it is an id, or a text if it has spaces."""
         text = lenient_text(value)
-        value = {"text": text} if " " in text else {"id": text}
-    wrong = [key for key in (*_TEXTS, "original") if not isinstance(value.get(key), str | None)]
-    for key in _LISTS:
-        texts = value.get(key)
-        if texts is not None and not (
-            isinstance(texts, list) and all(isinstance(one, str) for one in texts)
-        ):
-            wrong.append(key)
-    required = {key: lenient_text(value.get(key)) for key in ("id", "text")}
-    return {**drop_keys(value, wrong), **required}
+        return {"text": text} if " " in text else {"id": text}
+
+    def argument(self) -> Argument:
+        """Return the argument; a null is a missing field."""
+        nulls = {name for name in _NULLABLE if getattr(self, name) is None}
+        return Argument.model_validate(self.model_dump(exclude_unset=True, exclude=nulls))
 
 
-def arguments_of(record: JsonObject, place: str, *, lenient: bool = False) -> tuple[Argument, ...]:
-    """Parse a list of arguments; it may be missing or null."""
-    arguments = record.get("arguments")
-    if arguments is None:
-        return ()
-    field = f"{place}.arguments" if place else "arguments"
-    if lenient and not isinstance(arguments, list):
-        arguments = [arguments]
-    return tuple(
-        argument_of(value, f"{field}[{number}]", lenient=lenient)
-        for number, value in enumerate(require_list(arguments, field))
-    )
+_NULLABLE: Final = ("topic", "tags", "attacks", "supports", "references")
 
 
-def content_of(content: Any, field: str) -> str:
-    """Parse what a system said; null is empty, and a number is its digits."""
-    if content is None:
-        return ""
-    if isinstance(content, int | float) and not isinstance(content, bool):
-        return str(content)
-    return require_text(content, field)
-
-
-def lenient_text(value: Any) -> str:
-    """Parse a text where clients may send any JSON value.
-
-    A list of parts such as `{"type": "text", "text": "..."}` is its texts; another object or list
-    is written as JSON.
-    """
+def _as_list(value: Any, info: ValidationInfo) -> Any:
     if value is None:
-        return ""
-    if isinstance(value, str):
+        return []
+    return [value] if info.context and not isinstance(value, list) else value
+
+
+Arguments = Annotated[tuple[Cited, ...], BeforeValidator(_as_list)]
+"""Cited arguments; null is none."""
+
+
+def argument_of(value: Any, *, lenient: bool = False) -> Argument:
+    """Parse an argument; a null text or list is read as if it were missing."""
+    return validate(Cited, value, lenient=lenient).argument()
+
+
+def arguments_of(cited: Iterable[Cited]) -> tuple[Argument, ...]:
+    """Return cited arguments."""
+    return tuple([record.argument() for record in cited])
+
+
+class _JudgedBody(LenientRecord):
+    texts = ("content",)
+
+    content: SkipJsonSchema[Any] = Field(None, exclude=True)
+    arguments: Arguments = ()
+
+    def response(self, content: str) -> Response:
+        """Return the response with this text."""
+        return Response(content=content, arguments=arguments_of(self.arguments), extra=self.rest)
+
+
+class _JudgedResponse(LenientRecord):
+    texts = ("utterance",)
+
+    utterance: Content
+    response: Annotated[_JudgedBody, NullAsObject] = _JudgedBody()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _find_text(cls, value: Any, info: ValidationInfo) -> Any:
+        """Take the text of the body where the response has none."""
+        if not isinstance(value, dict) or value.get("utterance") is not None:
+            return value
+        body = value.get("response")
+        if info.context and not isinstance(body, dict | None):
+            body = {"content": body}
+        if isinstance(body, dict) and "content" in body:
+            return {**value, "utterance": body["content"]}
         return value
-    if isinstance(value, list) and all(isinstance(one, str | dict) for one in value):
-        texts = [one if isinstance(one, str) else one.get("text") for one in value]
-        if all(isinstance(one, str) for one in texts):
-            return " ".join(texts)
-    return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
+
+
+class _JudgedTurn(LenientRecord):
+    texts = ("utterance",)
+
+    utterance: str
+    system_response: _JudgedResponse | None = Field(None, alias="systemResponse")
+
+    def turn(self) -> Turn:
+        system = self.system_response
+        response = system and system.response.response(system.utterance)
+        rest = drop_keys(self.rest, ("response",))
+        return Turn(utterance=self.utterance, response=response, **rest)
+
+
+class Topic(LenientRecord):
+    """The claim of a debate."""
+
+    description: OptionalText = ""
+
+
+class Configuration(LenientRecord):
+    """The configuration of a simulation."""
+
+    topic: Annotated[Topic, BeforeValidator(lambda value: value or {})] = Topic()
+
+
+class _JudgedSimulation(FileRecord):
+    """A debate as the organisers' converter writes it: less is required."""
+
+    configuration: SkipJsonSchema[Annotated[Configuration, NullAsObject]] = Configuration()
+    user_turns: tuple[_JudgedTurn, ...] = Field(alias="userTurns")
+
+    def debate(self, record: JsonObject) -> Debate:
+        """Return the debate of a record with these fields beside the simulation."""
+        name = record.get("id", self.rest.get("id"))
+        description = record.get("description")
+        user = self.configuration.rest.get("user")
+        model = user.get("model") if isinstance(user, dict) else ""
+        return Debate(
+            id=name if isinstance(name, str) else "",
+            claim=self.configuration.topic.description,
+            description=description if isinstance(description, str) else "",
+            user=model if isinstance(model, str) else "",
+            turns=tuple([turn.turn() for turn in self.user_turns]),
+        )
+
+
+class Body(_JudgedBody):
+    """What the debate system answered."""
+
+    model_config = written("content", "arguments")
+
+    content: Annotated[Any, WRITTEN_TEXT] = None
+
+
+class SystemResponse(_JudgedResponse):
+    """The answer to a user turn, as the organisers' client records it."""
+
+    model_config = written("response")
+
+    utterance: Annotated[Content, WRITTEN_TEXT]
+    response: Annotated[Body, NullAsObject] = Body()
+
+
+class UserTurn(_JudgedTurn):
+    """A user turn with its answer."""
+
+    model_config = written("systemResponse")
+
+    system_response: SystemResponse | None = Field(None, alias="systemResponse")
+
+
+class Simulation(_JudgedSimulation):
+    """A debate with the simulated user."""
+
+    model_config = written("configuration")
+
+    configuration: Annotated[Configuration, NullAsObject] = Configuration()
+    user_turns: tuple[UserTurn, ...] = Field(alias="userTurns", json_schema_extra={"minItems": 1})
+
+
+class SimulationLine(FileRecord):
+    """A line of simulations.jsonl."""
+
+    simulation: Simulation
 
 
 def plain(word: BaseModel) -> JsonObject:
@@ -127,43 +234,6 @@ def body_of(response: Response) -> JsonObject:
     return {"content": response.content, "arguments": cited, **rest}
 
 
-def user_turn_of(value: Any, place: str, *, lenient: bool = False) -> Turn:
-    """Parse one of the official client's user turns, with the system's response if it has one."""
-    if lenient and not isinstance(value, dict):
-        return Turn(utterance=lenient_text(value))
-    record = require_object(value, place)
-    if lenient:
-        utterance = lenient_text(record.get("utterance"))
-    else:
-        utterance = require_text(*require_field(record, "utterance", place))
-    rest = drop_keys(record, ("utterance", "response", SYSTEM))
-    system = record.get(SYSTEM)
-    if system is None:
-        return Turn(utterance=utterance, **rest)
-    place = f"{place}.{SYSTEM}"
-    if lenient and not isinstance(system, dict):
-        system = {"utterance": system}
-    response = _response_of(require_object(system, place), place, lenient)
-    return Turn(utterance=utterance, response=response, **rest)
-
-
-def _response_of(system: JsonObject, place: str, lenient: bool) -> Response:
-    body = system.get("response")
-    if lenient and not isinstance(body, dict | None):
-        body = {"content": body}
-    body = {} if body is None else require_object(body, f"{place}.response")
-    content = system.get("utterance")
-    if content is None:
-        if "utterance" not in system and "content" not in body and not lenient:
-            raise FieldError(f"{place}.utterance", "missing")
-        content = body.get("content")
-    return Response(
-        content=lenient_text(content) if lenient else content_of(content, f"{place}.utterance"),
-        arguments=arguments_of(body, f"{place}.response", lenient=lenient),
-        extra=drop_keys(body, _BODY),
-    )
-
-
 def user_turn(turn: Turn) -> JsonObject:
     """Write a turn in the official client's shape."""
     record = {**drop_keys(turn.model_extra or {}, (SYSTEM,)), "utterance": turn.utterance}
@@ -179,58 +249,27 @@ def system_response(response: Response) -> JsonObject:
 
 def simulation_of(line: Line) -> Debate:
     """Parse one line of simulations."""
-    debate = parse_simulation(require_object(line.value, ""))
+    return _keep(parse_simulation(line.value), line)
+
+
+def _keep(debate: Debate, line: Line) -> Debate:
+    """Return a debate with its record, and with an id."""
     if not debate.id:
         debate = debate.model_copy(update={"id": f"debate-{line.number}"})
     return keep_record(debate, SIMULATIONS, line.value)
 
 
-def parse_simulation(
-    record: JsonObject, *, lenient: bool = False, last_turn: int | None = None
-) -> Debate:
+def parse_simulation(record: JsonObject, *, lenient: bool = False) -> Debate:
     """Parse a record with the key `simulation`.
 
     With `lenient`, missing texts, null, numbers and booleans are texts, and other fields of a wrong
-    type are ignored. No turn after `last_turn` is parsed.
+    type are ignored.
 
     Raises:
         FieldError: A field is missing or has a wrong type.
     """
-    simulation, place = require_field(record, "simulation")
-    simulation = require_object(simulation, place)
-    turns, field = require_field(simulation, "userTurns", place)
-    turns = require_list(turns, field)
-    topic, user = _configuration(simulation, lenient)
-    name, description = record.get("id", simulation.get("id")), record.get("description")
-    return Debate(
-        id=name if isinstance(name, str) else "",
-        claim=topic,
-        description=description if isinstance(description, str) else "",
-        user=user,
-        turns=tuple(
-            user_turn_of(turn, f"{field}[{number}]", lenient=lenient)
-            for number, turn in enumerate(turns[: None if last_turn is None else last_turn + 1])
-        ),
-    )
-
-
-def _configuration(simulation: JsonObject, lenient: bool) -> tuple[str, str]:
-    """Return the claim and the simulated user's name, where the record has them."""
-    place = "simulation.configuration"
-    configuration = simulation.get("configuration")
-    if configuration is None or (lenient and not isinstance(configuration, dict)):
-        return "", ""
-    configuration = require_object(configuration, place)
-    topic = configuration.get("topic") or {}
-    if lenient and not isinstance(topic, dict):
-        topic = {}
-    topic = require_object(topic, f"{place}.topic")
-    if lenient and not isinstance(topic.get("description"), str):
-        topic = {}
-    claim = optional_text(topic, "description", f"{place}.topic")
-    user = configuration.get("user")
-    model = user.get("model") if isinstance(user, dict) else ""
-    return claim, model if isinstance(model, str) else ""
+    line = validate(SimulationLine, record, lenient=lenient)
+    return line.simulation.debate(line.rest)
 
 
 def has_configuration(debate: Debate) -> bool:
@@ -282,49 +321,37 @@ class Evaluation:
     """The record and the evaluation as read; only for touche_rad.files."""
 
 
-def evaluation_of(line: Line) -> Evaluation:
-    """Parse one line of evaluations; missing maxims are left out."""
-    record = require_object(line.value, "")
-    turns, place = require_field(record, _TURNS)
-    overall = record.get(_OVERALL)
-    evaluation = Evaluation(
-        debate=evaluated_debate(line),
-        turns=tuple(
-            _verdicts(turn, f"{place}[{number}]")
-            for number, turn in enumerate(require_list(turns, place))
-        ),
-        overall={} if overall is None else require_object(overall, _OVERALL),
-    )
-    return replace(evaluation, wire={"record": line.value, "read": evaluation})
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float):
+        try:
+            return float(value)
+        except OverflowError:
+            pass
+    problem = InputProblem.TEXT_SCORE if isinstance(value, str) else None
+    raise FieldError("", f"expected a number or null, got {short_repr(value)}", problem)
 
 
-def evaluated_debate(line: Line) -> Debate:
-    """Parse the evaluated debate, without the evaluation."""
-    record = require_object(line.value, "")
-    if _DEBATE not in record:
-        return Debate(id=f"debate-{line.number}")
-    bare = line._replace(value=drop_keys(record, _EVALUATION))
-    return simulation_of(bare)
+class Scored(FileRecord):
+    """A verdict: 0.5 and more means yes."""
 
+    score: Annotated[
+        float | None,
+        BeforeValidator(_number),
+        WithJsonSchema({"maximum": 1, "minimum": 0, "type": "number"}),
+    ]
+    explanation: Annotated[Any, WithJsonSchema({"type": "string"})] = ""
+    fallback: Annotated[Any, WithJsonSchema({"type": "boolean"})] = False
 
-def _verdicts(value: Any, place: str) -> Verdicts:
-    record = require_object(value, place)
-    return {
-        maxim: _verdict(record[maxim.key], f"{place}.{maxim.key}")
-        for maxim in Maxim
-        if maxim.key in record
-    }
-
-
-def _verdict(value: Any, place: str) -> Verdict:
-    record = require_object(value, place)
-    rationale = record.get("explanation")
-    return Verdict(
-        score=_score(*require_field(record, "score", place)),
-        rationale=rationale if isinstance(rationale, str) else "",
-        extra=drop_keys(record, _VERDICT),
-        fallback=is_fallback(record),
-    )
+    def verdict(self) -> Verdict:
+        """Return the verdict; an explanation that is no text is left out."""
+        return Verdict(
+            score=self.score,
+            rationale=self.explanation if isinstance(self.explanation, str) else "",
+            extra=drop_keys(self.rest, _VERDICT),
+            fallback=is_fallback({"fallback": self.fallback, "explanation": self.explanation}),
+        )
 
 
 def is_fallback(verdict: JsonObject) -> bool:
@@ -335,16 +362,59 @@ def is_fallback(verdict: JsonObject) -> bool:
     )
 
 
-def _score(score: Any, place: str) -> float | None:
-    if score is None:
-        return None
-    if isinstance(score, int | float):
-        try:
-            return float(score)
-        except OverflowError:
-            pass
-    problem = InputProblem.TEXT_SCORE if isinstance(score, str) else None
-    raise FieldError(place, f"expected a number or null, got {short_repr(score)}", problem)
+_MISSING: Final[Any] = None
+"""In place of a record that may be missing, and may not be null."""
+
+
+class TurnEvaluation(FileRecord):
+    """The verdicts on one response."""
+
+    model_config = written(*_KEYS)
+
+    quantity: Scored = Field(_MISSING, alias="Quantity")
+    quality: Scored = Field(_MISSING, alias="Quality")
+    relation: Scored = Field(_MISSING, alias="Relation")
+    manner: Scored = Field(_MISSING, alias="Manner")
+
+    def verdicts(self) -> Verdicts:
+        """Return the verdicts that the record has."""
+        scored = {maxim: getattr(self, maxim) for maxim in Maxim}
+        return {maxim: verdict.verdict() for maxim, verdict in scored.items() if verdict}
+
+
+class _JudgedLine(FileRecord):
+    """A line of evaluations.jsonl without its evaluation."""
+
+    simulation: _JudgedSimulation = Field(_MISSING)
+
+    def debate(self, line: Line) -> Debate:
+        """Return the judged debate."""
+        if "simulation" not in self.model_fields_set:
+            return Debate(id=f"debate-{line.number}")
+        record = drop_keys(line.value, _EVALUATION)
+        return _keep(self.simulation.debate(self.rest), line._replace(value=record))
+
+
+class EvaluationLine(_JudgedLine):
+    """A line of evaluations.jsonl."""
+
+    model_config = written("simulation")
+
+    turns: tuple[TurnEvaluation, ...] = Field(alias="userTurnsEvaluations")
+    overall: Annotated[dict[str, Any], NullAsObject] = Field({}, alias="overallEvaluations")
+
+
+def evaluation_of(line: Line) -> Evaluation:
+    """Parse one line of evaluations; missing maxims are left out."""
+    record = validate(EvaluationLine, line.value)
+    verdicts = tuple([turn.verdicts() for turn in record.turns])
+    evaluation = Evaluation(record.debate(line), verdicts, record.overall)
+    return replace(evaluation, wire={"record": line.value, "read": evaluation})
+
+
+def judged_debate_of(line: Line) -> Debate:
+    """Parse the judged debate, without the evaluation."""
+    return validate(_JudgedLine, line.value).debate(line)
 
 
 def evaluation_line(evaluation: Evaluation) -> str:

@@ -15,7 +15,8 @@ from typing import Literal
 
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.labels import labels_of
+from touche_rad.files.labels import AnnotationLine
+from touche_rad.files.models import validate
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score.measures import alpha, correlations, count, kappa
 from touche_rad.score.naming import each_run, names
@@ -200,8 +201,11 @@ def _of_index(place: Path, gold: Annotator) -> Annotator:
         )
     (annotations,) = stored.values()
     pairs = zip(gold, annotations.get_all(list(gold)), strict=True)
-    graded = {key: one["labels"] for key, one in pairs if one is not None and "labels" in one}
-    return {key: labels_of(grades) for key, grades in graded.items()}
+    return {
+        text: validate(AnnotationLine, {**annotation, "id": text}).labels
+        for text, annotation in pairs
+        if annotation is not None and "labels" in annotation
+    }
 
 
 def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str]) -> AgreementRow:

@@ -17,8 +17,9 @@ from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files.labels import digests
+from touche_rad.files.models import lenient_text
 from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
-from touche_rad.files.simulations import is_fallback, lenient_text, parse_simulation
+from touche_rad.files.simulations import is_fallback, parse_simulation
 from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"

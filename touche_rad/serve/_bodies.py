@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from touche_rad.debate import MOST_CHARACTERS, Argument
+from touche_rad.files.models import lenient_text
 from touche_rad.files.records import check_depth, whole_characters
-from touche_rad.files.simulations import lenient_text
 
 _LONGEST: Final = 10 * MOST_CHARACTERS
 """Characters of a text that are read: plugins get fewer, and more would hold up other requests."""

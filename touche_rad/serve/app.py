@@ -18,7 +18,9 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from touche_rad import __version__
 from touche_rad.criteria import grice
 from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.files.models import validate
 from touche_rad.files.records import FieldError, each_key_once
+from touche_rad.files.simulations import Body as ResponseBody
 from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import LoadedJudge
@@ -55,8 +57,8 @@ def to_debate(request: ChatRequest) -> Debate:
         cited: list[Argument] = []
         for one in of_role:
             if one.arguments is not None:
-                record = readable({"arguments": one.arguments})
-                cited += arguments_of(record, "messages", lenient=True)
+                body = readable({"arguments": one.arguments})
+                cited += arguments_of(validate(ResponseBody, body, lenient=True).arguments)
         response = Response(content=text, arguments=tuple(cited))
         utterance = turns.pop().utterance if turns else ""
         turns.append(Turn(utterance=utterance, response=response))
@@ -69,16 +71,16 @@ def to_view(request: JudgeRequest) -> Debate:
     if number is None:
         raise FieldError("userTurnIndex", "expected a number")
     record = {**(request.model_extra or {}), "simulation": request.simulation}
-    debate = parse_simulation(readable(record), lenient=True, last_turn=number)
+    debate = parse_simulation(readable(record), lenient=True)
     count = len(request.simulation["userTurns"])
     if count > MAX_TURNS:
         expected = f"expected at most {MAX_TURNS} turns, got {count}"
         raise FieldError("simulation.userTurns", expected)
     if not 0 <= number < count:
         raise FieldError("userTurnIndex", f"expected 0 to {count - 1}, got {number}")
-    if debate.last.response is None:
+    if debate.turns[number].response is None:
         raise FieldError(f"simulation.userTurns[{number}].systemResponse", "missing")
-    return debate
+    return debate.view(number)
 
 
 log = logging.getLogger("touche_rad")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from touche_rad.contest import TIE, Contest, Side
-from touche_rad.files.contests import validate_record
+from touche_rad.files.models import validate
 from touche_rad.files.records import (
     FieldError,
     optional_text,
@@ -49,7 +49,7 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
         _by_dimension(_vote(require_object(vote, f"votes.{number}"), f"votes.{number}"))
         for number, vote in enumerate(require_list(record.get("votes") or [], "votes"))
     ]
-    return validate_record(
+    return validate(
         Contest,
         {
             "id": str(record.get("id") or name),

@@ -16,7 +16,7 @@ from typing import Any
 
 from touche_rad.contest import TIE, Contest
 from touche_rad.errors import InputError
-from touche_rad.files.contests import validate_record
+from touche_rad.files.models import validate
 from touche_rad.files.records import (
     FieldError,
     optional_text,
@@ -68,7 +68,7 @@ def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contes
         raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
     own = folder / "gold" / path.name
     gold = _read(own) if own.is_file() else common_gold.get(path.stem)
-    return validate_record(
+    return validate(
         Contest,
         {
             "id": path.stem,
