@@ -132,9 +132,9 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments.0.side"),
-        ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes.0.arguments"),
-        ([{**ART, "arguments": [[{"side": "Pro"}]]}], "arguments.0.0.text"),
+        ([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments[0].side"),
+        ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes[0].arguments"),
+        ([{**ART, "arguments": [[{"side": "Pro"}]]}], "arguments[0][0].text"),
         ([ART, 5], "expected a debate"),
         ([{**ART, "con": "Ann"}], "another name than that of pro"),
         ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),

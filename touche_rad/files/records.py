@@ -208,6 +208,8 @@ def field_error(error: ValidationError, place: str = "") -> FieldError:
         message = "missing"
     elif kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {short_repr(first['input'])}"
+    elif kind == "literal_error":
+        message = f"expected {first['ctx']['expected']}, got {short_repr(first['input'])}"
     return FieldError(place, message)
 
 
@@ -216,34 +218,6 @@ def require_object(value: Any, field: str) -> JsonObject:
     if not isinstance(value, dict):
         raise FieldError(field, f"expected an object, got {short_repr(value)}")
     return value
-
-
-def require_list(value: Any, field: str) -> list[Any]:
-    """Return the value if it is a list."""
-    if not isinstance(value, list):
-        raise FieldError(field, f"expected a list, got {short_repr(value)}")
-    return value
-
-
-def require_text(value: Any, field: str) -> str:
-    """Return the value if it is text."""
-    if not isinstance(value, str):
-        raise FieldError(field, f"expected text, got {short_repr(value)}")
-    return value
-
-
-def require_field(record: JsonObject, key: str, place: str = "") -> tuple[Any, str]:
-    """Return a required field and its path in the record."""
-    field = f"{place}.{key}" if place else key
-    if key not in record:
-        raise FieldError(field, "missing")
-    return record[key], field
-
-
-def optional_text(record: JsonObject, key: str, place: str = "") -> str:
-    """Return a text, empty if missing or null."""
-    value = record.get(key)
-    return "" if value is None else require_text(value, f"{place}.{key}" if place else key)
 
 
 def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:

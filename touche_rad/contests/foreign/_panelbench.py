@@ -12,22 +12,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from touche_rad.contest import TIE, Contest
 from touche_rad.errors import InputError
-from touche_rad.files.models import validate
-from touche_rad.files.records import (
-    FieldError,
-    optional_text,
-    parse,
-    read_whole,
-    require_field,
-    require_list,
-    require_object,
-    require_text,
-    short_repr,
-)
+from touche_rad.files.models import FileRecord, OptionalText, validate
+from touche_rad.files.records import FieldError, parse, read_whole, short_repr
+
+
+def _inner(name: str) -> BeforeValidator:
+    """Read a text that may be this field of an object."""
+    return BeforeValidator(lambda value: value.get(name) if isinstance(value, dict) else value)
+
+
+class _Motion(FileRecord):
+    motion: str
+    info_slide: OptionalText = ""
+    pro_side: list[Annotated[str, _inner("name")]]
+    con_side: list[Annotated[str, _inner("name")]]
+    speech_order: list[str | None]
+
+
+class _Speeches(FileRecord):
+    speeches: list[Annotated[str, _inner("content")]]
 
 
 def contests(folder: Path) -> Iterator[Contest]:
@@ -53,27 +62,24 @@ def contests(folder: Path) -> Iterator[Contest]:
 
 
 def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contest:
-    record = require_object(_read(path), "")
+    record = validate(_Motion, _read(path))
     sides = _sides(record)
     texts = _speeches(folder / "speech", path.stem)
-    names = require_list(*require_field(record, "speech_order"))
-    order = [
-        require_text(name, f"speech_order.{n}") for n, name in enumerate(names) if name is not None
-    ]
+    order = [name for name in record.speech_order if name is not None]
     if len(order) != len(texts):
         count = f"{len(texts)} speeches in speech/{path.stem}.json or speech/{path.stem}/"
         raise FieldError("speech_order", f"names {len(order)} speakers for {count}")
     unknown = sorted(set(order) - set(sides))
     if unknown:
         raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
-    own = folder / "gold" / path.name
-    gold = _read(own) if own.is_file() else common_gold.get(path.stem)
+    own_gold = folder / "gold" / path.name
+    gold = _read(own_gold) if own_gold.is_file() else common_gold.get(path.stem)
     return validate(
         Contest,
         {
             "id": path.stem,
-            "motion": require_text(*require_field(record, "motion")),
-            "info": optional_text(record, "info_slide"),
+            "motion": record.motion,
+            "info": record.info_slide,
             "sides": {name: sides[name] for name in dict.fromkeys([*order, *sides])},
             "speeches": [
                 {"speaker": who, "text": text} for who, text in zip(order, texts, strict=True)
@@ -83,16 +89,13 @@ def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contes
     )
 
 
-def _sides(record: dict[str, Any]) -> dict[str, str]:
+def _sides(record: _Motion) -> dict[str, str]:
     sides: dict[str, str] = {}
-    for side in ("pro", "con"):
-        key = f"{side}_side"
-        for number, one in enumerate(require_list(*require_field(record, key))):
-            place = f"{key}.{number}.name"
-            name = one if isinstance(one, str) else require_object(one, place).get("name")
-            if require_text(name, place) in sides:
-                raise FieldError(place, f"duplicate name {name!r}")
-            sides[str(name)] = side
+    for side, names in (("pro", record.pro_side), ("con", record.con_side)):
+        for number, name in enumerate(names):
+            if name in sides:
+                raise FieldError(f"{side}_side[{number}].name", f"duplicate name {name!r}")
+            sides[name] = side
     return sides
 
 
@@ -113,11 +116,8 @@ def _gold(gold: Mapping[str, Any], sides: Mapping[str, str]) -> dict[str, Any]:
 
 def _speeches(folder: Path, name: str) -> list[str]:
     if (folder / f"{name}.json").is_file():
-        texts = require_list(_read(folder / f"{name}.json"), "speeches")
-        return [
-            require_text(one.get("content") if isinstance(one, dict) else one, f"speeches.{number}")
-            for number, one in enumerate(texts)
-        ]
+        texts = _read(folder / f"{name}.json")
+        return validate(_Speeches, {"speeches": texts}).speeches
     files = sorted((folder / name).glob("*"), key=lambda path: _natural(path.stem))
     if not files:
         raise FieldError("", f"expected its speeches in speech/{name}.json or speech/{name}/")
