@@ -1,52 +1,91 @@
-"""Who gets a key: an address gets one only if the user named it.
+"""Who gets a key: a server gets one only if the user named it.
 
 Keys and passwords come from the environment. A profile or a plan may be a stranger's, and so may
-be the addresses in it. So the program notes what the user typed, and a server that is neither there
-nor in a variable is refused if a credential would go to it. Python code names its own servers:
-nothing is noted then.
+be the addresses in it. So the program reads the servers that the user names, in the words of the
+command, in its `--config` and in variables, and another one is refused if a credential would go
+there. Python code names its own servers, and all are trusted.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from typing import Final
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from touche_rad.errors import UserError
 
-NAMED: Final = "TOUCHE_RAD_NAMED"
-"""The words of the command and the texts of its `--config`. A variable, because the steps of a
-command and the workers of Ray, which are processes of their own, inherit it."""
 EMPTY: Final = ("", "EMPTY")
 """Values of a variable without a key."""
 _ADDRESS: Final = re.compile(r"https?://[\w.:\[\]%-]+", re.IGNORECASE)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-def trust() -> None:
-    """Let each server have the credentials: the user trusts the file that names it."""
-    os.environ.pop(NAMED, None)
+class Server(NamedTuple):
+    """A server as a client of HTTP reads its address."""
+
+    scheme: str
+    host: str
+    port: int | None
+
+
+Servers = frozenset[Server]
+
+_trusted: Servers | None = None
+"""The servers that get credentials in the command that runs; None: all."""
+
+
+def servers_in(texts: Iterable[str]) -> Servers:
+    """Return the servers that texts name, such as the words of a command."""
+    addresses = (address for text in texts for address in _ADDRESS.findall(text))
+    return frozenset(server for server in map(_server, addresses) if server is not None)
+
+
+def servers_of_variables() -> Servers:
+    """Return the servers that the variables of this program name."""
+    variables = (text for name, text in os.environ.items() if name.startswith("TOUCHE_RAD_"))
+    return servers_in([os.environ.get("OPENAI_BASE_URL", ""), *variables])
+
+
+def trusted_servers() -> Servers | None:
+    """Return the servers that get credentials, to hand them to another process; None: all."""
+    return _trusted
+
+
+@contextmanager
+def trusting(servers: Servers | None) -> Iterator[None]:
+    """Give credentials to these servers only; None: to the same ones as before."""
+    global _trusted
+    before = _trusted
+    if servers is not None:
+        _trusted = servers
+    try:
+        yield
+    finally:
+        _trusted = before
+
+
+def trust_all() -> None:
+    """Let each server have credentials until the command ends: the user trusts a plan."""
+    global _trusted
+    _trusted = None
 
 
 def refuse_stranger(variable: str, url: str) -> None:
     """Raise an error if a variable's credential would go to a server that only a file names."""
-    typed = os.environ.get(NAMED)
-    if typed is None or os.environ.get(variable, "") in EMPTY:
+    if _trusted is None or os.environ.get(variable, "") in EMPTY:
         return
-    variables = [value for name, value in os.environ.items() if name.startswith("TOUCHE_RAD_")]
-    texts = [typed, os.environ.get("OPENAI_BASE_URL", ""), *variables]
-    named = {_server(address) for text in texts for address in _ADDRESS.findall(text)}
-    server = _server(url)
-    if server is None or server not in named:
+    if _server(url) not in _trusted:
         raise UserError(
             f"only a file names {url}, which would get your {variable}: name it on the command "
             "line or in a variable (a plan: --trust)"
         )
 
 
-def _server(url: str) -> tuple[str, str, int | None] | None:
-    """Return scheme, host and port of an address as the client reads them; None if it has none."""
+def _server(url: str) -> Server | None:
+    """Return the server of an address; None if it has none."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)
@@ -54,4 +93,4 @@ def _server(url: str) -> tuple[str, str, int | None] | None:
         return None
     if not parts.hostname or not _ADDRESS.fullmatch(f"{parts.scheme}://{parts.netloc}"):
         return None
-    return parts.scheme, parts.hostname, port
+    return Server(parts.scheme, parts.hostname, port)

@@ -9,7 +9,8 @@ import pytest
 
 from tests.models.scripted import Scripted, serving
 from tests.terminal import Ended, touche_rad
-from touche_rad.credentials import NAMED, refuse_stranger
+from touche_rad.cli.program import run
+from touche_rad.credentials import refuse_stranger, servers_in, trusting
 from touche_rad.errors import UserError
 
 SAY = ("respond", "--say", "Zoos should be closed.", "-i", "demo", "-d", "grounded")
@@ -63,11 +64,11 @@ def test_an_address_that_cannot_be_read_gets_no_key(
     monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv(NAMED, f"-mhttp://good.example/v1#m http://{host}")
-    with pytest.raises(UserError):
-        refuse_stranger("OPENAI_API_KEY", f"http://{host}/v1")
-    for same in ("HTTP://Good.example:80/v2", "http://good.example:080"):
-        refuse_stranger("OPENAI_API_KEY", same)
+    with trusting(servers_in(["-mhttp://good.example/v1#m", f"http://{host}"])):
+        with pytest.raises(UserError):
+            refuse_stranger("OPENAI_API_KEY", f"http://{host}/v1")
+        for same in ("HTTP://Good.example:80/v2", "http://good.example:080"):
+            refuse_stranger("OPENAI_API_KEY", same)
 
 
 PICKLE = "cos\\nmkdir\\n(S'made'\\ntR."
@@ -130,3 +131,15 @@ def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: P
         ended = call(tmp_path, "bench", "run", plan)
         assert (ended.code > 0, "--trust" in ended.err) == (True, True), ended.err
     assert stranger.asked == []
+
+
+def test_a_step_gives_keys_to_the_servers_of_its_command_only(
+    stranger: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    words = [*SAY, "-m", f"{stranger.url}#m"]
+    assert run(words, is_step=True, trusted=frozenset()) == 2
+    assert stranger.asked == []
+    run(words, is_step=True, trusted=servers_in([stranger.url]))
+    assert stranger.asked

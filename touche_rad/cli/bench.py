@@ -20,7 +20,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.bench_options import RunOptions
 from touche_rad.cli.console import Label, next_step, open_page, progress, say, terminal_width
 from touche_rad.cli.program import Group, command
-from touche_rad.credentials import trust
+from touche_rad.credentials import trust_all
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError, WorkError
 from touche_rad.files import check_output
@@ -159,7 +159,7 @@ def run(options: RunOptions) -> int:
         raise UserError("bench run: give the output folder: -o DIR")
     plan_file = replace(load_plan(path), model=options.model or "")
     if options.trust:
-        trust()
+        trust_all()
     bench, summary = _run(plan_file, results, options)
     return _show(bench, summary, options)
 

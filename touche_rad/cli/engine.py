@@ -12,6 +12,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.cli.options import Common, FileOptions
 from touche_rad.cli.prepare import Make
+from touche_rad.credentials import trusted_servers
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def ray_engine(
             hand_in=out is not None and prepare.is_tira(out),
         ),
         plugins=tuple(IMPORTED),
+        trusted=trusted_servers(),
         environment={
             name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)
         },

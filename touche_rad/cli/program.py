@@ -11,8 +11,7 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
 
@@ -26,7 +25,7 @@ from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import parameters_of
 from touche_rad.cli.settings import Settings, load_settings
-from touche_rad.credentials import NAMED
+from touche_rad.credentials import Servers, servers_in, servers_of_variables, trusting
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest
 from touche_rad.text import colour_setting
 
@@ -93,7 +92,8 @@ class Command(click.Command):
             name: ctx.params[str(parameter.name)] for name, parameter in self.parameters.items()
         }
         try:
-            return self.run(**values)
+            with trusting(settings.trusted):
+                return self.run(**values)
         except (click.Abort, KeyboardInterrupt):
             raise Stopped(_stop_message(ctx)) from None
 
@@ -160,7 +160,7 @@ def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
     for name in ctx.command_path.split()[1:]:
         values = (values or {}).get(name)
     root = ctx.find_root().obj
-    ctx.obj = replace(settings, is_step=root.is_step, words=root.words)
+    ctx.obj = settings.of_call(root)
     ctx.default_map = values
     if settings.plugins:
         import_modules(settings.plugins)
@@ -290,7 +290,7 @@ def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, 
     """Debaters and judges for Touché's Retrieval-Augmented Debating task."""
     settings = load_settings(config_file) if config_file else Settings()
     if ctx.obj is not None:
-        settings = replace(settings, is_step=ctx.obj.is_step, words=ctx.obj.words)
+        settings = settings.of_call(ctx.obj)
     ctx.obj = settings
     ctx.default_map = dict(settings.values)
     modules = (*plugins, *settings.plugins)
@@ -321,22 +321,23 @@ def main(args: list[str] | None = None) -> None:
     os._exit(code)
 
 
-def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
-    """Run a command line and return its exit code; a step of another command names no next one."""
+def run(
+    args: list[str] | None = None, *, is_step: bool = False, trusted: Servers | None = None
+) -> int:
+    """Run a command line and return its exit code.
+
+    A step of another command names no next one, and gives credentials to the servers `trusted`.
+    """
     words = sys.argv[1:] if args is None else args
-    inherited = os.environ.get(NAMED)
     if not is_step:
-        # The text of --say may be pasted from anywhere.
-        said = {at + 1 for at, one in enumerate(words) if one == "--say"}
-        typed = (one for at, one in enumerate(words) if at not in said)
-        os.environ[NAMED] = "\n".join(one for one in typed if not one.startswith("--say="))
+        trusted = servers_in(_typed(words)) | servers_of_variables()
     try:
         result: object = touche_rad.main(
             args=words,
             prog_name="touche-rad",
             standalone_mode=False,
             color=colour_setting(),
-            obj=Settings(is_step=is_step, words=tuple(words)),
+            obj=Settings(is_step=is_step, words=tuple(words), trusted=trusted),
         )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -365,11 +366,16 @@ def run(args: list[str] | None = None, *, is_step: bool = False) -> int:
         kind = type(error).__name__
         hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
         return _fail(f"internal error: {kind}: {error} ({hint})", 1)
-    finally:
-        os.environ.pop(NAMED, None)
-        if inherited is not None:
-            os.environ[NAMED] = inherited
     return result if isinstance(result, int) else 0
+
+
+def _typed(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command without the text of --say, which may be pasted from anywhere."""
+    before = ""
+    for word in words:
+        if before != "--say" and not word.startswith("--say="):
+            yield word
+        before = word
 
 
 def _fail(message: str, code: int, *others: str) -> int:

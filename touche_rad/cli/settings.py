@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from touche_rad.cli.commands import COMMANDS
 from touche_rad.cli.options import SETTINGS
-from touche_rad.credentials import NAMED
+from touche_rad.credentials import Servers, servers_in
 from touche_rad.errors import InputError, nearest
 
 
@@ -29,6 +28,16 @@ class Settings:
     """The file as it is."""
     words: tuple[str, ...] = ()
     """The words of the command line, without `touche-rad`."""
+    trusted: Servers | None = None
+    """The servers that get credentials; None: the same ones as in the command that calls this."""
+
+    def of_call(self, call: Settings) -> Settings:
+        """Return these settings as those of a call, whose servers and the file's are trusted."""
+        trusted = call.trusted
+        if trusted is not None:
+            file = json.dumps(self.table, ensure_ascii=False, default=str)
+            trusted |= servers_in([file])
+        return replace(self, is_step=call.is_step, words=call.words, trusted=trusted)
 
 
 def load_settings(path: str) -> Settings:
@@ -64,12 +73,9 @@ def _parse(path: Path) -> dict[str, Any]:
     from touche_rad.files.records import read_whole
 
     try:
-        table = tomllib.loads(read_whole(path))
+        return tomllib.loads(read_whole(path))
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, f"expected TOML: {error}") from None
-    if NAMED in os.environ:
-        os.environ[NAMED] += f"\n{json.dumps(table, ensure_ascii=False, default=str)}"
-    return table
 
 
 def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:

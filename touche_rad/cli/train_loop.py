@@ -18,9 +18,9 @@ from touche_rad import __version__, files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.help_text import Section
-from touche_rad.cli.program import command
+from touche_rad.cli.program import command, run
 from touche_rad.cli.steps import DONE, line_of, run_once
-from touche_rad.credentials import trust
+from touche_rad.credentials import Server, trust_all, trusted_servers
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.records import write_json
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
-_STEP: Final = "import sys, touche_rad.cli as cli; sys.exit(cli.run(sys.argv[1:], is_step=True))"
+_STEP: Final = "import sys; from touche_rad.cli.train_loop import run_step; run_step(*sys.argv[1:])"
+"""Of a Python whose first argument is the trusted servers as JSON; the words of a step follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,7 @@ def loop_command(options: LoopOptions) -> None:
 
     loop = Loop(load_loop(options.plan), options.output)
     if options.trust:
-        trust()
+        trust_all()
     elif name := loop.plan.need_trust():
         raise UserError(f"{options.plan}: serve.{name} may run code: confirm the plan with --trust")
     commands = list(loop.commands())
@@ -139,10 +140,19 @@ def _begin(loop: Loop, *, replace: bool) -> dict[str, Any]:
 
 def _call(words: Sequence[str], *, quiet: bool) -> int:
     """Run a command in a process of its own: only its end frees the card's memory."""
-    command = [sys.executable, "-c", _STEP, *words, *(["--quiet"] if quiet else [])]
+    trusted = trusted_servers()
+    servers = json.dumps(None if trusted is None else sorted(trusted))
+    command = [sys.executable, "-c", _STEP, servers, *words, *(["--quiet"] if quiet else [])]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
             return process.wait()
         except KeyboardInterrupt:
             process.wait()  # which got it too: it keeps what is finished
             raise
+
+
+def run_step(servers: str, *words: str) -> None:
+    """Run a step in a process of its own, and exit with its exit code."""
+    trusted: list[list[Any]] | None = json.loads(servers)
+    as_set = None if trusted is None else frozenset(Server(*server) for server in trusted)
+    sys.exit(run(list(words), is_step=True, trusted=as_set))

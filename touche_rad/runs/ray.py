@@ -25,6 +25,7 @@ import anyio
 
 from touche_rad import __version__
 from touche_rad.calls import call_context
+from touche_rad.credentials import Servers, trusting
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.traces import TRACE
 from touche_rad.models import Model, ModelError
@@ -82,6 +83,8 @@ class Task:
     plugins: tuple[str, ...] = ()
     """Modules with plugins."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    trusted: Servers | None = None
+    """The servers that get credentials; None: all."""
     folder: Path = field(default_factory=Path.cwd)
     """The driver's working folder, which relative paths begin with."""
 
@@ -108,7 +111,11 @@ def process_block(task: Task, block: Block) -> BlockResult:
     if task.folder.is_dir():
         os.chdir(task.folder)
     import_plugins(task.plugins)
-    with tempfile.TemporaryDirectory(prefix="touche-rad-") as name, Session() as session:
+    with (
+        trusting(task.trusted),
+        tempfile.TemporaryDirectory(prefix="touche-rad-") as name,
+        Session() as session,
+    ):
         folder = Path(name)
         try:
             open_work: Open = pickle.loads(task.open)
