@@ -139,7 +139,7 @@ def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) ->
     assert parts() == first
     plan.write_text(plan.read_text().replace("rounds = 2", "rounds = 2\nseed = 4"))
     code, told = call()
-    assert (code, "another seed: 0, now 4" in told) == (2, True), told
+    assert (code, "seed was 0 and is now 4" in told) == (2, True), told
     assert call("--replace")[0] == 1
     assert parts() != first
 

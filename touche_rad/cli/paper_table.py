@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,15 +16,13 @@ from touche_rad.cli.bench_options import RunOptions
 from touche_rad.cli.console import Label, say, terminal_width
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
-from touche_rad.cli.steps import DONE, line_of, run_once
+from touche_rad.cli.steps import Steps, line_of
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import atomic_write
 from touche_rad.papers.comparison import Comparison, Records, compare, records_of
 from touche_rad.papers.tables import PREFIX, Reproduction, Row, load
 from touche_rad.runs.fallbacks import ERRORS
 
-RECORD: Final = "commands.json"
-"""The commands that are finished; they are not run again."""
 RESULT: Final = "table"
 _RUNS: Final = ("judge", "respond", "tournament")
 """The commands that play or judge."""
@@ -97,36 +95,35 @@ def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -
 
     A row whose command fails is left out, and its error is added to `refused`.
     """
-    record, more = work.out / RECORD, _for_runs(options)
-    state: dict[str, Any] = {"version": __version__, "data": work.digests(), DONE: []}
+    more = _for_runs(options)
     commands = [
         (row, [[*words, *(more if words[0] in _RUNS else ())] for words in of_row])
         for row, of_row in work.commands()
     ]
-    if record.is_file() and not options.restart and not options.replace:
-        known = json.loads(record.read_text("utf-8"))
-        lines = {line_of(words) for _, of_row in commands for words in of_row}
-        if {**known, DONE: []} != state or not set(known[DONE]) <= lines:
-            raise UserError(
-                f"{work.out} has runs with other data, models or options: --replace makes them "
-                "again; or name another folder with -o"
-            )
-        state = known
+    lines = [line_of(words) for _, of_row in commands for words in of_row]
+    identity = {"version": __version__, "data": work.digests()}
+    restart = options.restart or options.replace
 
     def call(words: Sequence[str]) -> int:
         return run([*words, "--replace", "--quiet"], is_step=True)
 
     failed: list[Row] = []
-    for row, of_row in commands:
-        try:
-            run_once(of_row, record, state, call, quiet=options.quiet)
-            if row is None:
-                work.check_examples()
-        except WorkError as error:
-            if row is None or error.exit_code != 1 or options.strict:
-                raise
-            failed.append(row)
-            refused.append(str(error))
+    with closing(Steps(work.out, identity, restart=restart)) as steps:
+        if not set(steps.finished) <= set(lines):
+            raise UserError(
+                f"{work.out} has runs with other models or options: --replace makes them again; or "
+                "name another folder with -o"
+            )
+        for row, of_row in commands:
+            try:
+                steps.run(of_row, call, quiet=options.quiet)
+                if row is None:
+                    work.check_examples()
+            except WorkError as error:
+                if row is None or error.exit_code != 1 or options.strict:
+                    raise
+                failed.append(row)
+                refused.append(str(error))
     return work.without(failed)
 
 

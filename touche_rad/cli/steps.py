@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.cli.console import say
 from touche_rad.errors import WorkError
-from touche_rad.files.records import write_json
+from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind
 
-DONE: Final = "done"
-"""The key of the finished commands in a record."""
+COMMANDS: Final = "commands.jsonl"
+"""The log of the commands that are finished; they are not run again."""
+_COMMAND: Final = "command"
+_KIND: Final = LogKind(
+    _COMMAND,
+    1,
+    fix="replace it with --replace, or choose another folder with -o",
+    damaged="its command runs again",
+)
 
 
 def line_of(words: Sequence[str]) -> str:
@@ -20,24 +27,34 @@ def line_of(words: Sequence[str]) -> str:
     return f"touche-rad {shlex.join(words)}"
 
 
-def run_once(
-    commands: Iterable[Sequence[str]],
-    record: Path,
-    state: dict[str, Any],
-    call: Callable[[Sequence[str]], int],
-    *,
-    quiet: bool,
-) -> None:
-    """Print and run the commands that the state does not list, and record each that succeeds."""
-    for words in commands:
-        line = line_of(words)
-        if line in state[DONE]:
-            continue
-        say(f"$ {line}", quiet=quiet)
-        code = call(words)
-        if code:
-            error = WorkError(f"the command failed with exit code {code}: {line}")
-            error.exit_code = code
-            raise error
-        state[DONE].append(line)
-        write_json(record, state)
+class Steps:
+    """The commands of a folder; its log must be closed."""
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], *, restart: bool = False) -> None:
+        self._log = AppendLog(folder / COMMANDS, _KIND, {IDENTITY: identity}, restart=restart)
+        self.finished = [entry.record[_COMMAND] for entry in self._log.entries()]
+
+    def run(
+        self,
+        commands: Iterable[Sequence[str]],
+        call: Callable[[Sequence[str]], int],
+        *,
+        quiet: bool,
+    ) -> None:
+        """Print and run the commands that are not finished, and record each that succeeds."""
+        for words in commands:
+            line = line_of(words)
+            if line in self.finished:
+                continue
+            say(f"$ {line}", quiet=quiet)
+            code = call(words)
+            if code:
+                error = WorkError(f"the command failed with exit code {code}: {line}")
+                error.exit_code = code
+                raise error
+            self._log.append({_COMMAND: line})
+            self.finished.append(line)
+
+    def close(self) -> None:
+        """Close the log."""
+        self._log.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,9 @@ from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command, run
-from touche_rad.cli.steps import DONE, line_of, run_once
+from touche_rad.cli.steps import COMMANDS, Steps, line_of
 from touche_rad.credentials import Server, trust_all, trusted_servers
-from touche_rad.errors import UserError, refuse_newer
+from touche_rad.errors import UserError
 from touche_rad.files.records import write_json
 
 if TYPE_CHECKING:
@@ -87,14 +87,23 @@ def loop_command(options: LoopOptions) -> None:
             say(error, Label.WARNING)
     if options.dry_run:
         return
-    state = _begin(loop, replace=options.replace)
-    for name, topics in parts.items():
-        with files.atomic_write(loop.out / f"{name}.tsv") as stream:
-            stream.write(files.claims_text(topics))
-    manifest = loop.out / MANIFEST
-    run_once(commands, manifest, state, partial(_call, quiet=options.quiet), quiet=options.quiet)
+    settings = {**loop.plan.model_dump(mode="json"), **loop.inputs()}
+    with closing(_begin(loop, settings, replace=options.replace)) as steps:
+        for name, topics in parts.items():
+            with files.atomic_write(loop.out / f"{name}.tsv") as stream:
+                stream.write(files.claims_text(topics))
+        steps.run(commands, partial(_call, quiet=options.quiet), quiet=options.quiet)
     scores = loop.scores()
-    write_json(manifest, {**state, "files": loop.results(), "rounds": scores})
+    manifest = loop.out / MANIFEST
+    record = {
+        "format": FORMAT,
+        "version": __version__,
+        "plan": settings,
+        "done": [line_of(words) for words in commands],
+        "files": loop.results(),
+        "rounds": scores,
+    }
+    write_json(manifest, record)
     for one in scores:
         click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(one))
     say(manifest, Label.WRITTEN, quiet=options.quiet)
@@ -116,26 +125,14 @@ def _check(words: Sequence[str]) -> None:
         raise UserError(f"the plan: {command.name}: {error.format_message()}") from None
 
 
-def _begin(loop: Loop, *, replace: bool) -> dict[str, Any]:
-    """Return the manifest of a new or a stopped loop; another plan or other data are refused."""
-    manifest = loop.out / MANIFEST
-    now = {**loop.plan.model_dump(mode="json"), **loop.inputs()}
-    if replace and manifest.is_file():
+def _begin(loop: Loop, settings: Mapping[str, Any], *, replace: bool) -> Steps:
+    """Return the steps of a new or a stopped loop; another plan or other data are refused."""
+    is_ours = any((loop.out / name).is_file() for name in (COMMANDS, MANIFEST))
+    if replace and is_ours:
         shutil.rmtree(loop.out)
-    if not manifest.is_file():
+    if not (loop.out / COMMANDS).is_file():
         files.check_output(loop.out, replace=False)
-        loop.out.mkdir(parents=True, exist_ok=True)
-        new = {"format": FORMAT, "version": __version__, "plan": now, DONE: []}
-        write_json(manifest, new)
-    known: dict[str, Any] = json.loads(manifest.read_text("utf-8"))
-    refuse_newer(manifest, known, FORMAT)
-    for key, value in now.items():
-        if known["plan"].get(key) != value:
-            raise UserError(
-                f"{loop.out} contains a loop with another {key}: {known['plan'].get(key)}, now "
-                f"{value}; replace it with --replace, or choose another folder with -o"
-            )
-    return known
+    return Steps(loop.out, settings)
 
 
 def _call(words: Sequence[str], *, quiet: bool) -> int:

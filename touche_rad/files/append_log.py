@@ -130,6 +130,7 @@ class AppendLog:
             os.ftruncate(self._file, 0)
             self.append(new)
             return new
+        new = _record(_line(new))  # lists for tuples, as in the file
         place = f"{self.path} is of another run"
         refuse_other_identity(place, self._identity(header), self._identity(new), self.kind.fix)
         self._end_last_line()
