@@ -53,7 +53,7 @@ def test_records_are_read_as_they_were_written(path: Path) -> None:
     write(path, *RECORDS[:2])
     write(path, RECORDS[2])
     assert reopen(path) == list(RECORDS)
-    assert read_header(path, RUN) == {"kind": "run", "format": 2, **HEADER}
+    assert read_header(path) == {"format": 2, "kind": "run", **HEADER}
     places = [entry.place for entry in read_log(path, RUN)]
     assert [*read_places(path, reversed(places))] == [*reversed(RECORDS)]
 
@@ -140,7 +140,7 @@ def test_another_identity_is_refused(path: Path, identity: object, message: str)
     log = AppendLog(path, RUN, {"identity": identity}, restart=True)
     assert not list(log.entries())
     log.close()
-    assert read_header(path, RUN)["identity"] == identity
+    assert read_header(path)["identity"] == identity
 
 
 def test_newer_log_is_refused(path: Path) -> None:
@@ -150,7 +150,7 @@ def test_newer_log_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("restart", [False, True])
-@pytest.mark.parametrize("content", [b"notes\n", b"x", b"{}\n", b'{"kind":"other","format":2}\n'])
+@pytest.mark.parametrize("content", [b"notes\n", b"x", b"{}\n", b'{"format":2,"kind":"other"}\n'])
 def test_file_of_another_program_is_not_changed(path: Path, content: bytes, restart: bool) -> None:
     path.parent.mkdir()
     path.write_bytes(content)

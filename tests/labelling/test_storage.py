@@ -69,7 +69,7 @@ def test_a_torn_line_is_ignored_and_the_next_one_is_whole(run: Path, tmp_path: P
 
 
 def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl.log").write_bytes(b'{"kind":"labelling","fo')
+    (tmp_path / "labels.jsonl.log").write_bytes(b'{"format":1,"kind":"lab')
     session = open_session(run, tmp_path / "labels.jsonl")
     session.answer(session.queue[0].place, Q, 1)
     assert _reopen(session, run).study.annotators == ["ana"]

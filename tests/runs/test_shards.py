@@ -132,8 +132,8 @@ def test_a_part_of_an_earlier_version_is_refused(folder: Path) -> None:
     part = folder / "run.jsonl.shards/1-of-2/units.jsonl"
     part.write_text('{"unit": 0, "lines": [], "counts": {}, "notes": [], "fallbacks": []}\n')
     ended = merge(folder)
-    assert ended.code == 2
-    assert "units.jsonl is not a run log of this version of touche-rad: move it" in ended.err
+    assert ended.code == 1
+    assert "units.jsonl is damaged: remove run.jsonl.shards/1-of-2, and run the same" in ended.err
 
 
 def test_a_finished_part_is_not_made_again(folder: Path) -> None:

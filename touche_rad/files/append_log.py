@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import mmap
 import os
+import re
 import stat
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,8 +81,7 @@ class AppendLog:
         self.path, self.kind = path, kind
         self._file = _open(path)
         try:
-            new = {"kind": kind.name, "format": kind.format, **header}
-            self.header = self._begin(new, restart=restart)
+            self.header = self._begin(header, restart=restart)
         except BaseException:
             self.close()
             raise
@@ -92,17 +92,7 @@ class AppendLog:
         Raises:
             OSError: It cannot be written; the log is as before.
         """
-        line = _line(record)
-        place = os.lseek(self._file, 0, os.SEEK_END)
-        try:
-            if os.write(self._file, line) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if self.kind.synced:
-                os.fsync(self._file)
-        except OSError:
-            os.ftruncate(self._file, place)
-            raise
-        return place
+        return self._write(_line(record))
 
     def entries(self) -> Iterator[Entry]:
         """Yield the records; nothing is appended meanwhile."""
@@ -120,38 +110,55 @@ class AppendLog:
         """Close the file, so that another process may open it."""
         os.close(self._file)
 
-    def _begin(self, new: JsonObject, *, restart: bool) -> JsonObject:
-        """Write the new header, or return the one of the log after checking it."""
+    def _begin(self, header: Mapping[str, Any], *, restart: bool) -> JsonObject:
+        """Write a new header, or return the one of the log after checking it."""
+        path, kind = self.path, self.kind
+        new = _line({"format": kind.format, "kind": kind.name, **header})
         with os.fdopen(self._file, "rb", closefd=False) as stream:
             line = stream.readline()
-            is_empty = not (self.kind.lasting or stream.read(1))
-        header = _header(self.path, self.kind, line, restart=restart)
-        if header is None or is_empty:
-            os.ftruncate(self._file, 0)
-            self.append(new)
-            return new
-        new = _record(_line(new))  # lists for tuples, as in the file
-        place = f"{self.path} is of another run"
-        refuse_other_identity(place, self._identity(header), self._identity(new), self.kind.fix)
-        self._end_last_line()
-        return header
+            last_line = b"".join(deque(stream, maxlen=1))
+        begin = rf'{{"format":\d+,"kind":"{kind.name}"'.encode()
+        if not (re.match(begin, line) or new.startswith(line)):
+            raise UserError(
+                f"{path} is not a {kind.name} log of this version of touche-rad: move it, or "
+                "choose another output"
+            )
+        if restart or not line.endswith(b"\n"):  # the process was killed while it wrote the line
+            return self._restart(new)
+        try:
+            earlier = _record(line, lasting=kind.lasting)
+        except ValueError:
+            raise UserError(f"{path}: the first line is damaged: {kind.fix}") from None
+        refuse_newer(path, earlier, kind.format)
+        if not (last_line or kind.lasting):
+            return self._restart(new)  # nothing depends on another identity
+        now, then = (_identity(record, kind.identity) for record in (_record(new), earlier))
+        refuse_other_identity(f"{path} is of another run", then, now, kind.fix)
+        if last_line and not last_line.endswith(b"\n"):
+            if kind.lasting:
+                self._write(b"\n")
+            else:
+                size = os.lseek(self._file, 0, os.SEEK_END)
+                os.ftruncate(self._file, size - len(last_line))
+        return earlier
 
-    def _identity(self, header: JsonObject) -> Mapping[str, Any]:
-        key = self.kind.identity
-        value = header.get(key)
-        return value if isinstance(value, Mapping) else {key: value}
+    def _restart(self, header: bytes) -> JsonObject:
+        os.ftruncate(self._file, 0)
+        self._write(header)
+        return _record(header)
 
-    def _end_last_line(self) -> None:
-        """Remove a last line that is not complete; in a lasting log, only end it."""
-        with mmap.mmap(self._file, 0, access=mmap.ACCESS_READ) as content:
-            size, end = len(content), content.rfind(b"\n") + 1
-        if end == size:
-            return
-        if self.kind.lasting:
-            os.lseek(self._file, 0, os.SEEK_END)
-            os.write(self._file, b"\n")
-        else:
-            os.ftruncate(self._file, end)
+    def _write(self, line: bytes) -> int:
+        """Write a line at the end, and return its place."""
+        place = os.lseek(self._file, 0, os.SEEK_END)
+        try:
+            if os.write(self._file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if self.kind.synced:
+                os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, place)
+            raise
+        return place
 
 
 def read_log(path: Path, kind: LogKind) -> Iterator[Entry]:
@@ -160,14 +167,14 @@ def read_log(path: Path, kind: LogKind) -> Iterator[Entry]:
         yield from _entries(stream, path, kind)
 
 
-def read_header(path: Path, kind: LogKind) -> JsonObject:
-    """Return the header of a log; it is empty if it was not written completely.
+def read_header(path: Path) -> JsonObject:
+    """Return the header of a log.
 
     Raises:
-        UserError: The file is no such log, or its header is damaged.
+        ValueError: It is damaged, or of another file.
     """
     with path.open("rb") as stream:
-        return _header(path, kind, stream.readline(), restart=False) or {}
+        return _record(stream.readline())
 
 
 def read_places(path: Path, places: Iterable[int]) -> Iterator[JsonObject]:
@@ -219,31 +226,9 @@ def _open(path: Path) -> int:
     return opened
 
 
-def _header(path: Path, kind: LogKind, line: bytes, *, restart: bool) -> JsonObject | None:
-    """Return the header in the first line; None if a new one is to be written.
-
-    Raises:
-        UserError: It is of another file, of a newer version, or damaged.
-    """
-    begin = f'{{"kind":"{kind.name}",'.encode()
-    try:
-        header = json.loads(line)
-    except (ValueError, RecursionError):
-        header = None
-    is_kind = isinstance(header, dict) and header.get("kind") == kind.name
-    if not is_kind and line[: len(begin)] != begin[: len(line)]:
-        raise UserError(
-            f"{path} is not a {kind.name} log of this version of touche-rad: move it, or choose "
-            "another output"
-        )
-    if restart or not line.endswith(b"\n"):  # the process was killed while it wrote the line
-        return None
-    try:
-        record = _record(line, lasting=kind.lasting)
-    except ValueError:
-        raise UserError(f"{path}: the first line is damaged: {kind.fix}") from None
-    refuse_newer(path, record, kind.format)
-    return record
+def _identity(header: JsonObject, key: str) -> Mapping[str, Any]:
+    value = header.get(key)
+    return value if isinstance(value, Mapping) else {key: value}
 
 
 def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[Entry]:

@@ -169,8 +169,8 @@ def _read(folder: Path) -> FinishedPart:
     again = f"run the same command with --shard {folder.name.replace('-of-', '/')} again"
     if _is_begun(folder) or not path.is_file():
         raise UserError(f"{folder} is not finished: {again}")
-    header = read_header(path, RUN)
     try:
+        header = read_header(path)
         identity = dict(header[IDENTITY])
         shard = Shard.parse(identity.pop(SHARD))
         places: dict[int, int] = {}
