@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import sqlite3
 from pathlib import Path
 
 import anyio
@@ -92,6 +93,28 @@ def test_answers_move_between_machines(server: Scripted, tmp_path: Path) -> None
     asked = len(server.asked)
     _asks_many(NONE, third, [1, 2, 3, 4])
     assert len(server.asked) == asked
+
+
+OLD = r"""
+PRAGMA user_version=2;
+CREATE TABLE answers (
+  key TEXT PRIMARY KEY, model TEXT NOT NULL, asked TEXT NOT NULL, answer TEXT NOT NULL,
+  version INTEGER NOT NULL, kept REAL NOT NULL
+) WITHOUT ROWID;
+INSERT INTO answers VALUES(
+  'b3a0f440768d8ad1f87bc19952e1f9918fc3624d10784f52d03747e1eb2b0195', 'tiny',
+  '{"model": "tiny", "messages": [{"role": "user", "content": "Number 7"}], "temperature": 0.0, "seed": 0, "max_tokens": 1024}',
+  '{"said": "{\"words\": \"Number 7\"}", "chances": []}', 2, 1795884044.4
+);
+"""
+"""A cache of version 0.1.0."""
+
+
+def test_a_cache_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "answers.sqlite") as database:
+        database.executescript(OLD)
+    database.close()
+    assert ask(NONE, tmp_path, 7).words == "Number 7"
 
 
 def test_a_folder_without_a_cache_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""Work that goes on from a log with a flipped bit gives the same bytes, or says one clear line.
+
+At most FLIPS bits of each log are flipped, at least 50 bits apart.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.faults.test_faults import PLUGIN, content
+from tests.labelling.makers import answer, write_run
+from tests.terminal import Ended, touche_rad
+from touche_rad.cli.steps import Steps
+from touche_rad.debate import Argument
+from touche_rad.demo import demo_file
+from touche_rad.errors import UserError
+from touche_rad.plugins import build_index, index_backend_of
+
+pytestmark = pytest.mark.long
+
+FLIPS: Final = 60
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with small inputs, which is the current folder."""
+    for name, count in {"debates.jsonl": 4, "claims.tsv": 3}.items():
+        lines = demo_file(name).read_text("utf-8").splitlines(keepends=True)
+        (tmp_path / name).write_text("".join(lines[:count]), "utf-8")
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def flipped(log: bytes) -> Iterator[bytes]:
+    """Yield copies of a log, each with another bit."""
+    bits = 8 * len(log)
+    for bit in range(0, bits, max(50, bits // FLIPS)):
+        changed = bytearray(log)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield bytes(changed)
+
+
+def is_one_line(ended: Ended) -> bool:
+    """Whether a command refused its work in one line."""
+    is_refused = ended.code in (1, 2) and ended.err.count("error: ") == 1
+    return is_refused and "Traceback" not in ended.err
+
+
+def refusal(function: Callable[[], None]) -> str:
+    """Return the error with which a function refuses its work; empty if it does it."""
+    try:
+        function()
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("respond", "debates.jsonl", "-i", "demo", "-d", "breakable"),
+        ("judge", "debates.jsonl", "-j", "breakable"),
+        ("respond", "debates.jsonl", "-i", "demo", "-d", "breakable", "--shard", "1/1"),
+    ],
+    ids=["respond", "judge", "shard"],
+)
+def test_journal_of_a_run(place: Path, words: tuple[str, ...]) -> None:
+    words = (*words, "--plugin", "plugin.py", "--workers", "1", "-q")
+
+    def output(name: str) -> Path:
+        return place / (f"{name}.shards/1-of-1/{name}" if "--shard" in words else name)
+
+    assert touche_rad(*words, "-o", "whole").code == 0
+    (place / "fail").touch()
+    assert touche_rad(*words, "-o", "out", "--strict").code == 1
+    (place / "fail").unlink()
+    out = output("out")
+    journal = out.with_name("out.part")
+    for log in flipped(journal.read_bytes()):
+        out.unlink(missing_ok=True)
+        journal.write_bytes(log)
+        ended = touche_rad(*words, "-o", "out", "--replace")
+        if ended.code:
+            assert is_one_line(ended)
+            assert journal.read_bytes() == log
+        else:
+            assert out.read_bytes() == output("whole").read_bytes()
+
+
+def test_finished_part(place: Path) -> None:
+    words = ("judge", "debates.jsonl", "-j", "length", "-q")
+    assert touche_rad(*words, "-o", "whole").code == 0
+    for shard in ("1/2", "2/2"):
+        assert touche_rad(*words, "-o", "out", "--shard", shard).code == 0
+    part = place / "out.shards/2-of-2/units.jsonl"
+    for log in flipped(part.read_bytes()):
+        part.write_bytes(log)
+        ended = touche_rad("merge", "out.shards", "-o", "out", "--replace")
+        assert is_one_line(ended)
+        assert "2-of-2" in ended.err
+        assert not (place / "out").exists()
+
+
+def test_games_of_a_tournament(place: Path) -> None:
+    words = ("tournament", "claims.tsv", "-i", "demo", "-d", "grounded", "-d", "verbatim", "-q")
+    words = (*words, "-j", "length", "--rounds", "1", "--samples", "9")
+    assert touche_rad(*words, "-o", "whole").code == 0
+    games = (place / "whole/games.jsonl").read_bytes()
+    whole = content(place / "whole")
+    for log in flipped(games):
+        shutil.rmtree(place / "out", ignore_errors=True)
+        (place / "out").mkdir()
+        (place / "out/games.jsonl").write_bytes(log)
+        ended = touche_rad(*words, "-o", "out")
+        if ended.code:
+            assert is_one_line(ended)
+            assert content(place / "out") == {"games.jsonl": log}
+        else:
+            assert {**content(place / "out"), "games.jsonl": games} == whole
+
+
+def test_answers_of_an_annotator(place: Path) -> None:
+    run, labels = write_run(place / "run.jsonl"), place / "labels.jsonl"
+    answer(run, labels, [(turn, None, turn % 2) for turn in range(5)])
+    words = ("label", run, "-o", labels, "--summary", "--annotator", "ana", "-q")
+    assert touche_rad(*words).code == 0
+    whole, log = labels.read_bytes(), place / "labels.jsonl.log"
+    for damaged in flipped(log.read_bytes()):
+        log.write_bytes(damaged)
+        ended = touche_rad(*words)
+        if ended.code:
+            assert is_one_line(ended)
+        elif labels.read_bytes() != whole:
+            assert f"{log}:" in ended.err
+            assert "is damaged: the line is kept" in ended.err
+        assert log.read_bytes().startswith(damaged), "no line is lost"
+
+
+class FailingAnnotator:
+    """Annotates each text with its words; it can fail after the first block."""
+
+    model: Any = None
+    name = "words"
+    per_call = 1
+    identity: Final = {"model": "none", "k": 2}
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks = blocks
+
+    async def annotate_all(
+        self, texts: Sequence[str], report: Callable[[int], None]
+    ) -> list[Mapping[str, Any]]:
+        if not self.blocks:
+            raise UserError("the model is down")
+        self.blocks -= 1
+        return [{"words": text.split()} for text in texts]
+
+
+def test_progress_of_annotations(place: Path) -> None:
+    arguments = [Argument(id=f"{n:04}", text=f"Argument {n} on bees.") for n in range(130)]
+    build_index(arguments, "index")
+    folder = place / "index/annotations"
+
+    def annotate(blocks: int) -> None:
+        index_backend_of("index").annotate("index", FailingAnnotator(blocks))
+
+    annotate(3)
+    whole = content(folder)
+    shutil.rmtree(folder)
+    with pytest.raises(UserError, match="is down"):
+        annotate(2)
+    log = folder / "words.part"
+    for damaged in flipped(log.read_bytes()):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        log.write_bytes(damaged)
+        error = refusal(lambda: annotate(3))
+        assert "annotations/words.part" in error or not error
+        assert content(folder) == ({"words.part": damaged} if error else whole)
+
+
+def test_commands_that_run_once(place: Path) -> None:
+    commands = [["judge", f"{number}.jsonl"] for number in range(5)]
+    calls: list[Sequence[str]] = []
+
+    def call(words: Sequence[str]) -> int:
+        calls.append(words)
+        return 0
+
+    def run_commands() -> None:
+        with closing(Steps(place / "steps", {"plan": {"seed": 0}})) as steps:
+            steps.run(commands, call, quiet=True)
+
+    run_commands()
+    log = place / "steps/commands.jsonl"
+    for damaged in flipped(log.read_bytes()):
+        log.write_bytes(damaged)
+        calls.clear()
+        error = refusal(run_commands)
+        assert "commands.jsonl" in error or not error
+        assert len(calls) == 0 if error else 1 <= len(calls) <= 2
