@@ -107,7 +107,7 @@ async def annotate(
     by = json.loads(json.dumps(annotator.identity, default=str))
     about = parts.read_about(folder, About, collection, _OPTION)
     if about is not None and about.annotated is not None:
-        place = f"annotations {annotator.name} are by another model or with other settings"
+        place = f"annotations {annotator.name} are by another model or with other settings:"
         refuse_other_identity(place, about.by, by, f"remove {folder} to annotate again")
         return 0
     store = Store(index)

@@ -22,6 +22,8 @@ from touche_rad import cli
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.files.append_log import AppendLog
+from touche_rad.runs.journal import RUN
 from touche_rad.text import count_words
 
 ROUNDED, JARS, CHARITY = (one.text for one in ARGUMENTS[:3])
@@ -385,9 +387,10 @@ def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
     assert run("mine") == 0
     status = json.loads((tmp_path / "run.jsonl.status.json").read_text())
     whole = out.read_bytes()
-    header = {"journal": "touche-rad 1", "identity": status["identity"]}
     # as a run is left that was killed while its first debate was written
-    (tmp_path / "run.jsonl.part").write_text(json.dumps(header) + "\n{")
+    AppendLog(tmp_path / "run.jsonl.part", RUN, {"identity": status["identity"]}).close()
+    with (tmp_path / "run.jsonl.part").open("a") as journal:
+        journal.write("{")
     assert run("other") == 2
     assert "of another run: annotations.schemes was" in capsys.readouterr().err
     shutil.rmtree(tmp_path / "other" / "annotations")

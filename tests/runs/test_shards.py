@@ -172,11 +172,11 @@ def test_parts_of_different_runs_are_refused(folder: Path) -> None:
     shards(folder, JUDGE, 2)
     run(folder, JUDGE, "other.jsonl", "--shard", "1/3")
     mixed = merge(folder, "run.jsonl.shards", "other.jsonl.shards")
-    assert "parts of different runs: shards is 2 and 3" in mixed.err
+    assert "parts of different runs: shards was 2 and is now 3" in mixed.err
     run(folder, (*JUDGE[:-1], "always-yes"), "other.jsonl", "--shard", "2/2", "--replace")
     places = ("run.jsonl.shards/1-of-2", "other.jsonl.shards/2-of-2")
     options = merge(folder, *places)
-    assert "parts of different runs: judge is" in options.err
+    assert "parts of different runs: judge was" in options.err
     assert "-j length" in options.err
     twice = folder / "copy" / "1-of-2"
     shutil.copytree(folder / "run.jsonl.shards/1-of-2", twice)

@@ -133,7 +133,7 @@ class AppendLog:
         if not (last_line or kind.lasting):
             return self._restart(new)  # nothing depends on another identity
         now, then = (_identity(record, kind.identity) for record in (_record(new), earlier))
-        refuse_other_identity(f"{path} is of another run", then, now, kind.fix)
+        refuse_other_identity(f"{path} is of another run:", then, now, kind.fix)
         if last_line and not last_line.endswith(b"\n"):
             if kind.lasting:
                 self._write(b"\n")
@@ -190,11 +190,7 @@ def read_places(path: Path, places: Iterable[int]) -> Iterator[JsonObject]:
 
 
 def refuse_other_identity(
-    place: str,
-    earlier: Mapping[str, Any],
-    now: Mapping[str, Any],
-    fix: str,
-    values: str = "was {} and is now {}",
+    problem: str, earlier: Mapping[str, Any], now: Mapping[str, Any], fix: str
 ) -> None:
     """Refuse work whose identity is not that of earlier work, with the first key that differs.
 
@@ -202,9 +198,10 @@ def refuse_other_identity(
         UserError: The identities differ.
     """
     for key in dict.fromkeys([*now, *earlier]):
-        if earlier.get(key) != now.get(key):
-            differing = values.format(_short(earlier.get(key)), _short(now.get(key)))
-            raise UserError(f"{place}: {key} {differing}; {fix}")
+        was, is_now = earlier.get(key), now.get(key)
+        if was != is_now:
+            values = f"{key} was {_short(was)} and is now {_short(is_now)}"
+            raise UserError(f"{problem} {values}; {fix}")
 
 
 def _short(value: Any) -> str:

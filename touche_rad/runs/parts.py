@@ -201,9 +201,9 @@ def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
             {**part.identity, "shards": part.shard.count, "debates": part.header.total}
             for part in (first, one)
         )
-        place = f"{first.folder} and {one.folder} are parts of different runs"
+        place = f"{first.folder} and {one.folder} are parts of different runs:"
         fix = f"make one again with the command of the other: {first.command(one.shard)}"
-        refuse_other_identity(place, mine, other, fix, values="is {} and {}")
+        refuse_other_identity(place, mine, other, fix)
         earlier = by_number.setdefault(one.shard.number, one).folder
         if earlier.resolve() != one.folder.resolve():
             raise UserError(

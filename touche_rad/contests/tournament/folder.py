@@ -66,7 +66,7 @@ class Folder:
             if before.get("model") is None or now.get("model") is None:
                 may_change.append("model")
             refuse_other_identity(
-                f"{out} is of other settings",
+                f"{out} is of other settings:",
                 drop_keys(before, may_change),
                 drop_keys(now, may_change),
                 "replace it with --replace, or name another folder",
