@@ -38,7 +38,7 @@ class Server:
         url, _, self._model = name.partition("#")
         self.place = url.rstrip("/")
         self._called = called
-        if not is_address(url) or not self._model or "@" in url:
+        if not http.valid_address(url) or not self._model:
             raise UserError(f"{called} {redact(name)!r}: expected http://HOST:PORT/v1#MODEL")
         refuse_stranger(KEY, url)
         self._policy = http.Policy(tries=tries)

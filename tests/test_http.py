@@ -94,6 +94,7 @@ def test_a_status_that_stays_is_not_tried_again(server: Scripted, send: Send, st
     assert len(server.asked) == 1
     assert str(caught.value) == f"{server.url}: {status}"
     assert not caught.value.retryable
+    assert not caught.value.is_down
 
 
 def test_the_wait_is_as_long_as_the_server_wants(server: Scripted, send: Send) -> None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -74,7 +75,7 @@ class RequestError(WorkError):
         self.status = status
         self.reason = reason
         self.retry_after = retry_after
-        self.is_down = self.is_down or (status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
+        self.is_down = self.is_down or (self.retryable and (status or 0) >= 500)
 
 
 class NoConnection(RequestError):
@@ -302,6 +303,17 @@ class _Exchange:
             reason=reason,
             retry_after=_retry_after(response),
         )
+
+
+def valid_address(url: str) -> bool:
+    """Whether this is the address of a server, with no user name or password in it."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # such as a port that is no number
+        return False
+    has_server = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
+    return has_server and "@" not in parts.netloc and not any(map(str.isspace, url))
 
 
 def reason_of(value: Any) -> str:

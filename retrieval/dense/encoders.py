@@ -45,7 +45,24 @@ class Encoder(Protocol):
         ...
 
 
-class Endpoint:
+class _PromptingEncoder:
+    """Encodes texts with the instruction of its model before each."""
+
+    _prompts: Prompts
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """Encode queries."""
+        return self._encode(texts, self._prompts.query)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """Encode passages."""
+        return self._encode(texts, self._prompts.passage)
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
+        raise NotImplementedError
+
+
+class Endpoint(_PromptingEncoder):
     """An OpenAI-compatible embeddings endpoint, asked in batches, with retries.
 
     An index keeps its name without the address; then the environment names the address.
@@ -60,14 +77,6 @@ class Endpoint:
         self._server = Server(f"{url}#{model}", "encoder", TRIES)
         self._address = f"{self._server.place}/embeddings"
         self._prompts = prompts_of(model, instruction)
-
-    def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode queries."""
-        return self._encode(texts, self._prompts.query)
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode passages."""
-        return self._encode(texts, self._prompts.passage)
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         told = [f"{prompt}{text}" for text in texts]
@@ -104,7 +113,7 @@ def _named(model: str, instruction: str | None) -> str:
     return model if instruction is None else f"{model}(instruction={instruction})"
 
 
-class SentenceEncoder:
+class SentenceEncoder(_PromptingEncoder):
     """A sentence-transformers model."""
 
     def __init__(
@@ -116,20 +125,12 @@ class SentenceEncoder:
         own = [
             next((told[key] for key in keys if told.get(key)), "") for keys in (_QUERY, _PASSAGE)
         ]
-        self.prompts = prompts_of(name, instruction, Prompts(*own))
+        self._prompts = prompts_of(name, instruction, Prompts(*own))
         # Saved with the model if it is tuned.
         self.model.prompts = {
             **told,
-            **dict(zip((_QUERY[0], _PASSAGE[0]), self.prompts, strict=True)),
+            **dict(zip((_QUERY[0], _PASSAGE[0]), self._prompts, strict=True)),
         }
-
-    def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode queries."""
-        return self._encode(texts, self.prompts.query)
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode passages."""
-        return self._encode(texts, self.prompts.passage)
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         vectors = self.model.encode(

@@ -6,7 +6,6 @@ Its settings must list `json` under `search.formats`; most public servers do not
 from __future__ import annotations
 
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from retrieval.web.search import Page, SearchFailed, page_of, plain
 from touche_rad import http
@@ -24,8 +23,7 @@ class SearXNG:
 
     def __init__(self, address: str) -> None:
         """Take the address, such as http://localhost:8080; no request is sent."""
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        if not http.valid_address(address):
             raise UserError(f"web search {address!r}: expected http://HOST:PORT without a password")
         self._address = address.rstrip("/").removesuffix("/search") + "/search"
 

@@ -179,7 +179,7 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
         ("x:1/v1#m", "-m http://x:1/v1#m"),
         ("http://me:pw@x/v1#m", "user name or password"),
         ("http://x/v1", "no model name"),
-        ("http://x:99999/v1#m", "Port out of range"),
+        ("http://x:99999/v1#m", "expected http://HOST:PORT/v1"),
         ("http://x/v1,,http://y/v1#m", "single commas"),
         ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"),
         ("vllm:", "no model is named"),

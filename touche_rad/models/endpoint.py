@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from touche_rad import http
 from touche_rad.credentials import refuse_stranger
@@ -99,12 +98,11 @@ def parse_address(text: str | None = None) -> Address:
             f"{who}{redact(url)}: expected an address that begins with http:// or https://, such "
             f"as {who}http://{redact(rest)}{name}"
         )
-    if "@" in url.split("/")[2]:
-        raise UserError(f"-m: the address contains a user name or password; set {KEY} instead")
-    try:
-        _ = urlsplit(url).port
-    except ValueError as error:
-        raise UserError(f"-m {redact(url)}: {error}") from None
+    if not http.valid_address(url):
+        raise UserError(
+            f"-m {redact(url)}: expected http://HOST:PORT/v1 without a user name or password; "
+            f"a key is set by {KEY}"
+        )
     if not model:
         raise UserError(
             f"no model name: pass -m {url}#MODEL or set {MODEL}; to use no model, unset {URL}"

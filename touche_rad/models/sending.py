@@ -7,9 +7,10 @@ import logging
 import math
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -27,7 +28,7 @@ from touche_rad.models.errors import (
     Timeout,
     Truncated,
 )
-from touche_rad.models.output import Fields, NoObject, Question, has_scores
+from touche_rad.models.output import Fields, NoObject, Question, first_choice, has_scores
 from touche_rad.text import redact
 
 
@@ -49,13 +50,12 @@ class Cost:
 
     def add(self, other: Cost) -> None:
         """Add another's counts."""
-        for one in fields(self):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
 
     def record(self) -> dict[str, Any]:
         """Return the counts for a run's record."""
-        counts = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**counts, "seconds": round(self.seconds, 3)}
+        return {**vars(self), "seconds": round(self.seconds, 3)}
 
 
 @dataclass
@@ -67,8 +67,11 @@ class Usage:
     seconds: float | None = None
     """Seconds after which the run makes no more calls."""
     total: Cost = field(default_factory=Cost)
-    steps: dict[str, dict[str, Cost]] = field(default_factory=dict)
-    faults: dict[str, int] = field(default_factory=dict)
+    steps: defaultdict[str, defaultdict[str, Cost]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Cost))
+    )
+    """By plugin and step."""
+    faults: Counter[str] = field(default_factory=Counter)
     """Failed calls by kind of error."""
     first_fault: str = ""
     begun: float = field(default_factory=time.monotonic)
@@ -96,8 +99,7 @@ class Usage:
         """Add the cost of a call; its calls and tokens are in the total already."""
         with self._lock:
             self.total.add(replace(cost, calls=0, prompt_tokens=0, completion_tokens=0))
-            of_plugin = self.steps.setdefault(context.plugin or "other", {})
-            of_plugin.setdefault(step, Cost()).add(cost)
+            self.steps[context.plugin or "other"][step].add(cost)
         if context.observe is not None:
             context.observe({"event": "model", "step": step, **cost.record()})
 
@@ -105,7 +107,7 @@ class Usage:
         """Count a call that failed after all its retries."""
         with self._lock:
             kind = type(error).__name__
-            self.faults[kind] = self.faults.get(kind, 0) + 1
+            self.faults[kind] += 1
             self.first_fault = self.first_fault or redact(f"{kind}: {error}")
 
     def record(self) -> Mapping[str, Any]:
@@ -118,7 +120,7 @@ class Usage:
             return {
                 "total": self.total.record(),
                 "plugins": plugins,
-                "faults": dict(sorted(self.faults.items(), key=lambda one: -one[1])),
+                "faults": dict(self.faults.most_common()),
                 "first_fault": self.first_fault,
             }
 
@@ -127,11 +129,9 @@ class Usage:
         with self._lock:
             self.total.add(Cost(**record["total"]))
             for plugin, steps in record["plugins"].items():
-                mine = self.steps.setdefault(plugin, {})
                 for step, cost in steps.items():
-                    mine.setdefault(step, Cost()).add(Cost(**cost))
-            for kind, count in record["faults"].items():
-                self.faults[kind] = self.faults.get(kind, 0) + count
+                    self.steps[plugin][step].add(Cost(**cost))
+            self.faults.update(record["faults"])
             self.first_fault = self.first_fault or record["first_fault"]
 
 
@@ -367,9 +367,8 @@ class Sender:
         call.usage.spend(used)
         call.cost.add(used)
         self.trace.write(call, body, reply, begun=begun)
-        choices, written = reply.get("choices"), used.completion_tokens
-        first = choices[0] if isinstance(choices, list) and choices else None
-        is_cut = isinstance(first, dict) and first.get("finish_reason") == "length"
+        model, written = str(body["model"]), used.completion_tokens
+        is_cut = first_choice(reply, model).get("finish_reason") == "length"
         if is_cut and 0 < written < body["max_tokens"]:
-            raise PromptTooLong(f"{body['model']}: the prompt leaves only {written} tokens")
+            raise PromptTooLong(f"{model}: the prompt leaves only {written} tokens")
         return reply, thinks

@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -43,7 +42,11 @@ class OfficialUser:
 
     def __init__(self, url: str, options: Options | None = None) -> None:
         """Check the address; nothing is sent yet."""
-        self.url = _check_url(url)
+        if not http.valid_address(url):
+            raise UserError(
+                "--user: expected http://HOST:PORT/PATH without a name or a password in it"
+            )
+        self.url = url
         self.options = options or OfficialUser.Options()
 
     @property
@@ -118,14 +121,3 @@ def mirror(debate: Debate) -> list[dict[str, str]]:
         if turn.response is not None:
             messages.append({"role": "user", "content": clean(turn.response.content)})
     return messages
-
-
-def _check_url(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # such as a port that is no number
-        valid = False
-    if not valid or "@" in parts.netloc or any(map(str.isspace, url)):
-        raise UserError("--user: expected http://HOST:PORT/PATH without a name or a password in it")
-    return url
