@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,23 +13,23 @@ from touche_rad.cli.console import Label, next_step, progress, say, terminal_wid
 from touche_rad.cli.program import command
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class AuditOptions(opt.ModelOptions):
     """The options of `audit`."""
 
     runs: tuple[Path, ...] = opt.arguments("RUN...")
     output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
-    replace: bool = opt.REPLACE.field()
-    judges: tuple[opt.PluginSpec, ...] = opt.plugins(
-        "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
+    replace: bool = opt.REPLACE
+    judges: tuple[opt.PluginSpec, ...] = opt.repeatable(
+        opt.PluginSpec, "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     turns: int | None = opt.option(int, "Audit a random sample of N turns. [default: all]")
-    as_json: bool = opt.JSON.field()
-    index: str | None = opt.INDEX.field()
-    seed: int = opt.SEED.field()
-    skip_bad: bool = opt.SKIP_BAD.field()
-    quiet: bool = opt.QUIET.field()
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @command(

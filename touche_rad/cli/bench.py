@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,7 +45,7 @@ def bench_command() -> None:
     """Make, run and verify a bench: debaters x users x judges x seeds from one file."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class NewOptions:
     """The options of `bench new`."""
 
@@ -55,13 +55,15 @@ class NewOptions:
     labels: Path | None = opt.option(
         Path, "Labels of these debates. [default: the demo's debates and labels]"
     )
-    index: str | None = opt.INDEX.field()
-    debaters: tuple[opt.PluginSpec, ...] = opt.plugins(
+    index: str | None = opt.INDEX
+    debaters: tuple[opt.PluginSpec, ...] = opt.repeatable(
+        opt.PluginSpec,
         f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
         "-d --debater",
         default=(),
     )
-    judges: tuple[opt.PluginSpec, ...] = opt.plugins(
+    judges: tuple[opt.PluginSpec, ...] = opt.repeatable(
+        opt.PluginSpec,
         f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
         "-j --judge",
         default=(),
@@ -73,9 +75,9 @@ class NewOptions:
         metavar="NAME|URL",
         default=(),
     )
-    turns: int = opt.TURNS.field()
-    replace: bool = opt.REPLACE.field()
-    quiet: bool = opt.QUIET.field()
+    turns: int = opt.TURNS
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @command(
@@ -164,12 +166,12 @@ def run(options: RunOptions) -> int:
     return _show(bench, summary, options)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class VerifyOptions:
     """The options of `bench verify`."""
 
     folder: Path = opt.argument(Path, "DIR")
-    quiet: bool = opt.QUIET.field()
+    quiet: bool = opt.QUIET
 
 
 @command("verify", "bench verify rad-demo", group=bench_command)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from touche_rad.cli import options as opt
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class RunOptions(opt.Common):
     """The options of `bench run`."""
 
@@ -23,15 +22,15 @@ class RunOptions(opt.Common):
     index: str | None = opt.option(
         str, "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
     )
-    model: str | None = opt.MODEL.field()
-    cache: Path | None = opt.CACHE.field()
-    wait: float | None = opt.WAIT.field()
-    trace: bool = opt.TRACE.field()
+    model: str | None = opt.MODEL
+    cache: Path | None = opt.CACHE
+    wait: float | None = opt.WAIT
+    trace: bool = opt.TRACE
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    workers: int | None = opt.WORKERS.field()
-    strict: bool = opt.STRICT.field()
-    replace: bool = opt.REPLACE.field()
-    restart: bool = opt.RESTART.field()
-    trust: bool = opt.TRUST.field()
-    quiet: bool = opt.QUIET.field()
-    as_json: bool = opt.JSON.field()
+    workers: int | None = opt.WORKERS
+    strict: bool = opt.STRICT
+    replace: bool = opt.REPLACE
+    restart: bool = opt.RESTART
+    trust: bool = opt.TRUST
+    quiet: bool = opt.QUIET
+    as_json: bool = opt.JSON

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -18,13 +17,13 @@ def cache_command() -> None:
     """Merge the folders of --cache."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class CachesOptions:
     """The options of `cache merge`."""
 
     folder: Path = opt.argument(Path, "DIR")
     others: tuple[Path, ...] = opt.arguments("FROM...")
-    quiet: bool = opt.QUIET.field()
+    quiet: bool = opt.QUIET
 
 
 @command("merge", "cache merge cache other-cache one-more", group=cache_command)

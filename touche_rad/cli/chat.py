@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -48,18 +48,18 @@ COMMANDS: Final = {
 NAMES: Final = [name.split()[0] for name in COMMANDS]
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class ChatOptions(opt.ModelOptions):
     """The options of `chat`."""
 
-    debater: opt.PluginSpec = opt.DEBATER.field()
-    judge: opt.PluginSpec = opt.JUDGE.field()
+    debater: opt.PluginSpec = opt.DEBATER
+    judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
-    max_words: int = opt.MAX_WORDS.field()
-    index: str | None = opt.INDEX.field()
-    fallback_index: str | None = opt.FALLBACK_INDEX.field()
-    deadline: float | None = opt.DEADLINE.field()
-    seed: int = opt.SEED.field()
+    max_words: int = opt.MAX_WORDS
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    deadline: float | None = opt.DEADLINE
+    seed: int = opt.SEED
 
 
 @command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +22,7 @@ EXAMPLES: Final = 3
 """Examples of each kind of finding."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class CheckOptions:
     """The options of `check`."""
 
@@ -34,12 +33,12 @@ class CheckOptions:
     )
     fix: bool = opt.flag("Write a repaired copy of one run file to -o.")
     output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
-    replace: bool = opt.REPLACE.field()
+    replace: bool = opt.REPLACE
     max_words: int = opt.option(
         int, "Maximum words of a response; 0 = no limit.", least=0, env=True, default=60
     )
-    as_json: bool = opt.JSON.field()
-    quiet: bool = opt.QUIET.field()
+    as_json: bool = opt.JSON
+    quiet: bool = opt.QUIET
 
 
 @command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from touche_rad import files
@@ -14,15 +13,15 @@ from touche_rad.contests.foreign import contests
 from touche_rad.errors import UserError
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class ContestsOptions:
     """The options of `contests`."""
 
     source: Path = opt.argument(Path, "SOURCE")
     output: Path = opt.output("Contests to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE.field()
-    skip_bad: bool = opt.SKIP_BAD.field()
-    quiet: bool = opt.QUIET.field()
+    replace: bool = opt.REPLACE
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @command("contests", "contests debateart.json -o contests.jsonl")

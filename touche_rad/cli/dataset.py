@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -28,12 +27,12 @@ def dataset_command() -> None:
     """Write a dataset for TIRA, and evaluate runs on it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class MakingOptions:
     """The options of both kinds of datasets."""
 
     output: Path = opt.output("Folder to write; its name is the dataset's.", "DIR", required=True)
-    replace: bool = opt.REPLACE.field()
+    replace: bool = opt.REPLACE
     task: str = opt.option(
         str, "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
     )
@@ -47,15 +46,15 @@ class MakingOptions:
     evaluator: str = opt.option(
         str, "Image of the evaluator.", metavar="IMAGE", default="touche-rad:evaluator"
     )
-    quiet: bool = opt.QUIET.field()
+    quiet: bool = opt.QUIET
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class DebatersOptions(MakingOptions):
     """The options of `dataset debaters`."""
 
     claims: Path = opt.argument(Path, "CLAIMS")
-    turns: int = opt.TURNS.field()
+    turns: int = opt.TURNS
     user: str = opt.option(
         str,
         "User simulator that the organisers' client asks.",
@@ -80,7 +79,7 @@ def debaters(options: DebatersOptions) -> None:
     _write(options, make, ("simulate -d verbatim", "simulate -d grounded"))
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class JudgesOptions(MakingOptions):
     """The options of `dataset judges`."""
 
@@ -118,7 +117,7 @@ def _write(
         say(f"{place} (see {place / 'README.md'})", Label.WRITTEN, quiet=options.quiet)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class EvaluateOptions(opt.ModelOptions):
     """The options of `dataset evaluate`."""
 
@@ -127,17 +126,17 @@ class EvaluateOptions(opt.ModelOptions):
     output: Path = opt.output(
         "Folder for evaluation.prototext.", "DIR", checked=True, required=True
     )
-    replace: bool = opt.REPLACE.field()
-    judge: opt.PluginSpec | None = opt.plugin(
-        "Judge of debaters' runs. [default: grounded]", "-j --judge"
+    replace: bool = opt.REPLACE
+    judge: opt.PluginSpec | None = opt.option(
+        opt.PluginSpec, "Judge of debaters' runs. [default: grounded]", "-j --judge"
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     strict: bool = opt.flag(
         "Like the official scorer: no score if a verdict is missing.", section=Section.RUN
     )
-    index: str | None = opt.INDEX.field()
-    seed: int = opt.SEED.field()
-    quiet: bool = opt.QUIET.field()
+    index: str | None = opt.INDEX
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @command(

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -47,14 +46,14 @@ _OUTPUTS: Final = tuple(re.findall(r"-o {out}/(\S+)", " ".join(STEPS.values())))
 """What the steps write; each of them may write its own output again."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class DemoOptions:
     """The options of `demo`."""
 
     output: Path = opt.output("Folder for all files.", "DIR", default=Path("demo"))
-    replace: bool = opt.REPLACE.field()
-    seed: int = opt.SEED.field()
-    quiet: bool = opt.QUIET.field()
+    replace: bool = opt.REPLACE
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @command("demo", "demo", "demo -o my-demo")

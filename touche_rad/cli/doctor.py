@@ -6,7 +6,7 @@ import json
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -25,14 +25,14 @@ from touche_rad.session import Session
 from touche_rad.text import printable
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class DoctorOptions(opt.ModelOptions):
     """The options of `doctor`."""
 
-    index: str | None = opt.INDEX.field()
-    trace: bool = opt.TRACE.field()
+    index: str | None = opt.INDEX
+    trace: bool = opt.TRACE
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    as_json: bool = opt.JSON.field()
+    as_json: bool = opt.JSON
 
 
 @command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -24,7 +23,7 @@ def export_command() -> None:
     """Write runs for TREC AutoJudge."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class AutojudgeOptions:
     """The options of `export autojudge`."""
 
@@ -32,8 +31,9 @@ class AutojudgeOptions:
     output: Path = opt.output(
         "Folder for the reports, topics and workflow.", "DIR", checked=True, required=True
     )
-    replace: bool = opt.REPLACE.field()
-    judge: opt.PluginSpec = opt.plugin(
+    replace: bool = opt.REPLACE
+    judge: opt.PluginSpec = opt.option(
+        opt.PluginSpec,
         "Judge of the workflow: NAME or NAME(KEY=VALUE,...).",
         "-j --judge",
         default=opt.DEFAULT,
@@ -44,7 +44,7 @@ class AutojudgeOptions:
         default=(),
     )
     team: str = opt.option(str, "Team in the reports.", metavar="ID", default="touche-rad")
-    quiet: bool = opt.QUIET.field()
+    quiet: bool = opt.QUIET
 
 
 @command(

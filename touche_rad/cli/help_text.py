@@ -28,10 +28,6 @@ class Section(StrEnum):
     GLOBAL = "Global options"
 
 
-LAST: Final = (0, math.inf)
-"""The rank of the options of all commands: after those of the command."""
-
-
 class Option(click.Option):
     """An option with a place in the help."""
 
@@ -39,14 +35,15 @@ class Option(click.Option):
         self,
         names: Sequence[str],
         *,
-        section: Section | None,
+        section: Section | None = None,
         is_rare: bool = False,
-        rank: tuple[int, float] = LAST,
+        place: int = 0,
+        number: float = math.inf,
         **settings: Any,
     ) -> None:
-        """Make an option; the least `rank` of a section comes first."""
+        """Make an option; the least place and number of a section comes first."""
         super().__init__(names, **settings)
-        self.section, self.is_rare, self.rank = section, is_rare, rank
+        self.section, self.is_rare, self.rank = section, is_rare, (place, number)
 
 
 class Formatter(click.HelpFormatter):
@@ -94,7 +91,7 @@ def _section_of(option: click.Option) -> Section | None:
 
 
 def _rank_of(option: click.Option) -> tuple[int, float]:
-    return option.rank if isinstance(option, Option) else LAST
+    return option.rank if isinstance(option, Option) else (0, math.inf)
 
 
 class Context(click.Context):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -32,7 +31,7 @@ COPIED: Final = ("elasticsearch:", "irds:")
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class IndexOptions(opt.ModelOptions):
     """The options of `index`."""
 
@@ -50,7 +49,7 @@ class IndexOptions(opt.ModelOptions):
         "Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
         metavar="ENCODER",
     )
-    dense_fields: tuple[DenseField, ...] = opt.choices(
+    dense_fields: tuple[DenseField, ...] = opt.repeatable(
         get_args(DenseField),
         "Field to encode; repeatable.",
         "--dense-field",
@@ -59,12 +58,12 @@ class IndexOptions(opt.ModelOptions):
     utterances: bool = opt.flag(
         "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
     )
-    annotate: opt.PluginSpec | None = opt.plugin(
-        "Add the annotations of this annotator, such as schemes; needs -m."
+    annotate: opt.PluginSpec | None = opt.option(
+        opt.PluginSpec, "Add the annotations of this annotator, such as schemes; needs -m."
     )
-    seed: int = opt.SEED.field()
-    skip_bad: bool = opt.SKIP_BAD.field()
-    quiet: bool = opt.QUIET.field()
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @command(

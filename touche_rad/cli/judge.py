@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from touche_rad.runs.work import Work
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `judge`."""
 
     source: Path | None = opt.argument(Path, "[DEBATES]", required=False)
     output: Path | None = opt.output("Evaluations to write, or outcomes with a panel.")
-    judge: opt.PluginSpec = opt.JUDGE.field()
+    judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
     explain: bool = opt.flag("Print the verdicts with the features that decide them; no -o.")
@@ -30,9 +30,9 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
         str, "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
     )
     turn: int | None = opt.option(int, "With --explain: only this turn, from 0.", least=0)
-    as_json: bool = opt.JSON.field()
-    index: str | None = opt.INDEX.field()
-    trace: bool = opt.TRACE.field()
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    trace: bool = opt.TRACE
 
 
 @command(

@@ -6,7 +6,6 @@ import os
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from touche_rad.labelling.session import Session
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class LabelOptions:
     """The options of `label`."""
 
@@ -50,9 +49,9 @@ class LabelOptions:
     port: int = opt.option(
         int, "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
     )
-    seed: int = opt.SEED.field()
-    replace: bool = opt.REPLACE.field()
-    quiet: bool = opt.QUIET.field()
+    seed: int = opt.SEED
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @command(

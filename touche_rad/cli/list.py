@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
@@ -21,12 +21,12 @@ HEADINGS: Final = {"index": "Index backends"}
 _print: Final = partial(print_text, limit=100)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class ListOptions:
     """The options of `list`."""
 
     name: str | None = opt.argument(str, "[KIND|NAME]", required=False)
-    as_json: bool = opt.JSON.field()
+    as_json: bool = opt.JSON
 
 
 @command("list", "list", "list judges", "list grounded", "list papers")

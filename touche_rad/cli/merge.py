@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
 from touche_rad import files
@@ -14,14 +13,14 @@ from touche_rad.cli.run_files import end_of_run
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class MergeOptions:
     """The options of `merge`."""
 
     parts: tuple[Path, ...] = opt.arguments("PART...")
     output: Path = opt.output("Run to write.", required=True)
-    replace: bool = opt.REPLACE.field()
-    quiet: bool = opt.QUIET.field()
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -13,11 +12,11 @@ from touche_rad.cli.program import command
 Kind = Literal["debater", "judge", "panel", "retriever"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class NewOptions:
     """The options of `new`."""
 
-    kind: Kind = opt.choice_argument(get_args(Kind))
+    kind: Kind = opt.argument(get_args(Kind))
     name: str = opt.argument(str)
     output: Path | None = opt.output("New folder of the package. [default: ./NAME]", "DIR")
 

@@ -1,29 +1,32 @@
 """Typed options: each command has one class with its options, and the shared ones are here.
 
-A field of such a class is an option: `option`, `flag`, `argument` and others return the default of
-a field, with the type of its values. Click parses the command line, and the command gets the
-finished object. All that is to be said about an option is said where it is declared: its text, its
-values, its section in `--help`, and whether a settings file may set it for all commands.
+    @options
+    class ReportOptions:
+        runs: tuple[Path, ...] = arguments("RUN...")
+        title: str | None = option(str, "Title of the page.")
+        seed: int = SEED
+
+`option`, `flag`, `argument` and others declare an option, with the type of its values; all that is
+to be said about it is said there: text, default, limits, variable, section in `--help`, and the
+key in a settings file. Click parses the command line, and the command gets the finished object.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, replace
-from inspect import get_annotations
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import (
-    TYPE_CHECKING,
     Any,
     Final,
-    Generic,
     Literal,
     TypedDict,
     TypeVar,
     Unpack,
     cast,
+    dataclass_transform,
     get_args,
     overload,
 )
@@ -32,45 +35,50 @@ import click
 
 from touche_rad.cli.help_text import Option, Section
 from touche_rad.errors import UserError
+from touche_rad.runs.shard import Shard
 
-if TYPE_CHECKING:
-    from touche_rad.runs.shard import Shard
-
+Class = TypeVar("Class")
 Value = TypeVar("Value")
 Engine = Literal["local", "ray"]
 
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
-
-
-_DECLARED: Final = "declared"
+_DECLARATIONS: Final = "__declarations__"
 
 
 @dataclass(frozen=True)
 class _Declared:
-    """What a field of an options class is on the command line."""
+    """What an option is on the command line; a class of options takes it for a default."""
 
+    default: object
     make: Callable[[str, int], click.Parameter]
-    """Makes the parameter from the name of the field and its place among all options."""
+    """Makes the parameter from the name of the field and the number of the declaration."""
     number: int = field(default_factory=count().__next__)
-    """How many were declared before: options of a section are shown in this order."""
-    is_offered: bool = True
+    """The options of a section are shown in the order of their declaration."""
 
 
-def parameters_of(options_class: type) -> dict[str, click.Parameter]:
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def options(declaring: type[Class]) -> type[Class]:
+    """Make a dataclass of a class of options, which keeps what it declares."""
+    declarations = {
+        name: value for name, value in vars(declaring).items() if isinstance(value, _Declared)
+    }
+    for name, declared in declarations.items():
+        setattr(declaring, name, declared.default)
+    setattr(declaring, _DECLARATIONS, declarations)
+    return dataclass(frozen=True, kw_only=True)(declaring)
+
+
+def parameters_of(options_class: type[Any]) -> dict[str, click.Parameter]:
     """Return the parameters of an options class by field: its own ones, then those of its bases.
 
     An option that replaces the one of a base has the place of that one in the help.
     """
     offered: dict[str, _Declared] = {}
     numbers: dict[str, int] = {}
-    for base in options_class.__mro__[:-1]:
-        declarations = {one.name: one.metadata.get(_DECLARED) for one in fields(base)}
-        for name in get_annotations(base):
-            declared = declarations[name]
-            if declared is None:
-                continue
+    for base in options_class.__mro__:
+        for name, declared in vars(base).get(_DECLARATIONS, {}).items():
             numbers[name] = declared.number
-            if declared.is_offered:
+            if base is not Common:
                 offered.setdefault(name, declared)
     return {name: declared.make(name, numbers[name]) for name, declared in offered.items()}
 
@@ -108,21 +116,25 @@ NONE: Final = PluginOptions()
 """No options of plugins."""
 
 
+SETTINGS: Final = ["options", "plugins"]
+"""The keys of a settings file above its tables, which are for all commands."""
+
+
 class How(TypedDict, total=False):
-    """How an option is set and shown."""
+    """How an option is set and shown. The names of click mean what they mean there."""
 
     metavar: str
+    is_eager: bool
+    flag_value: float
+    show_default: bool
     env: bool | Sequence[str]
     """Variables that set it; True: the one that is named after the field, `TOUCHE_RAD_NAME`."""
+    setting: str
+    """The key of a settings file that sets it for all commands."""
     least: float
     """The least value. By default integers are at least 1, and other numbers above 0."""
     most: float
-    alone: float
-    """The value of the option without a value."""
     only_folders: bool
-    is_eager: bool
-    """Whether it is parsed before the others, which read it."""
-    shows_default: bool
     section: Section
     is_rare: bool
     """Whether only `--help-all` shows it."""
@@ -130,67 +142,90 @@ class How(TypedDict, total=False):
     """The place in its section; equal places are in the order of declaration."""
 
 
-def _declare(
-    default: Value,
-    text: str,
-    names: str,
-    values: Mapping[str, Any],
-    how: How,
-) -> Value:
-    """Declare an option as a field with a default.
+_OURS: Final = ("env", "setting", "least", "most", "only_folders")
+"""The keys of `How` that are neither click's nor those of the help."""
+
+
+def _declare(default: Value, text: str, names: str, values: Mapping[str, Any], how: How) -> Value:
+    """Declare an option.
 
     `names` are those of the command line; without `--`, the one of the settings file.
     """
+    if "setting" in how:
+        SETTINGS.append(how["setting"])
 
     def make(name: str, number: int) -> Option:
-        settings: dict[str, Any] = {"help": text, "is_eager": how.get("is_eager", False), **values}
-        if "metavar" in how:
-            settings["metavar"] = how["metavar"]
+        settings: dict[str, Any] = {"is_flag": False, **values}
+        settings |= {key: value for key, value in how.items() if key not in _OURS}
         if env := how.get("env"):
             settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
-        is_flag = values.get("is_flag", False)
+        is_flag = settings["is_flag"]
         if is_flag or default not in (None, NONE):
-            settings["default"] = default.name if isinstance(default, PluginSpec) else default
             shows = not is_flag and default not in ((), "")
-            settings["show_default"] = how.get("shows_default", shows)
-        if "alone" in how:
-            settings |= {"is_flag": False, "flag_value": how["alone"]}
+            settings = {"default": default, "show_default": shows, **settings}
         words = names.split()
         flags = [word for word in words if word.startswith("-")] or [f"--{name.replace('_', '-')}"]
         key = next((word for word in words if not word.startswith("-")), name)
-        return Option(
-            [*flags, key],
-            section=how.get("section"),
-            is_rare=how.get("is_rare", False),
-            rank=(how.get("place", 0), number),
-            **settings,
-        )
+        return Option([*flags, key], help=text, number=number, **settings)
 
-    return field(default=default, metadata={_DECLARED: _Declared(make)})
+    return cast("Value", _Declared(default, make))
 
 
-def _values_of(kind: type, how: How) -> dict[str, Any]:
-    """Return what click must know about values of a type."""
+class _Parsed(click.ParamType[object]):
+    """Values that are parsed from a text, with an error of ours."""
+
+    name = "text"
+
+    def __init__(self, kind: type, parse: Callable[[str], object]) -> None:
+        self.kind, self.parse = kind, parse
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """Parse a value; a default is parsed already."""
+        return value if isinstance(value, self.kind) else self.parse(str(value))
+
+
+def _parse_plugin(text: str) -> PluginSpec:
+    from touche_rad.plugins.registry import parse_plugin
+
+    return PluginSpec(*parse_plugin(text))
+
+
+def _parse_shard(text: str) -> Shard | None:
+    return Shard.parse(text) if text else None
+
+
+Kind = type[Value] | Sequence[Value]
+"""The type of the values of an option, or all its values."""
+
+
+def _values_of(kind: Kind[Any], how: How) -> dict[str, Any]:
+    """Return what click must know about the values."""
     least, most = how.get("least"), how.get("most")
+    if not isinstance(kind, type):
+        return {"type": click.Choice(kind)}
     if kind is int:
         bounds = 1 if least is None else int(least), None if most is None else int(most)
         return {"type": click.IntRange(*bounds), "metavar": "N"}
     if kind is float:
         return {"type": click.FloatRange(least or 0, most, min_open=least is None), "metavar": "N"}
     if kind is Path:
-        folder = how.get("only_folders", False)
-        return {"type": click.Path(file_okay=not folder, path_type=Path), "metavar": "FILE"}
-    return {}
+        is_folder = how.get("only_folders", False)
+        return {"type": click.Path(file_okay=not is_folder, path_type=Path), "metavar": "FILE"}
+    if kind is PluginSpec:
+        return {"type": _Parsed(PluginSpec, _parse_plugin), "metavar": "NAME"}
+    return {"type": _Parsed(Shard, _parse_shard)} if kind is Shard else {}
 
 
 @overload
 def option(
-    kind: type[Value], text: str, names: str = "", *, default: Value, **how: Unpack[How]
+    kind: Kind[Value], text: str, names: str = "", *, default: Value, **how: Unpack[How]
 ) -> Value: ...
 @overload
-def option(kind: type[Value], text: str, names: str = "", **how: Unpack[How]) -> Value | None: ...
+def option(kind: Kind[Value], text: str, names: str = "", **how: Unpack[How]) -> Value | None: ...
 def option(
-    kind: type[Value],
+    kind: Kind[Value],
     text: str,
     names: str = "",
     *,
@@ -202,7 +237,7 @@ def option(
 
 
 def repeatable(
-    kind: type[Value],
+    kind: Kind[Value],
     text: str,
     names: str = "",
     *,
@@ -213,67 +248,36 @@ def repeatable(
     return _declare(default, text, names, {**_values_of(kind, how), "multiple": True}, how)
 
 
-def choice(
-    values: Sequence[Value], text: str, names: str = "", *, default: Value, **how: Unpack[How]
-) -> Value:
-    """Declare an option with one of some values."""
-    return _declare(default, text, names, {"type": click.Choice(values)}, how)
-
-
-def choices(
-    values: Sequence[Value],
-    text: str,
-    names: str = "",
-    *,
-    default: tuple[Value, ...],
-    **how: Unpack[How],
-) -> tuple[Value, ...]:
-    """Declare an option with one of some values that may be given several times."""
-    return _declare(default, text, names, {"type": click.Choice(values), "multiple": True}, how)
-
-
 def flag(text: str, names: str = "", *, default: bool = False, **how: Unpack[How]) -> bool:
     """Declare an option without a value."""
     return _declare(default, text, names, {"is_flag": True}, how)
 
 
-def say(text: str) -> str | None:
-    """Declare `--say`."""
-    return option(str, text, "--say", metavar="TEXT")
-
-
-def _declare_argument(values: Mapping[str, Any], metavar: str | None, *, required: bool) -> Any:
-    def make(name: str, number: int) -> click.Argument:
-        settings = {**values, "metavar": metavar, "required": required}
-        return click.Argument([name], **settings)
-
-    return field(default=None, metadata={_DECLARED: _Declared(make)})
-
-
 @overload
-def argument(kind: type[Value], metavar: str | None = None) -> Value: ...
+def argument(kind: Kind[Value], metavar: str | None = None) -> Value: ...
 @overload
-def argument(kind: type[Value], metavar: str, *, required: Literal[False]) -> Value | None: ...
+def argument(kind: Kind[Value], metavar: str, *, required: Literal[False]) -> Value | None: ...
 def argument(
-    kind: type[Value], metavar: str | None = None, *, required: bool = True
+    kind: Kind[Value], metavar: str | None = None, *, required: bool = True
 ) -> Value | None:
     """Declare an argument of the command line."""
-    value: Value | None = _declare_argument(_values_of(kind, {}), metavar, required=required)
-    return value
+    values = {**_values_of(kind, {}), "metavar": metavar, "required": required}
 
+    def make(name: str, number: int) -> click.Argument:
+        return click.Argument([name], **values)
 
-def choice_argument(values: Sequence[Value]) -> Value:
-    """Declare an argument that has one of some values."""
-    value: Value = _declare_argument({"type": click.Choice(values)}, None, required=True)
-    return value
+    return cast("Value | None", _Declared(None, make))
 
 
 def arguments(metavar: str, *, with_traces: bool = False) -> tuple[Path, ...]:
     """Declare the last argument, one or more files."""
     callback = None if with_traces else _without_traces
-    values = {**_values_of(Path, {}), "nargs": -1, "callback": callback}
-    paths: tuple[Path, ...] = _declare_argument(values, metavar, required=True)
-    return paths
+    values = {**_values_of(Path, {}), "metavar": metavar, "callback": callback}
+
+    def make(name: str, number: int) -> click.Argument:
+        return click.Argument([name], nargs=-1, required=True, **values)
+
+    return cast("tuple[Path, ...]", _Declared(None, make))
 
 
 def _without_traces(
@@ -283,45 +287,6 @@ def _without_traces(
     from touche_rad.files.traces import TRACE
 
     return tuple(path for path in paths if not str(path).endswith(TRACE)) or paths
-
-
-def _parse_plugin(text: str) -> PluginSpec:
-    from touche_rad.plugins.registry import parse_plugin
-
-    return PluginSpec(*parse_plugin(text))
-
-
-@overload
-def plugin(
-    text: str, names: str = "", *, default: PluginSpec, **how: Unpack[How]
-) -> PluginSpec: ...
-@overload
-def plugin(text: str, names: str = "", **how: Unpack[How]) -> PluginSpec | None: ...
-def plugin(
-    text: str, names: str = "", *, default: PluginSpec | None = None, **how: Unpack[How]
-) -> PluginSpec | None:
-    """Declare an option that names a plugin."""
-
-    def parse(
-        ctx: click.Context, parameter: click.Parameter, value: str | None
-    ) -> PluginSpec | None:
-        return _parse_plugin(value) if value is not None else None
-
-    return _declare(default, text, names, {"metavar": "NAME", "callback": parse}, how)
-
-
-def plugins(
-    text: str, names: str = "", *, default: tuple[PluginSpec, ...] = (), **how: Unpack[How]
-) -> tuple[PluginSpec, ...]:
-    """Declare an option that names a plugin and may be given several times."""
-
-    def parse(
-        ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-    ) -> tuple[PluginSpec, ...]:
-        return tuple(map(_parse_plugin, values))
-
-    values = {"metavar": "NAME", "callback": parse, "multiple": True}
-    return _declare(default, text, names, values, how)
 
 
 @overload
@@ -392,336 +357,266 @@ def plugin_options(main: str | None, *others: str) -> PluginOptions:
     return _declare(NONE, f"{what}; repeatable.", "-O --option options", values, {})
 
 
-SETTINGS: Final = ["options", "plugins"]
-"""The keys of a settings file above its tables, which are for all commands."""
-
-
-class Shared(Generic[Value]):
-    """An option of several commands: each class of options gets a field of its own."""
-
-    def __init__(self, declared: Value, *, setting: str | None = None) -> None:
-        """Take the declaration, and the key that sets it for all commands in a settings file."""
-        self._field = cast("Field[Value]", declared)
-        if setting is not None:
-            SETTINGS.append(setting)
-
-    def field(self) -> Value:
-        """Return a field of a class whose command has the option."""
-        return field(default=cast("Value", self._field.default), metadata=self._field.metadata)
-
-    def hidden(self) -> Value:
-        """Return a field with the option's default, which is not on the command line."""
-        hidden = replace(self._field.metadata[_DECLARED], is_offered=False)
-        return field(default=cast("Value", self._field.default), metadata={_DECLARED: hidden})
-
-
 # The options of several commands; those of a section are in the order of its help.
 
-DEBATER: Final = Shared(
-    plugin(
-        "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
-        "-d --debater",
-        env=True,
-        default=DEFAULT,
-    ),
+DEBATER: Final = option(
+    PluginSpec,
+    "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
+    "-d --debater",
+    env=True,
+    default=DEFAULT,
     setting="debater",
 )
-JUDGE: Final = Shared(
-    plugin(
-        "Judge or panel: NAME or NAME(KEY=VALUE,...).",
-        "-j --judge",
-        env=True,
-        default=DEFAULT,
-    ),
+JUDGE: Final = option(
+    PluginSpec,
+    "Judge or panel: NAME or NAME(KEY=VALUE,...).",
+    "-j --judge",
+    env=True,
+    default=DEFAULT,
     setting="judge",
 )
-RETRIEVER: Final = Shared(
-    plugin(
-        "Retriever: NAME or NAME(KEY=VALUE,...).",
-        "-r --retriever",
-        env=True,
-        default=PluginSpec("opposing"),
-    ),
+RETRIEVER: Final = option(
+    PluginSpec,
+    "Retriever: NAME or NAME(KEY=VALUE,...).",
+    "-r --retriever",
+    env=True,
+    default=PluginSpec("opposing"),
     setting="retriever",
 )
-INDEX: Final = Shared(
-    option(
-        str,
-        "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo "
-        "collection).",
-        "-i --index",
-        metavar="DIR",
-        env=True,
-    ),
+INDEX: Final = option(
+    str,
+    "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo collection).",
+    "-i --index",
+    metavar="DIR",
+    env=True,
     setting="index",
 )
-MAX_WORDS: Final = Shared(
-    option(
-        int,
-        "Maximum words per response, cut after a sentence; 0 = no limit.",
-        least=0,
-        env=True,
-        default=60,
-    ),
+MAX_WORDS: Final = option(
+    int,
+    "Maximum words per response, cut after a sentence; 0 = no limit.",
+    least=0,
+    env=True,
+    default=60,
     setting="max_words",
 )
-TURNS: Final = Shared(option(int, "User turns per debate.", default=5), setting="turns")
-HOST: Final = Shared(
-    option(
-        str,
-        "Address to listen on; 0.0.0.0 = all, with --token or --open.",
-        metavar="ADDRESS",
-        env=True,
-        default="127.0.0.1",
-    ),
+TURNS: Final = option(int, "User turns per debate.", default=5, setting="turns")
+HOST: Final = option(
+    str,
+    "Address to listen on; 0.0.0.0 = all, with --token or --open.",
+    metavar="ADDRESS",
+    env=True,
+    default="127.0.0.1",
     setting="host",
 )
-PORT: Final = Shared(
-    option(int, "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080),
-    setting="port",
+PORT: Final = option(
+    int, "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080, setting="port"
 )
-TRUST: Final = Shared(flag("Send keys to the addresses that the plan names."))
+TRUST: Final = flag("Send keys to the addresses that the plan names.")
 
-MODEL: Final = Shared(
-    option(
-        str,
-        "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-        "vllm:MODEL to start one, or scripted:FILE. "
-        "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
-        "-m --model",
-        metavar="MODEL",
-        env=True,
-        section=Section.MODEL,
-    ),
+MODEL: Final = option(
+    str,
+    "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
+    "vllm:MODEL to start one, or scripted:FILE. "
+    "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
+    "-m --model",
+    metavar="MODEL",
+    env=True,
+    section=Section.MODEL,
     setting="model",
 )
-JUDGE_MODEL: Final = Shared(
-    option(
-        str,
-        "Language model of the judge. [default: --model]",
-        metavar="MODEL",
-        section=Section.MODEL,
-    ),
+JUDGE_MODEL: Final = option(
+    str,
+    "Language model of the judge. [default: --model]",
+    metavar="MODEL",
+    section=Section.MODEL,
 )
-CACHE: Final = Shared(
-    option(
-        Path,
-        "Cache the model's answers here and reuse them.",
-        metavar="DIR",
-        env=("TOUCHE_RAD_CACHE", "CACHE_DIR"),
-        only_folders=True,
-        section=Section.MODEL,
-        is_rare=True,
-    ),
+CACHE: Final = option(
+    Path,
+    "Cache the model's answers here and reuse them.",
+    metavar="DIR",
+    env=("TOUCHE_RAD_CACHE", "CACHE_DIR"),
+    only_folders=True,
+    section=Section.MODEL,
+    is_rare=True,
     setting="cache",
 )
-MAX_CALLS: Final = Shared(
-    option(
-        int,
-        "Maximum model calls per run; after that, plugins work without the model.",
-        least=0,
-        env=True,
-        section=Section.MODEL,
-        is_rare=True,
-    ),
+MAX_CALLS: Final = option(
+    int,
+    "Maximum model calls per run; after that, plugins work without the model.",
+    least=0,
+    env=True,
+    section=Section.MODEL,
+    is_rare=True,
     setting="max_calls",
 )
-MAX_TOKENS: Final = Shared(
-    option(
-        int,
-        "Maximum tokens per run, prompts and answers together.",
-        env=True,
-        section=Section.MODEL,
-        is_rare=True,
-    ),
+MAX_TOKENS: Final = option(
+    int,
+    "Maximum tokens per run, prompts and answers together.",
+    env=True,
+    section=Section.MODEL,
+    is_rare=True,
     setting="max_tokens",
 )
-RUN_DEADLINE: Final = Shared(
-    option(
-        float,
-        "Seconds after which a run makes no more model calls.",
-        metavar="SECONDS",
-        env=True,
-        section=Section.MODEL,
-        is_rare=True,
-    ),
+RUN_DEADLINE: Final = option(
+    float,
+    "Seconds after which a run makes no more model calls.",
+    metavar="SECONDS",
+    env=True,
+    section=Section.MODEL,
+    is_rare=True,
     setting="run_deadline",
 )
-TRACE: Final = Shared(
-    flag(
-        "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
-        "--trace/--no-trace",
-        env=True,
-        default=True,
-        shows_default=True,
-        section=Section.MODEL,
-        is_rare=True,
-    ),
+TRACE: Final = flag(
+    "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
+    "--trace/--no-trace",
+    env=True,
+    default=True,
+    show_default=True,
+    section=Section.MODEL,
+    is_rare=True,
     setting="trace",
 )
-WAIT: Final = Shared(
-    option(
-        float,
-        "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
-        "[default: stop at once]",
-        metavar="SECONDS",
-        env=True,
-        alone=600,
-        section=Section.MODEL,
-        is_rare=True,
-    ),
+WAIT: Final = option(
+    float,
+    "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
+    "[default: stop at once]",
+    metavar="SECONDS",
+    env=True,
+    flag_value=600,
+    section=Section.MODEL,
+    is_rare=True,
 )
 
-DEADLINE: Final = Shared(
-    option(
-        float,
-        "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
-        "[default: none]",
-        metavar="SECONDS",
-        env=True,
-        section=Section.RUN,
-    ),
+DEADLINE: Final = option(
+    float,
+    "Time limit per answer or verdict in seconds; on timeout a fallback gives it. [default: none]",
+    metavar="SECONDS",
+    env=True,
+    section=Section.RUN,
     setting="deadline",
 )
-WORKERS: Final = Shared(
-    option(
-        int,
-        "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
-        "model, unless --deadline or --engine ray is given]",
-        most=10_000,
-        env=True,
-        section=Section.RUN,
-    ),
+WORKERS: Final = option(
+    int,
+    "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
+    "model, unless --deadline or --engine ray is given]",
+    most=10_000,
+    env=True,
+    section=Section.RUN,
     setting="workers",
 )
-SEED: Final = Shared(
-    option(int, "Random seed.", least=0, env=True, default=0, section=Section.RUN),
-    setting="seed",
+SEED: Final = option(
+    int, "Random seed.", least=0, env=True, default=0, section=Section.RUN, setting="seed"
 )
-SKIP_BAD: Final = Shared(
-    flag("Skip invalid input lines and report how many.", section=Section.RUN, is_rare=True),
+SKIP_BAD: Final = flag(
+    "Skip invalid input lines and report how many.",
+    section=Section.RUN,
+    is_rare=True,
     setting="skip_bad",
 )
-RESTART: Final = Shared(
-    flag("Start from the beginning instead of resuming.", section=Section.RUN, is_rare=True),
+RESTART: Final = flag(
+    "Start from the beginning instead of resuming.", section=Section.RUN, is_rare=True
 )
-REPLACE: Final = Shared(flag("Replace an output that exists.", is_eager=True, section=Section.RUN))
-STRICT: Final = Shared(
-    flag(
-        "Stop with exit code 1 at the first result that is not from the selected plugin.",
-        section=Section.RUN,
-    ),
+REPLACE: Final = flag("Replace an output that exists.", is_eager=True, section=Section.RUN)
+STRICT: Final = flag(
+    "Stop with exit code 1 at the first result that is not from the selected plugin.",
+    section=Section.RUN,
 )
-DRY_RUN: Final = Shared(
-    flag("Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN),
+DRY_RUN: Final = flag(
+    "Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN
 )
-FALLBACK_INDEX: Final = Shared(
-    option(
-        str,
-        "Fallback index, used while the server of the first one is down.",
-        metavar="DIR",
-        env=True,
-        section=Section.RUN,
-        is_rare=True,
-    ),
+FALLBACK_INDEX: Final = option(
+    str,
+    "Fallback index, used while the server of the first one is down.",
+    metavar="DIR",
+    env=True,
+    section=Section.RUN,
+    is_rare=True,
 )
 
 
-def _parse_shard(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
-    from touche_rad.runs.shard import Shard
-
-    return Shard.parse(value) if value else None
-
-
-SHARD: Final = Shared["Shard | None"](
-    _declare(
-        None,
-        "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
-        "",
-        {"callback": _parse_shard},
-        {"metavar": "I/N", "env": True, "section": Section.CLUSTER, "is_rare": True},
-    ),
+SHARD: Final = option(
+    Shard,
+    "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
+    metavar="I/N",
+    env=True,
+    section=Section.CLUSTER,
+    is_rare=True,
 )
-ENGINE: Final = Shared[Engine](
-    choice(
-        get_args(Engine),
-        "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is "
-        "started here.",
-        env=True,
-        default="local",
-        section=Section.CLUSTER,
-        is_rare=True,
-    ),
+ENGINE: Final[Engine] = option(
+    get_args(Engine),
+    "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is started here.",
+    env=True,
+    default="local",
+    section=Section.CLUSTER,
+    is_rare=True,
 )
-ACTORS: Final = Shared(
-    option(
-        int,
-        "With --engine ray: number of worker processes. [default: one per CPU]",
-        section=Section.CLUSTER,
-        is_rare=True,
-    ),
+ACTORS: Final = option(
+    int,
+    "With --engine ray: number of worker processes. [default: one per CPU]",
+    section=Section.CLUSTER,
+    is_rare=True,
 )
 
-JSON: Final = Shared(flag("Print JSON.", "--json", section=Section.GLOBAL))
-QUIET: Final = Shared(
-    flag("Print errors only.", "-q --quiet", section=Section.GLOBAL),
-    setting="quiet",
-)
+JSON: Final = flag("Print JSON.", "--json", section=Section.GLOBAL)
+QUIET: Final = flag("Print errors only.", "-q --quiet", section=Section.GLOBAL, setting="quiet")
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Common:
-    """What opening plugins, model and index reads; a command without an option has its default."""
+    """What opening plugins, model and index reads.
+
+    A command offers the options that its class names again; of the others it has the default.
+    """
 
     plugin_options: PluginOptions = NONE
-    index: str | None = INDEX.hidden()
-    fallback_index: str | None = FALLBACK_INDEX.hidden()
-    model: str | None = MODEL.hidden()
-    cache: Path | None = CACHE.hidden()
-    max_calls: int | None = MAX_CALLS.hidden()
-    max_tokens: int | None = MAX_TOKENS.hidden()
-    run_deadline: float | None = RUN_DEADLINE.hidden()
-    wait: float | None = WAIT.hidden()
-    trace: bool = TRACE.hidden()
-    seed: int = SEED.hidden()
-    max_words: int = MAX_WORDS.hidden()
-    deadline: float | None = DEADLINE.hidden()
-    workers: int | None = WORKERS.hidden()
-    engine: Engine = ENGINE.hidden()
-    shard: Shard | None = SHARD.hidden()
-    skip_bad: bool = SKIP_BAD.hidden()
-    strict: bool = STRICT.hidden()
-    quiet: bool = QUIET.hidden()
+    index: str | None = INDEX
+    fallback_index: str | None = FALLBACK_INDEX
+    model: str | None = MODEL
+    cache: Path | None = CACHE
+    max_calls: int | None = MAX_CALLS
+    max_tokens: int | None = MAX_TOKENS
+    run_deadline: float | None = RUN_DEADLINE
+    wait: float | None = WAIT
+    trace: bool = TRACE
+    seed: int = SEED
+    max_words: int = MAX_WORDS
+    deadline: float | None = DEADLINE
+    workers: int | None = WORKERS
+    engine: Engine = ENGINE
+    shard: Shard | None = SHARD
+    skip_bad: bool = SKIP_BAD
+    strict: bool = STRICT
+    quiet: bool = QUIET
     in_worker: bool = False
     """Whether this is a process of `--engine ray`, which has a cache of its own."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ModelOptions(Common):
     """The language model, and limits of its calls."""
 
-    model: str | None = MODEL.field()
-    cache: Path | None = CACHE.field()
-    max_calls: int | None = MAX_CALLS.field()
-    max_tokens: int | None = MAX_TOKENS.field()
-    run_deadline: float | None = RUN_DEADLINE.field()
-    wait: float | None = WAIT.field()
+    model: str | None = MODEL
+    cache: Path | None = CACHE
+    max_calls: int | None = MAX_CALLS
+    max_tokens: int | None = MAX_TOKENS
+    run_deadline: float | None = RUN_DEADLINE
+    wait: float | None = WAIT
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class FileOptions(Common):
     """The options of all runs from a file of debates to an output file."""
 
     output: Path | None = None
-    deadline: float | None = DEADLINE.field()
-    workers: int | None = WORKERS.field()
-    seed: int = SEED.field()
-    skip_bad: bool = SKIP_BAD.field()
-    strict: bool = STRICT.field()
-    replace: bool = REPLACE.field()
-    restart: bool = RESTART.field()
-    shard: Shard | None = SHARD.field()
-    engine: Engine = ENGINE.field()
-    actors: int | None = ACTORS.field()
-    quiet: bool = QUIET.field()
-    dry_run: bool = DRY_RUN.field()
+    deadline: float | None = DEADLINE
+    workers: int | None = WORKERS
+    seed: int = SEED
+    skip_bad: bool = SKIP_BAD
+    strict: bool = STRICT
+    replace: bool = REPLACE
+    restart: bool = RESTART
+    shard: Shard | None = SHARD
+    engine: Engine = ENGINE
+    actors: int | None = ACTORS
+    quiet: bool = QUIET
+    dry_run: bool = DRY_RUN

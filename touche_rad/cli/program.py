@@ -58,7 +58,7 @@ class Command(click.Command):
         help_all = help_text.Option(
             ["--help-all"],
             section=help_text.Section.GLOBAL,
-            rank=(1, 0),
+            place=1,
             is_flag=True,
             expose_value=False,
             is_eager=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -39,7 +38,7 @@ from touche_rad.text import printable
 _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class PromptsOptions(opt.Common):
     """The options of `prompts`."""
 
@@ -52,9 +51,9 @@ class PromptsOptions(opt.Common):
     every: bool = opt.flag(
         "Print all requests. [default: the first one for each kind of answer]", "--all"
     )
-    as_json: bool = opt.JSON.field()
-    index: str | None = opt.INDEX.field()
-    seed: int = opt.SEED.field()
+    as_json: bool = opt.JSON
+    index: str | None = opt.INDEX
+    seed: int = opt.SEED
 
 
 @command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ LARGE_REPORT: Final = 8_000_000
 """Bytes of input from which a report is a folder, if no output is given."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class ReportOptions:
     """The options of `report`."""
 
@@ -22,7 +21,7 @@ class ReportOptions:
     output: Path | None = opt.output(
         "HTML file, or a folder for large runs. [default: report.html or report/]"
     )
-    replace: bool = opt.REPLACE.field()
+    replace: bool = opt.REPLACE
     labels: Path | None = opt.option(
         Path, "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
@@ -31,9 +30,9 @@ class ReportOptions:
         Path, "Queries of TREC runs, for their texts.", metavar="FILE"
     )
     index: str | None = opt.option(str, "Index with the arguments of TREC runs.", "-i --index")
-    seed: int = opt.SEED.field()
-    skip_bad: bool = opt.SKIP_BAD.field()
-    quiet: bool = opt.QUIET.field()
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    quiet: bool = opt.QUIET
 
 
 @command(

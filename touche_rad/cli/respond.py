@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -28,28 +27,28 @@ if TYPE_CHECKING:
 Shape = Literal["responses", "simulations"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class RespondOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `respond`."""
 
     source: Path | None = opt.argument(Path, "[INPUT]", required=False)
     output: Path | None = opt.output("Run to write.")
-    debater: opt.PluginSpec = opt.DEBATER.field()
+    debater: opt.PluginSpec = opt.DEBATER
     plugin_options: opt.PluginOptions = opt.plugin_options("debater")
-    utterance: str | None = opt.say("Answer this message instead.")
+    utterance: str | None = opt.option(str, "Answer this message instead.", "--say", metavar="TEXT")
     explain: bool = opt.flag("Print the best candidates with their features, and the reason.")
     last_only: bool = opt.flag("Answer only the last turn of each debate.")
-    shape: Shape = opt.choice(
+    shape: Shape = opt.option(
         get_args(Shape),
         "Output format: one response per line, or whole debates.",
         "--as",
         default="responses",
     )
-    as_json: bool = opt.JSON.field()
-    max_words: int = opt.MAX_WORDS.field()
-    index: str | None = opt.INDEX.field()
-    fallback_index: str | None = opt.FALLBACK_INDEX.field()
-    trace: bool = opt.TRACE.field()
+    as_json: bool = opt.JSON
+    max_words: int = opt.MAX_WORDS
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    trace: bool = opt.TRACE
 
 
 @command(

@@ -6,7 +6,6 @@ import json
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,25 +27,27 @@ SHOWN: Final = 10
 _RETRIEVER: Final = opt.PluginSpec("opposing")
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class RetrieveOptions(opt.ModelOptions):
     """The options of `retrieve`."""
 
     queries: Path | None = opt.argument(Path, "[QUERIES]", required=False)
     output: Path | None = opt.output("TREC run to write. [default: the screen]", checked=True)
-    replace: bool = opt.REPLACE.field()
-    retriever: opt.PluginSpec = opt.RETRIEVER.field()
+    replace: bool = opt.REPLACE
+    retriever: opt.PluginSpec = opt.RETRIEVER
     plugin_options: opt.PluginOptions = opt.plugin_options("retriever")
-    utterance: str | None = opt.say("Search for this text instead, and print the hits.")
+    utterance: str | None = opt.option(
+        str, "Search for this text instead, and print the hits.", "--say", metavar="TEXT"
+    )
     depth: int | None = opt.option(
         int, "Number of arguments per query. [default: 100; 10 with --say]", "-k"
     )
     explain: bool = opt.flag("Print the hits of each query with their texts and paths.")
-    index: str | None = opt.INDEX.field()
-    as_json: bool = opt.JSON.field()
-    trace: bool = opt.TRACE.field()
-    seed: int = opt.SEED.field()
-    quiet: bool = opt.QUIET.field()
+    index: str | None = opt.INDEX
+    as_json: bool = opt.JSON
+    trace: bool = opt.TRACE
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @command(

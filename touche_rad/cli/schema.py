@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import click
 
@@ -13,7 +12,7 @@ from touche_rad.errors import OptionError, nearest
 from touche_rad.files.schemas import names, schema_of
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class SchemaOptions:
     """The options of `schema`."""
 

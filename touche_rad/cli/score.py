@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +27,7 @@ _BY_PLACE: Final = "--by-place takes the lines in their order"
 _WIDEST: Final = 200
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class ScoreOptions:
     """The options of `score`."""
 
@@ -36,7 +35,7 @@ class ScoreOptions:
     output: Path | None = opt.output(
         "Folder for evaluation.prototext, TIRA's file of the official scores.", "DIR", checked=True
     )
-    replace: bool = opt.REPLACE.field()
+    replace: bool = opt.REPLACE
     pairs: bool = opt.flag("Compare each run with the best one and with the baselines.")
     baseline: tuple[Path, ...] = opt.repeatable(
         Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
@@ -63,11 +62,11 @@ class ScoreOptions:
         least=100,
         default=10_000,
     )
-    seed: int = opt.SEED.field()
-    skip_bad: bool = opt.SKIP_BAD.field()
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
     as_csv: bool = opt.flag("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
-    as_json: bool = opt.JSON.field()
-    quiet: bool = opt.QUIET.field()
+    as_json: bool = opt.JSON
+    quiet: bool = opt.QUIET
 
 
 @command(

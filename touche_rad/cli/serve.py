@@ -8,7 +8,6 @@ import math
 import sys
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -43,23 +42,24 @@ if TYPE_CHECKING:
     from touche_rad.session import Session
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class ServeOptions(opt.ModelOptions):
     """The options of `serve`."""
 
-    debater: opt.PluginSpec = opt.DEBATER.field()
-    judge: opt.PluginSpec = opt.JUDGE.field()
+    debater: opt.PluginSpec = opt.DEBATER
+    judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
-    also_debater: tuple[opt.PluginSpec, ...] = opt.plugins(
+    also_debater: tuple[opt.PluginSpec, ...] = opt.repeatable(
+        opt.PluginSpec,
         "Further debater of the debate page, repeatable. [default: all that work]",
         env=True,
         default=(),
     )
-    also_judge: tuple[opt.PluginSpec, ...] = opt.plugins(
-        "Further judge of the debate page, repeatable.", env=True, default=()
+    also_judge: tuple[opt.PluginSpec, ...] = opt.repeatable(
+        opt.PluginSpec, "Further judge of the debate page, repeatable.", env=True, default=()
     )
-    host: str = opt.HOST.field()
-    port: int = opt.PORT.field()
+    host: str = opt.HOST
+    port: int = opt.PORT
     max_body: int = opt.option(int, "Maximum size of a request in MiB.", metavar="MIB", default=4)
     max_requests: int = opt.option(
         int, "Maximum requests at a time; further ones get status 503.", default=4096
@@ -86,7 +86,7 @@ class ServeOptions(opt.ModelOptions):
         env=True,
         default=30.0,
     )
-    max_words: int = opt.MAX_WORDS.field()
+    max_words: int = opt.MAX_WORDS
     deadline: float = opt.option(
         float,
         "Time limit per answer in seconds, without the time that it waits for its turn; with "
@@ -96,11 +96,11 @@ class ServeOptions(opt.ModelOptions):
         default=100.0,
         section=Section.RUN,
     )
-    index: str | None = opt.INDEX.field()
-    fallback_index: str | None = opt.FALLBACK_INDEX.field()
-    trace: bool = opt.TRACE.field()
-    seed: int = opt.SEED.field()
-    quiet: bool = opt.QUIET.field()
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    trace: bool = opt.TRACE
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,13 +23,13 @@ ROUNDS: Final = 3
 TURNS: Final = 5
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `simulate`."""
 
     claims: Path | None = opt.argument(Path, "[CLAIMS]", required=False)
     output: Path | None = opt.output("Simulations to write.")
-    debater: opt.PluginSpec = opt.DEBATER.field()
+    debater: opt.PluginSpec = opt.DEBATER
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "user")
     user: str = opt.option(
         str,
@@ -44,8 +44,8 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
         env=True,
     )
     both_sides: bool = opt.flag("Let two debaters play both sides of each claim; writes contests.")
-    against: opt.PluginSpec | None = opt.plugin(
-        "With --both-sides: the other debater. [default: the same one]"
+    against: opt.PluginSpec | None = opt.option(
+        opt.PluginSpec, "With --both-sides: the other debater. [default: the same one]"
     )
     rounds: int | None = opt.option(
         int, f"With --both-sides: speeches per side. [default: {ROUNDS}]"
@@ -55,10 +55,10 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
         "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
         least=0,
     )
-    max_words: int = opt.MAX_WORDS.field()
-    index: str | None = opt.INDEX.field()
-    fallback_index: str | None = opt.FALLBACK_INDEX.field()
-    trace: bool = opt.TRACE.field()
+    max_words: int = opt.MAX_WORDS
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    trace: bool = opt.TRACE
 
 
 @command(

@@ -6,7 +6,6 @@ import filecmp
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +26,7 @@ OF_TRIAL: Final = "debater judge model official claims first turns output build 
 """The options that only a trial uses."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class SubmitOptions(TrialOptions):
     """The options of `submit`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -46,18 +46,20 @@ JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class TournamentOptions(opt.ModelOptions):
     """The options of `tournament`."""
 
     claims: Path = opt.argument(Path, "CLAIMS")
     output: Path = opt.output("Folder for contests, outcomes and ratings.", "DIR", required=True)
-    debaters: tuple[opt.PluginSpec, ...] = opt.plugins(
+    debaters: tuple[opt.PluginSpec, ...] = opt.repeatable(
+        opt.PluginSpec,
         "A debater that takes part; give two or more.",
         "-d --debater",
         default=(),
     )
-    judge: opt.PluginSpec = opt.plugin(
+    judge: opt.PluginSpec = opt.option(
+        opt.PluginSpec,
         "Panel, or a judge of responses, whose mean scores decide.",
         "-j --judge",
         default=opt.PluginSpec(JUDGE_PANEL),
@@ -65,9 +67,9 @@ class TournamentOptions(opt.ModelOptions):
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
     rounds: int = opt.option(int, "Speeches per side in a debate.", default=3)
     words: int = opt.option(int, "Maximum words per speech; 0 = no limit.", least=0, default=60)
-    index: str | None = opt.INDEX.field()
-    fallback_index: str | None = opt.FALLBACK_INDEX.field()
-    judge_model: str | None = opt.JUDGE_MODEL.field()
+    index: str | None = opt.INDEX
+    fallback_index: str | None = opt.FALLBACK_INDEX
+    judge_model: str | None = opt.JUDGE_MODEL
     max_calls: int | None = opt.option(
         int,
         "Maximum model calls per debater and debate. [default: no limit]",
@@ -81,20 +83,20 @@ class TournamentOptions(opt.ModelOptions):
         section=Section.MODEL,
         is_rare=True,
     )
-    trace: bool = opt.TRACE.field()
+    trace: bool = opt.TRACE
     prior: float = opt.option(float, "Prior: number of virtual draws per debater.", default=1.0)
     samples: int = opt.option(
         int, "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
     )
-    deadline: float | None = opt.DEADLINE.field()
-    workers: int | None = opt.WORKERS.field()
-    seed: int = opt.SEED.field()
-    skip_bad: bool = opt.SKIP_BAD.field()
-    strict: bool = opt.STRICT.field()
-    replace: bool = opt.REPLACE.field()
-    restart: bool = opt.RESTART.field()
-    as_json: bool = opt.JSON.field()
-    quiet: bool = opt.QUIET.field()
+    deadline: float | None = opt.DEADLINE
+    workers: int | None = opt.WORKERS
+    seed: int = opt.SEED
+    skip_bad: bool = opt.SKIP_BAD
+    strict: bool = opt.STRICT
+    replace: bool = opt.REPLACE
+    restart: bool = opt.RESTART
+    as_json: bool = opt.JSON
+    quiet: bool = opt.QUIET
 
 
 def make_answerers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -35,7 +35,7 @@ def train_command() -> None:
 train_command.add_command(loop_command)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class TrainingOptions:
     """The options of all trainings."""
 
@@ -43,10 +43,10 @@ class TrainingOptions:
     save_every: int = opt.option(
         int, "Steps between checkpoints.", default=50, section=TRAINING, place=1
     )
-    seed: int = opt.SEED.field()
-    restart: bool = opt.RESTART.field()
-    replace: bool = opt.REPLACE.field()
-    quiet: bool = opt.QUIET.field()
+    seed: int = opt.SEED
+    restart: bool = opt.RESTART
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 def _train(name: str, *args: Any, options: TrainingOptions, **settings: Any) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
 # --- from a collection of arguments
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class EncoderOptions(TrainingOptions):
     """The options of `train encoder`."""
 
@@ -93,7 +93,7 @@ class EncoderOptions(TrainingOptions):
     layers: int = opt.option(
         int, "Layers to train, from the top; 0 = all.", least=0, default=2, section=TRAINING
     )
-    precision: EncoderPrecision = opt.choice(
+    precision: EncoderPrecision = opt.option(
         get_args(EncoderPrecision),
         "Number format; auto uses bfloat16 on a GPU only.",
         default="auto",
@@ -125,17 +125,17 @@ def encoder(options: EncoderOptions) -> None:
 # --- from labelled debates
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class ExamplesOptions:
     """The options of `train examples`."""
 
     debates: Path = opt.argument(Path, "DEBATES")
     labels: Path = opt.argument(Path, "LABELS")
     output: Path = opt.output("Examples to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE.field()
+    replace: bool = opt.REPLACE
     count: int = opt.option(int, "Examples per maxim and label.", default=10)
-    seed: int = opt.SEED.field()
-    quiet: bool = opt.QUIET.field()
+    seed: int = opt.SEED
+    quiet: bool = opt.QUIET
 
 
 @command(
@@ -166,12 +166,12 @@ def examples(options: ExamplesOptions) -> None:
 # --- the language model of a debater
 
 Wording = Literal["close", "free"]
-WORDING: Final = opt.Shared[Wording](
-    opt.choice(get_args(Wording), "The debater's option wording.", default="close")
+WORDING: Final[Wording] = opt.option(
+    get_args(Wording), "The debater's option wording.", default="close"
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class AdapterOptions(TrainingOptions):
     """The options of trainings of a language model."""
 
@@ -199,7 +199,7 @@ class AdapterOptions(TrainingOptions):
         section=TRAINING,
         place=2,
     )
-    precision: Precision = opt.choice(
+    precision: Precision = opt.option(
         get_args(Precision), "Number format.", default="auto", section=TRAINING
     )
     checkpointing: bool = opt.flag(
@@ -215,11 +215,11 @@ def _train_adapter(name: str, options: AdapterOptions, **settings: Any) -> None:
     _print_result(result, quiet=options.quiet)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class SftOptions(AdapterOptions):
     """The options of `train sft`."""
 
-    wording: Wording = WORDING.field()
+    wording: Wording = WORDING
     data_only: bool = opt.flag("Write the training data, and do not train.")
 
 
@@ -244,24 +244,24 @@ def sft(options: SftOptions) -> None:
     _train_adapter("sft", options, recipe=recipe, wording=options.wording)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class PreferencesOptions:
     """The options of `train preferences`."""
 
     sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE.field()
+    replace: bool = opt.REPLACE
     margin: float = opt.option(float, "Minimum difference of the mean.", least=0, default=0.1)
     reward: str = opt.option(
         str, "Dimensions to compare.", metavar="all|DIMENSION,...", default="all"
     )
-    pairing: Pairing = opt.choice(
+    pairing: Pairing = opt.option(
         get_args(Pairing),
         "What the answers of a pair share: the turns before, or debate and round.",
         default="context",
     )
-    wording: Wording = WORDING.field()
-    quiet: bool = opt.QUIET.field()
+    wording: Wording = WORDING
+    quiet: bool = opt.QUIET
 
 
 @command(
@@ -290,7 +290,7 @@ def preferences(options: PreferencesOptions) -> None:
     next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"], quiet=quiet)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class DpoOptions(AdapterOptions):
     """The options of `train dpo`."""
 
@@ -317,14 +317,14 @@ def dpo(options: DpoOptions) -> None:
     _train_adapter("dpo", options, recipe=vars(options), begins=options.begins)
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class MergeOptions:
     """The options of `train merge`."""
 
     folder: Path = opt.argument(Path, "DIR")
     output: Path | None = opt.output("Folder of the model. [default: DIR/merged]", "DIR")
-    replace: bool = opt.REPLACE.field()
-    quiet: bool = opt.QUIET.field()
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
 @command("merge", "train merge sft -o model", group=train_command)

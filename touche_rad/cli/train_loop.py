@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -34,20 +33,20 @@ _STEP: Final = "import sys; from touche_rad.cli.train_loop import run_step; run_
 """Of a Python whose first argument is the trusted servers as JSON; the words of a step follow."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class LoopOptions:
     """The options of `train loop`."""
 
     plan: Path = opt.argument(Path, "PLAN.toml")
     output: Path = opt.output("Folder of the loop.", "DIR", required=True)
-    replace: bool = opt.REPLACE.field()
+    replace: bool = opt.REPLACE
     dry_run: bool = opt.flag(
         "Print the commands and check the packages; run nothing.", section=Section.RUN
     )
     trust: bool = opt.flag(
         "Send keys to the servers that the plan names, and allow each option of vLLM."
     )
-    quiet: bool = opt.QUIET.field()
+    quiet: bool = opt.QUIET
 
 
 @command(

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -45,20 +45,20 @@ ENGINES: Final = ("docker", "podman", "buildah")
 BASE_IMAGE: Final = "in the clone of touche-rad: docker build --target slim -t touche-rad ."
 
 
-@dataclass(frozen=True, kw_only=True)
+@opt.options
 class TrialOptions(opt.Common):
     """The options of a trial."""
 
     collection: Path | None = opt.option(
         Path, "Arguments that the image indexes; without NAME, start a trial."
     )
-    debater: opt.PluginSpec | None = opt.plugin(
-        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater"
+    debater: opt.PluginSpec | None = opt.option(
+        opt.PluginSpec, "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater"
     )
-    judge: opt.PluginSpec | None = opt.plugin(
-        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
+    judge: opt.PluginSpec | None = opt.option(
+        opt.PluginSpec, "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
     )
-    model: str | None = opt.MODEL.field()
+    model: str | None = opt.MODEL
     official: bool = opt.flag("Submit with the organisers' client and simulated user.")
     claims: Path | None = opt.option(
         Path, "Claims to play in the trial. [default: the demo's claims]"
