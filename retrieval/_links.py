@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from retrieval.index.analyser import tokens
 from retrieval.index.statements import ROLES, SIGNS
@@ -32,6 +33,16 @@ class Link:
     def weight(self) -> float:
         """1 if the statement is the text of one of the two, else less."""
         return 1.0 if "text" in (self.mine, self.theirs) else SIBLING
+
+
+@runtime_checkable
+class HasLinks(Protocol):
+    """An index that may store links."""
+
+    @property
+    def links(self) -> Callable[[str], list[Link]] | None:
+        """Returns the links of an argument by its id; None if the index stores none."""
+        ...
 
 
 def alike(one: str, other: str) -> float:

@@ -93,9 +93,9 @@ def _claims(
     arguments: Iterable[Argument], field: str, *, original: bool = False
 ) -> Mapping[str, list[str]]:
     return _grouped(
-        (getattr(one, field), one.id)
+        (one.text_of(field), one.id)
         for one in arguments
-        if getattr(one, field).strip() and (not original or one.original == field)
+        if one.text_of(field).strip() and (not original or one.original == field)
     )
 
 

@@ -7,19 +7,19 @@ argument is known after any number of steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from retrieval._fusion import ranked, scaled
-from retrieval._links import Link, alike
+from retrieval._links import HasLinks, Link, alike
 from retrieval._searching import Searcher
 from retrieval.index.statements import NEAR
 from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
-from touche_rad.plugins import ArgumentIndex, Services
+from touche_rad.plugins import ArgumentIndex, Services, storage_of
 
 _STARTS: Final = (
     ("text", "says the same as you", 1),
@@ -47,14 +47,15 @@ def links_of(
     The index stores links between nearly equal statements. Weaker links, and all links if the index
     stores none (the official one), are searched: arguments whose claims resemble the text.
     """
-    stored: Callable[[str], list[Link]] | None = getattr(index, "links", None)
-    all_links = [stored(one.id) if stored else [] for one in arguments]
+    storage = storage_of(index)
+    stored = storage.links if isinstance(storage, HasLinks) else None
+    all_links: list[list[Link]] = [stored(one.id) if stored else [] for one in arguments]
     if near < NEAR or not stored:
         texts = [argument.text for argument in arguments]
         for field in ("attacks", "supports"):
             for place, hits in enumerate(index.search_all(field, texts, k)):
                 for hit in hits:
-                    likeness = alike(getattr(hit.argument, field), texts[place])
+                    likeness = alike(hit.argument.text_of(field), texts[place])
                     if hit.argument.id != arguments[place].id:
                         all_links[place].append(Link(hit.argument, "text", field, likeness))
     return [_nearest(links, near) for links in all_links]

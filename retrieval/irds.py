@@ -130,7 +130,7 @@ def _claims(arguments: Iterable[Argument]) -> Iterator[Judged]:
     claims: dict[str, tuple[str, dict[str, int]]] = {}
     for argument in arguments:
         for field, level in (("attacks", AGAINST), ("supports", FOR)):
-            claim = getattr(argument, field)
+            claim = argument.text_of(field)
             if claim.strip():
                 _, levels = claims.setdefault(claim, (f"{field}-{argument.id}", {}))
                 levels[argument.id] = level

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 from scipy.special import expit
@@ -71,8 +71,10 @@ class RerankRetriever(Reranking):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        of: str = Field("hybrid", description="retriever whose hits are reranked")
-        by: str = Field("", description="reranker: URL#MODEL, a folder or OWNER/NAME")
+        of: plugins.RetrieverName = Field("hybrid", description="retriever whose hits are reranked")
+        by: Annotated[str, plugins.MayNameFile()] = Field(
+            "", description="reranker: URL#MODEL, a folder or OWNER/NAME"
+        )
         instruction: str = Field(AGAINST, description="text before the query; empty: none")
         top: int = Field(30, ge=1, le=1000, description="number of hits that are reranked")
 

@@ -80,6 +80,11 @@ class Argument(Record):
     references: Annotated[tuple[str, ...], BeforeValidator(_none_to_empty)] = ()
     original: str | None = None
 
+    def text_of(self, field: str) -> str:
+        """Return one of its texts: text, topic, attacks or supports."""
+        text: str = getattr(self, field)
+        return text
+
 
 class Response(Result):
     """The system's answer: its text and the cited arguments, in the order of use."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import anyio
 from pydantic import Field
@@ -12,7 +12,14 @@ from pydantic import Field
 from touche_rad.calls import time_left
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import OptionError
-from touche_rad.plugins import LoadedJudge, Services, make, parse_plugin, split_plugins
+from touche_rad.plugins import (
+    LoadedJudge,
+    NamesPlugins,
+    Services,
+    make,
+    parse_plugin,
+    split_plugins,
+)
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 
@@ -28,7 +35,7 @@ class Jury:
     class Options(PluginOptions):
         """Options."""
 
-        of: str = Field(
+        of: Annotated[str, NamesPlugins(("judge",))] = Field(
             "grounded,length",
             description="judges, separated by commas: NAME or NAME(KEY=VALUE,...)",
         )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
 from touche_rad.contest import Contest, Outcome, leader
 from touche_rad.criteria import Criteria
+from touche_rad.plugins import NamesPlugins, Services, make
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, make
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 from touche_rad.text import excerpt
 from touche_rad.users.contest_views import task_view
@@ -29,7 +29,9 @@ class GricePanel:
     class Options(PluginOptions):
         """The judge of the speeches, and the margin of a tie."""
 
-        judge: str = Field("grounded", description="the judge, as NAME or NAME(KEY=VALUE,...)")
+        judge: Annotated[str, NamesPlugins(("judge",))] = Field(
+            "grounded", description="the judge, as NAME or NAME(KEY=VALUE,...)"
+        )
         margin: float = Field(
             0.02, ge=0, le=1, description="largest difference of the means that is a tie"
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from judges.inspirescore.aggregation import ABBREVIATIONS, DIMENSIONS, Total
-from touche_rad.plugins import Options, setting
+from touche_rad.plugins import MayNameFile, Options, setting
 
 Decider = Literal["model", "solver"]
 
@@ -22,7 +22,9 @@ class InspireScoreOptions(Options):
     total: Total = Field("six_mean", description="six_mean, or three_mean as in R-Debater")
     tolerance: float = Field(0.0, ge=0, le=1, description="largest difference that is a tie")
     facts_from: str = Field("web", description="sources of evidence: some of web,index, or none")
-    web: str = Field("", description="SearXNG address or folder of texts; empty: no web search")
+    web: Annotated[str, MayNameFile()] = Field(
+        "", description="SearXNG address or folder of texts; empty: no web search"
+    )
     detailed: bool = setting(
         False, description="queries in a call of their own, an analysis per score, a plan for logic"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 from pydantic import Field
@@ -15,7 +15,7 @@ from retrieval.dense.encoders import Vectors, encoder
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
-from touche_rad.plugins import ArgumentIndex, Services, arguments_by
+from touche_rad.plugins import ArgumentIndex, Services, arguments_by, storage_of
 
 log = logging.getLogger("touche_rad")
 
@@ -24,6 +24,7 @@ FIELDS: Final = ("text", "attacks", "supports")
 """Similarity needs vectors of all these fields."""
 
 
+@runtime_checkable
 class DenseIndex(Protocol):
     """An index with vectors."""
 
@@ -65,15 +66,16 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
 
 def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
     """Check that the index has vectors; return it with the encoder's name (default: the first)."""
-    names: Sequence[str] = getattr(index, "encoders", ())
-    if not names:
+    storage = storage_of(index)
+    if not isinstance(storage, DenseIndex) or not storage.encoders:
         raise UserError(
             "the index has no vectors; add them: touche-rad index SOURCE -o DIR --dense ENCODER"
         )
+    names = storage.encoders
     name = name or names[0]
     if name not in names:
         raise OptionError(f"the index has no vectors by {name!r}{nearest(name, names)}")
-    return cast("DenseIndex", index), name
+    return storage, name
 
 
 class DenseRetriever(Searcher):

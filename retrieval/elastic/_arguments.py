@@ -87,7 +87,7 @@ class ElasticArguments:
             if hit["_id"] != argument_id
         ]
         return [
-            Link(other, role, theirs, alike(getattr(mine, role), getattr(other, theirs)))
+            Link(other, role, theirs, alike(mine.text_of(role), other.text_of(theirs)))
             for role in ROLES
             for other, held in others
             for theirs in ROLES

@@ -28,9 +28,8 @@ def check_field(field: str) -> None:
 def content(argument: Argument, field: str) -> str:
     """Return the text of an argument's field."""
     if field == ALL:
-        return "\n".join(getattr(argument, part) for part in PARTS).strip()
-    words: str = getattr(argument, field)
-    return words
+        return "\n".join(argument.text_of(part) for part in PARTS).strip()
+    return argument.text_of(field)
 
 
 NAME = "folded-words/stopwords/snowball-english/2"

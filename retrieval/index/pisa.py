@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from retrieval._links import Link, alike
 from retrieval.index._build import build, postings_of
 from retrieval.index.analyser import LONGEST_QUERY, check_field, tokens
 from retrieval.index.engine import Engine, pisa_is_here
-from retrieval.index.parts import verify_parts
+from retrieval.index.parts import ABOUT, verify_parts
 from retrieval.index.postings import Postings
 from retrieval.index.statements import ROLES, STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
@@ -158,7 +159,7 @@ class PisaArguments:
         links = []
         for role, theirs, other in self._statements.linked(number):
             argument = self._store.at(other)
-            near = alike(getattr(mine, ROLES[role]), getattr(argument, ROLES[theirs]))
+            near = alike(mine.text_of(ROLES[role]), argument.text_of(ROLES[theirs]))
             links.append(Link(argument, ROLES[role], ROLES[theirs], near))
         return links
 
@@ -173,6 +174,14 @@ class PisaArguments:
         from retrieval.dense.vectors import open_vectors
 
         return open_vectors(self.folder, self.manifest.collection)
+
+    @property
+    def vectors(self) -> Mapping[str, str]:
+        """A digest of the vectors by the folder of each encoder."""
+        return {
+            about.parent.name: sha256(about.read_bytes()).hexdigest()[:16]
+            for about in sorted((self.folder / DENSE).glob(f"*/{ABOUT}"))
+        }
 
     @property
     def encoders(self) -> Sequence[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -23,8 +23,10 @@ class StanceRetriever(Reranking):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        of: str = Field("hybrid", description="retriever whose hits are reranked")
-        by: str = Field("model", description=", ".join(NAMES))
+        of: plugins.RetrieverName = Field("hybrid", description="retriever whose hits are reranked")
+        by: Annotated[str, plugins.MayNameFile(after="nli:")] = Field(
+            "model", description=", ".join(NAMES)
+        )
         weight: float = Field(0.5, ge=0, description="weight of stance; the best hit's score is 1")
         side: Literal["against", "for"] = Field("against", description="wanted side")
         top: int = Field(30, ge=1, le=1000, description="number of hits that are reranked")

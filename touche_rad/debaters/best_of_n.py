@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import anyio
 from pydantic import Field, field_validator
@@ -23,6 +23,7 @@ from touche_rad.plugins import (
     ExplainedCandidate,
     Feature,
     LoadedDebater,
+    NamesPlugins,
     Services,
     find,
     parse_plugin,
@@ -56,12 +57,14 @@ class BestOfN:
     class Options(PluginOptions):
         """Options."""
 
-        of: str = Field(
+        of: Annotated[str, NamesPlugins(("debater",))] = Field(
             "grounded,verbatim",
             description="debaters, separated by commas: NAME or NAME(KEY=VALUE,...)",
         )
         n: int = Field(4, ge=1, le=32, description="answers per debater that uses the model")
-        judge: str = Field("grounded", description="judge or panel, NAME or NAME(KEY=VALUE,...)")
+        judge: Annotated[str, NamesPlugins(("judge", "panel"))] = Field(
+            "grounded", description="judge or panel, NAME or NAME(KEY=VALUE,...)"
+        )
         temperature: float = Field(
             0.8, ge=0, le=2, description="temperature of a debater's answers after its first one"
         )

@@ -87,8 +87,8 @@ Of = Iterable[Argument] | None
 class ArgumentIndex(Protocol):
     """An opened argument index.
 
-    An index may have more members, which are used where they exist: `get_all(ids)` (see
-    `arguments_by`), `meaning` (`meaning_of`), `annotations` (`annotations_of`), and `links(id)`.
+    It may also have what is used where it exists: GetsAll, HasMeaning, HasAnnotations, HasVectors
+    (the functions of `indexes.py` ask for them), and links.
     """
 
     def __len__(self) -> int:
@@ -139,6 +139,54 @@ class Annotations(Protocol):
 
     def get_all(self, ids: Sequence[str]) -> list[JsonObject | None]:
         """Return the annotation of each argument, or None if there is none."""
+        ...
+
+
+@runtime_checkable
+class GetsAll(Protocol):
+    """An index that gets several arguments in one request."""
+
+    def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
+        """Return the argument of each id, or None."""
+        ...
+
+
+@runtime_checkable
+class HasMeaning(Protocol):
+    """An index that may have usable vectors."""
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """Semantic similarity by the vectors, if there are any."""
+        ...
+
+
+@runtime_checkable
+class HasVectors(Protocol):
+    """An index that stores vectors of encoders."""
+
+    @property
+    def vectors(self) -> Mapping[str, str]:
+        """A digest of the vectors by each encoder."""
+        ...
+
+
+@runtime_checkable
+class ClosableIndex(Protocol):
+    """An index that has connections."""
+
+    def close(self) -> None:
+        """Close them."""
+        ...
+
+
+@runtime_checkable
+class HasAnnotations(Protocol):
+    """An index that stores annotations."""
+
+    @property
+    def annotations(self) -> Mapping[str, Annotations]:
+        """The annotations of the arguments, by name."""
         ...
 
 

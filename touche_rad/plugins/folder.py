@@ -18,6 +18,12 @@ def enter_folder(folder: Path) -> None:
     os.chdir(folder)
 
 
+def working_folder() -> Path:
+    """Return the working folder, also while a plugin has left it."""
+    with _lock:
+        return _folders[0] if _folders else Path.cwd()
+
+
 @contextmanager
 def keep_folder() -> Iterator[None]:
     """Return to the working folder after code of a plugin.

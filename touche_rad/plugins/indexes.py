@@ -6,13 +6,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import UserError, WorkError
 from touche_rad.plugins.contracts import (
     Annotations,
     ArgumentIndex,
+    ClosableIndex,
+    GetsAll,
+    HasAnnotations,
+    HasMeaning,
+    HasVectors,
     IndexBackend,
     Meaning,
     Of,
@@ -73,28 +78,38 @@ def _is_for_paths(backend: Plugin) -> bool:
 
 def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:
     """Return the argument of each id, or None; in one request if the index supports it."""
-    get_all: Callable[[Sequence[str]], list[Argument | None]] | None
-    get_all = getattr(index, "get_all", None)
-    return get_all(ids) if get_all is not None else [index.get(one) for one in ids]
+    if isinstance(index, GetsAll):
+        return index.get_all(ids)
+    return [index.get(argument_id) for argument_id in ids]
+
+
+def storage_of(index: ArgumentIndex) -> ArgumentIndex | None:
+    """Return the index whose vectors, links and annotations belong to the arguments of an index."""
+    return index.same_storage if isinstance(index, FallbackIndex) else index
 
 
 def meaning_of(index: ArgumentIndex) -> Meaning | None:
     """Return the semantic similarity of an index, or None if it has no usable vectors."""
-    meaning: Meaning | None = getattr(index, "meaning", None)
-    return meaning
+    storage = storage_of(index)
+    return storage.meaning if isinstance(storage, HasMeaning) else None
+
+
+def vectors_of(index: ArgumentIndex) -> Mapping[str, str]:
+    """Return a digest of the vectors by each encoder; they are not opened."""
+    storage = storage_of(index)
+    return storage.vectors if isinstance(storage, HasVectors) else {}
 
 
 def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
     """Return the annotations of an index by their name."""
-    annotations: Mapping[str, Annotations] = getattr(index, "annotations", {})
-    return annotations
+    storage = storage_of(index)
+    return storage.annotations if isinstance(storage, HasAnnotations) else {}
 
 
 def close_index(index: ArgumentIndex) -> None:
     """Close the connections of an index, if it has any."""
-    close: Callable[[], None] | None = getattr(index, "close", None)
-    if close is not None:
-        close()
+    if isinstance(index, ClosableIndex):
+        index.close()
 
 
 RETRY_AFTER: Final = 30.0
@@ -183,11 +198,7 @@ class FallbackIndex:
             close_index(self._first)
         close_index(self._fallback)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what else the fallback index has, if it has the same arguments.
-
-        Such as vectors, links and annotations; see ArgumentIndex.
-        """
-        if name.startswith("_") or not self._same:
-            raise AttributeError(name)
-        return getattr(self._fallback, name)
+    @property
+    def same_storage(self) -> ArgumentIndex | None:
+        """The fallback index, if it has the same arguments as the first one."""
+        return self._fallback if self._same else None

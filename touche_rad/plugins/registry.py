@@ -9,14 +9,14 @@ import inspect
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Generic, Literal, Protocol, overload
+from typing import Annotated, Any, Final, Generic, Literal, Protocol, overload
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
@@ -25,7 +25,7 @@ from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import OptionError, ToucheRadError, UserError, WorkError, describe, nearest
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import Annotator, ArgumentIndex, IndexBackend
-from touche_rad.plugins.folder import keep_folder
+from touche_rad.plugins.folder import keep_folder, working_folder
 from touche_rad.plugins.loaded import (
     Loaded,
     LoadedDebater,
@@ -103,6 +103,38 @@ AN_INDEX: Final = "an argument index (-i DIR; make one with: touche-rad index)"
 
 Kind = Literal["debater", "judge", "panel", "retriever", "index", "annotator", "user"]
 KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index", "annotator")
+
+
+@dataclass(frozen=True)
+class NamesPlugins:
+    """Marks an option of type text that names plugins: `of: Annotated[str, NamesPlugins(KIND)]`.
+
+    The code and the files of these plugins decide the results, too.
+    """
+
+    kinds: tuple[Kind, ...]
+
+    def find(self, text: str) -> Configured:
+        """Return the plugin that a text names."""
+        name, options = parse_plugin(text)
+        kinds = [kind for kind in self.kinds if name in registered(kind)]
+        return find(kinds[0] if kinds else self.kinds[0], name).configure(options)
+
+
+RetrieverName = Annotated[str, NamesPlugins(("retriever",))]
+
+
+@dataclass(frozen=True)
+class MayNameFile:
+    """Marks an option of type text that may name a file or folder, whose content decides results.
+
+    An option of type Path needs no mark.
+    """
+
+    after: str = ""
+    """What the text begins with, such as `nli:`."""
+
+
 NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 T = TypeVar("T")
 L = TypeVar("L", covariant=True, default=object)
@@ -142,6 +174,8 @@ class Plugin(Generic[L]):
     """The package or module that has it."""
     load: Callable[[], type] = field(repr=False)
     needs_of_decorator: tuple[str, ...] = ()
+    distribution: Distribution | None = field(default=None, repr=False)
+    """The installed package that has it; None for what a decorator registered."""
 
     @cached_property
     def factory(self) -> type:
@@ -311,7 +345,7 @@ class Configured(Generic[L]):
     """The plugin's name with the options that differ from the defaults."""
     model: str = ""
     """Its own language model instead of that of -m; `#NAME`: of the same server."""
-    folder: Path = field(default_factory=Path.cwd, repr=False, compare=False)
+    folder: Path = field(default_factory=working_folder, repr=False, compare=False)
     """The folder to which paths in the options are relative; a plugin may leave it."""
 
     @property
@@ -351,6 +385,25 @@ class Configured(Generic[L]):
         """The user's folder of prompt files."""
         prompts = dict(self.options).get(PROMPTS)
         return self.folder / prompts if prompts else None
+
+    def places(self) -> Iterator[tuple[str, Path]]:
+        """Yield the files and folders that options name, each with the option."""
+        for key, value in self.options:
+            marks = [mark for mark in self._marks(key) if isinstance(mark, MayNameFile)]
+            if marks and isinstance(value, str):
+                value = Path(value.removeprefix(marks[0].after)) if value else None
+            if isinstance(value, Path) and (self.folder / value).exists():
+                yield key, self.folder / value
+
+    def parts(self) -> Iterator[Configured]:
+        """Yield the plugins that options name, which this plugin makes."""
+        for key, value in self.options:
+            for mark in self._marks(key):
+                if isinstance(mark, NamesPlugins):
+                    yield from map(mark.find, split_plugins(value))
+
+    def _marks(self, option: str) -> Sequence[object]:
+        return type(self.options).model_fields[option].metadata
 
     def with_model(self, model: str) -> Configured[L]:
         """Return the plugin with a language model of its own; it is in the tag by its name."""
@@ -432,10 +485,10 @@ def registered(kind: Kind) -> dict[str, Plugin[Any]]:
 def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin[Any]]:
     """Read the entry points of a kind again only when the import path has changed."""
     group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
-    plugins: list[Plugin[Any]] = [
-        Plugin(kind, point.name, point.dist.name if point.dist else point.value, point.load)
-        for point in entry_points(group=group)
-    ]
+    plugins: list[Plugin[Any]] = []
+    for point in entry_points(group=group):
+        source = point.dist.name if point.dist else point.value
+        plugins.append(Plugin(kind, point.name, source, point.load, distribution=point.dist))
     plugins.sort(key=lambda one: one.source == "touche-rad")  # no package replaces what we ship
     return {one.name: one for one in plugins}
 

@@ -32,6 +32,7 @@ from touche_rad.models import Model, ModelError
 from touche_rad.models.cache import Cache, Row
 from touche_rad.models.sending import Usage
 from touche_rad.plugins import Services
+from touche_rad.plugins.folder import enter_folder
 from touche_rad.plugins.registry import import_plugins
 from touche_rad.runs.fallbacks import ERRORS, FailureLog, FallbackStop
 from touche_rad.runs.parts import CACHE
@@ -109,7 +110,7 @@ def process_block(task: Task, block: Block) -> BlockResult:
     here = f"the worker on {socket.gethostname()}"
     os.environ.update(task.environment)
     if task.folder.is_dir():
-        os.chdir(task.folder)
+        enter_folder(task.folder)
     import_plugins(task.plugins)
     with (
         trusting(task.trusted),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,7 +27,9 @@ from touche_rad.events import Event, EventKind
 from touche_rad.files.append_log import IDENTITY
 from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
 from touche_rad.models import ModelError
-from touche_rad.plugins import Configured, Services, annotations_of
+from touche_rad.plugins import Configured, Services, annotations_of, vectors_of
+from touche_rad.plugins.digests import code_of
+from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
 from touche_rad.runs.journal import RUN, Journal, journal_beside, read_units
 from touche_rad.runs.parts import Part
@@ -105,11 +106,8 @@ async def run_work(
             raise InputError(work.source, NO_DEBATE)
         failures = FailureLog(options.errors, options.strict)
         with call_context(report_failure=failures.add), output.begin(total, part) as journal:
-            folder = Path.cwd()
-            try:
+            with keep_folder():  # a plugin may leave it, and our paths are relative
                 await _work_through(work, options, output)
-            finally:
-                os.chdir(folder)  # a plugin may have changed it, and our paths are relative
             status = output.finish()
             if part is None:
                 journal.log.finish()  # last: the next call finishes a run that is killed before
@@ -198,13 +196,15 @@ def identity_of(
     identity = {**first, "seed": services.seed, "deadline": deadline}
     if services.index is not None:
         identity["index"] = services.index.fingerprint
+        for encoder, digest in vectors_of(services.index).items():
+            identity[f"vectors.{encoder}"] = digest
         with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
             for name, annotations in annotations_of(services.index).items():
                 identity[f"annotations.{name}"] = annotations.fingerprint
     if services.model is not None and any(plugin.uses_model for plugin in plugins):
         identity["model"] = services.model.identity
-    for file in sorted({one.plugin.file for one in plugins if one.plugin.file is not None}):
-        identity[f"--plugin {file.name}"] = sha256_of(file)
+    for plugin in plugins:
+        identity |= code_of(plugin)
     return identity
 
 

@@ -27,11 +27,11 @@ from touche_rad.evidence.words import lexicon, read_words
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis, render_dialogue
-from touche_rad.plugins import ExplainedCandidate, Services
+from touche_rad.plugins import ExplainedCandidate, MayNameFile, RetrieverName, Services
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
 
-GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$")]
+GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$"), MayNameFile(after="nli:")]
 GUARD: Final = (
     "what supports a sentence: quotation, or also entailment by nli:MODEL, nli:URL#MODEL or model"
 )
@@ -133,7 +133,7 @@ class Composed:
         cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
         max_words: int = Field(60, ge=5, le=1_000, description="maximum words of a response")
         stance: StanceName = Field("words", description=STANCE)
-        retriever: str = Field("", description=f"{RETRIEVER}; else that of grounded")
+        retriever: RetrieverName = Field("", description=f"{RETRIEVER}; else that of grounded")
         guard: GuardName = Field("quotation", description=GUARD)
         sure: float = Field(
             0.9, ge=0.5, le=1, description="minimum probability of entailment, for guard=nli:MODEL"

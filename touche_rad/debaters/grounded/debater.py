@@ -33,7 +33,7 @@ from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.support import Earlier
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.prompts import render_dialogue
-from touche_rad.plugins import ExplainedCandidate, Feature, Services, make, setting
+from touche_rad.plugins import ExplainedCandidate, Feature, RetrieverName, Services, make, setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import count_words, cut_to_words
 
@@ -101,7 +101,9 @@ class Grounded:
         max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
         frame: bool = Field(True, description="begin with 'I disagree:' if the side is known")
         stance: StanceName = Field("words", description=STANCE)
-        retriever: str = Field("", description=f"{RETRIEVER}; else the searches of its own")
+        retriever: RetrieverName = Field(
+            "", description=f"{RETRIEVER}; else the searches of its own"
+        )
         floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
         shown: int = setting(12, ge=2, le=100, description="candidates shown to the model")
         whole: int = setting(

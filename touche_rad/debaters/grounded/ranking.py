@@ -12,7 +12,14 @@ from pydantic import Field
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.grounded._polarity import side, sides
-from touche_rad.plugins import ArgumentIndex, Meaning, Retriever, arguments_by, meaning_of
+from touche_rad.plugins import (
+    ArgumentIndex,
+    MayNameFile,
+    Meaning,
+    Retriever,
+    arguments_by,
+    meaning_of,
+)
 from touche_rad.text import clean, content_words, cut_to_words
 
 log = logging.getLogger("touche_rad")
@@ -192,7 +199,7 @@ def _likeness(
     return dict(zip(arguments, row, strict=True))
 
 
-StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+)$")]
+StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+)$"), MayNameFile(after="nli:")]
 STANCE: Final = "how the side of an argument is found: words, nli:MODEL or nli:URL#MODEL"
 RETRIEVER: Final = "retriever of arguments against the user, NAME or NAME(KEY=VALUE,...)"
 

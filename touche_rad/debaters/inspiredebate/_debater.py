@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import anyio
 from pydantic import Field
@@ -37,8 +37,8 @@ from touche_rad.debaters.inspiredebate._speech import (
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import Guard
 from touche_rad.models import ModelError
+from touche_rad.plugins import MayNameFile, Services, setting
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.contest_views import opens
 
@@ -62,7 +62,9 @@ class InspireDebate:
         keywords: int = Field(
             3, ge=0, le=3, description="maximum search terms; 0: no call for them"
         )
-        web: str = Field("", description="SearXNG address or folder of texts (default: no web)")
+        web: Annotated[str, MayNameFile()] = Field(
+            "", description="SearXNG address or folder of texts (default: no web)"
+        )
         max_words: int = Field(60, ge=5, le=1_000, description="maximum words of an argument")
         cited: int = Field(2, ge=0, le=9, description="maximum cited arguments")
         shows: Shows = Field("argument", description="the response; both: reasoning and argument")

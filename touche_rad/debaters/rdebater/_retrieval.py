@@ -120,7 +120,7 @@ def likeness(
         with suppress(ToucheRadError, KeyError):
             (cosines,) = meaning.likeness(field, [history], [one.id for one in arguments])
             return cosines, "vectors"
-    return by_words(history, [str(getattr(one, field)) for one in arguments]), "words"
+    return by_words(history, [one.text_of(field) for one in arguments]), "words"
 
 
 def by_words(history: str, texts: Sequence[str]) -> list[float]:

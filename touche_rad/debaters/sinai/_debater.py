@@ -38,7 +38,7 @@ from touche_rad.debaters.sinai._step5_response import write_response
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, make, setting
+from touche_rad.plugins import RetrieverName, Services, make, setting
 from touche_rad.text import clean, cut_to_words
 
 
@@ -56,7 +56,7 @@ class Sinai:
         cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
         wording: Wording = Field("close", description="close to the arguments' words, or free")
         repeat: bool = Field(False, description="may cite an argument again")
-        retriever: str = Field("attack", description="retriever of the strategy ATTACK")
+        retriever: RetrieverName = Field("attack", description="retriever of the strategy ATTACK")
         calls: Literal["merged", "separate"] = setting(
             "merged", description="steps 1 and 2, and 3 and 4, in one call each, or one call a step"
         )

@@ -1,0 +1,183 @@
+"""A run continues only with the same code, files and index; else it is refused with one line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from retrieval.dense.vectors import About
+from retrieval.index.store import read_manifest
+from tests.terminal import Ended, touche_rad
+from touche_rad.demo import demo_file
+from touche_rad.plugins import Kind, find
+from touche_rad.plugins.digests import code_of
+
+JUDGE = """
+from pathlib import Path
+from touche_rad.debate import Maxim, Verdict
+from touche_rad.plugins import Options, judge
+{imports}
+
+{decorator}
+class Strict:
+    needs = {needs}
+
+    class Options(Options):
+        words: Path | None = None
+
+    def __init__(self, options, services):
+        self.calls = 0
+
+    def judge(self, debate):
+        self.calls += 1
+        if self.calls > 5 and not Path("ready").exists():
+            raise RuntimeError("not ready")
+        return {{maxim: Verdict(score=1.0) for maxim in Maxim}}
+"""
+REFUSED = " is of another run: "
+
+
+def judge(folder: Path, *words: str | Path, plugin: Path | None = None) -> Ended:
+    """Judge 20 debates; without the file `ready`, the judge fails at its sixth response."""
+    call = ("judge", demo_file("debates.jsonl"), "--strict", "--workers", "1", "-o", "out.jsonl")
+    loaded = ("--plugin", plugin) if plugin is not None else ()
+    return touche_rad(*loaded, *call, *words, cwd=folder)
+
+
+def continues_only_if_undone(
+    folder: Path, run: Callable[[], Ended], changed: Path, text: str, named: str
+) -> None:
+    """Stop a run, change a file, and see the run refused; with the old file it continues."""
+    before = changed.read_text() if changed.exists() else None
+    assert run().code == 1, "it stops at the first fallback"
+    (folder / "ready").touch()
+    changed.parent.mkdir(parents=True, exist_ok=True)
+    changed.write_text(text)
+    refused = run()
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert f"{REFUSED}{named}" in refused.err
+    if before is None:
+        changed.unlink()
+    else:
+        changed.write_text(before)
+    ended = run()
+    assert ended.code == 0, ended.err
+    assert json.loads((folder / "out.jsonl.status.json").read_text())["resumed"] > 0
+
+
+def install(site: Path, name: str, module: str, entry_point: str = "") -> Path:
+    """Install a package of one module as pip does, and return its record of files."""
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / f"{name}.py").write_text(module)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_point)
+    digest = hashlib.sha256(module.encode()).hexdigest()
+    record = info / "RECORD"
+    record.write_text(f"{name}.py,sha256={digest},{len(module)}\n{info.name}/RECORD,,\n")
+    return record
+
+
+@pytest.mark.parametrize("upgraded", ["strict_judge", "strict_helper"])
+def test_after_an_upgrade_of_a_plugins_package_or_of_one_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, upgraded: str
+) -> None:
+    site = tmp_path / "site"
+    text = JUDGE.format(imports="", decorator="", needs=("module:strict_helper",))
+    point = "[touche_rad.judges]\nstrict = strict_judge:Strict\n"
+    records = {
+        "strict_judge": install(site, "strict_judge", text, point),
+        "strict_helper": install(site, "strict_helper", "PHRASE = 1\n"),
+    }
+    monkeypatch.syspath_prepend(str(site))
+    record = records[upgraded]
+    new = record.read_text().replace("sha256=", "sha256=0")
+    named = "code of judge strict" if upgraded == "strict_judge" else "package strict_helper"
+    continues_only_if_undone(tmp_path, lambda: judge(tmp_path, "-j", "strict"), record, new, named)
+
+
+def test_after_a_change_of_a_module_that_a_file_of_plugins_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = tmp_path / "phrases_beside.py"
+    helper.write_text("PHRASE = 1\n")
+    text = JUDGE.format(imports="import phrases_beside", decorator="@judge('strict')", needs=())
+    (tmp_path / "mine.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    continues_only_if_undone(
+        tmp_path,
+        lambda: judge(tmp_path, "-j", "strict", plugin=tmp_path / "mine.py"),
+        helper,
+        "PHRASE = 2\n",
+        "--plugin phrases_beside.py",
+    )
+
+
+@pytest.fixture
+def strict(tmp_path: Path) -> Path:
+    """A file with the judge."""
+    path = tmp_path / "strict.py"
+    path.write_text(JUDGE.format(imports="", decorator="@judge('strict')", needs=()))
+    return path
+
+
+def test_after_a_change_of_a_file_that_an_option_names(tmp_path: Path, strict: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("because")
+    continues_only_if_undone(
+        tmp_path,
+        lambda: judge(tmp_path, "-j", "strict(words=words.txt)", plugin=strict),
+        words,
+        "therefore",
+        "words of judge strict",
+    )
+    identity = json.loads((tmp_path / "out.jsonl.status.json").read_text())["identity"]
+    assert identity["judge"] == "strict(words=words.txt)"
+
+
+def test_after_vectors_were_added_to_the_index(tmp_path: Path, strict: Path) -> None:
+    index = tmp_path / "index"
+    assert touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q").code == 0
+    collection = read_manifest(index).collection
+    about = About(encoder="tiny", collection=collection, dimension=3, fields=())
+    continues_only_if_undone(
+        tmp_path,
+        lambda: judge(tmp_path, "-j", "strict", "-i", index, plugin=strict),
+        index / "dense" / "tiny-1" / "about.json",
+        about.model_dump_json(),
+        "vectors.tiny-1",
+    )
+
+
+def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.jsonl").write_text("1")
+    (tmp_path / "nli").mkdir()
+
+    def digests(kind: Kind, name: str, **options: str) -> dict[str, str]:
+        return code_of(find(kind, name).configure(options))
+
+    def all_digests() -> list[dict[str, str]]:
+        return [
+            digests("judge", "jury", of="length,fsl1(examples=mine.jsonl)"),
+            digests("debater", "best-of-n", judge="fsl1(examples=mine.jsonl)"),
+            digests("debater", "grounded", stance="nli:nli"),
+            digests("debater", "sinai", retriever="rerank(by=nli)"),
+        ]
+
+    before = all_digests()
+    assert all_digests() == before
+    (tmp_path / "mine.jsonl").write_text("2")
+    (tmp_path / "nli" / "config.json").write_text("{}")
+    changed = [
+        {key for key in now if now[key] != earlier[key]}
+        for earlier, now in zip(before, all_digests(), strict=True)
+    ]
+    examples, place = {"examples of judge fsl1"}, {"by of retriever rerank"}
+    assert changed == [examples, examples, {"stance of debater grounded"}, place]
