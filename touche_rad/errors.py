@@ -70,22 +70,17 @@ class OtherDebates(InputError):
     """A run that is not on the labelled debates."""
 
 
-def closest(wrong: str, right: Iterable[str]) -> str | None:
-    """Return the valid word that is close to a wrong one; None if no word is."""
-    return next(iter(get_close_matches(wrong, sorted(right), n=1, cutoff=0.5)), None)
+def nearest(wrong: str, right: Iterable[str], otherwise: str | None = None) -> str:
+    """Return ` (did you mean 'x'?)` for the closest valid word.
 
-
-def did_you_mean(word: str) -> str:
-    """Return the end of an error that suggests a word."""
-    return f" (did you mean {word!r}?)"
-
-
-def nearest(wrong: str, right: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the closest valid word, or the list of valid words."""
+    If no word is close, return `otherwise`, by default the list of valid words.
+    """
     words = sorted(right)
-    word = closest(wrong, words)
-    if word is not None:
-        return did_you_mean(word)
+    close = get_close_matches(wrong, words, n=1, cutoff=0.5)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    if otherwise is not None:
+        return otherwise
     return f" (there is {', '.join(words)})" if words else ""
 
 
@@ -111,32 +106,12 @@ def refuse_newer(place: str | PathLike[str], record: object, newest: int) -> Non
     Raises:
         UserError: The format is newer.
     """
-    number = _format_of(record)
-    if number is not None and number > newest:
-        raise UserError(
-            f"{place}: made by a newer touche-rad (format {number}; this one reads {newest}): "
-            "upgrade touche-rad"
-        )
-
-
-def refuse_older(place: str | PathLike[str], record: object, oldest: int, fix: str) -> None:
-    """Refuse a file of ours that an earlier version wrote; the error ends with the fix.
-
-    Raises:
-        UserError: The format is older, or there is none.
-    """
-    number = _format_of(record) or 0
-    if number < oldest:
-        raise UserError(
-            f"{place}: made by an earlier touche-rad (format {number}; this one reads {oldest}): "
-            f"{fix}"
-        )
-
-
-def _format_of(record: object) -> int | None:
-    """Return the number of a file's format; None if it has none."""
     value = record.get("format") if isinstance(record, Mapping) else None
     if isinstance(value, str):
         number = _LAST_NUMBER.search(value)
-        return int(number[0]) if number else None
-    return value if isinstance(value, int) else None
+        value = int(number[0]) if number else None
+    if isinstance(value, int) and value > newest:
+        raise UserError(
+            f"{place}: made by a newer touche-rad (format {value}; this one reads {newest}): "
+            "upgrade touche-rad"
+        )

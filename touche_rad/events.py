@@ -23,7 +23,7 @@ class EventKind(StrEnum):
     UNWRITABLE_FIELD = "unwritable field"
     USER_CUT = "user cut"
     # A plugin or its model failed.
-    FALLBACK = "fallback"
+    FALLBACK = "fallback from"
     WITHOUT_MODEL = "without model"
     LAST_RESORT = "last-resort"
     USER_FALLBACK = "user fallback"
@@ -33,9 +33,9 @@ class EventKind(StrEnum):
     # Something is wrong with the input.
     INSTRUCTION = "possible instruction"
     LOST_DEBATE = "lost debate"
-    # Warnings on a whole run.
-    UNREAD_LINES = "lines that cannot be read"
-    COPIES = "debates given twice"
+    # Warnings on a whole run; their details are sentences.
+    UNREAD_LINES = "unread lines"
+    COPIES = "copies"
     DEMO_INDEX = "demo index"
     MODEL = "model"
     FALLBACKS = "fallbacks"
@@ -50,15 +50,6 @@ OF_FALLBACKS: Final = (
     EventKind.UNSCORED,
 )
 """Kinds of events on single fallbacks, which a run's warnings sum up."""
-_SENTENCES: Final = (
-    EventKind.DEMO_INDEX,
-    EventKind.MODEL,
-    EventKind.FALLBACKS,
-    EventKind.FAILED_CALLS,
-)
-"""Kinds whose details are a whole sentence."""
-_PANELS: Final = (EventKind.UNJUDGED, EventKind.JUDGED_IN_PART)
-"""Kinds whose details are the panel's reason, which the debate follows."""
 
 
 class _Record(BaseModel):
@@ -81,11 +72,6 @@ class Place(_Record):
     """The turn, or the speech of a debate between two debaters, counted from 1."""
     maxim: str = ""
 
-    @property
-    def text(self) -> str:
-        """The debate and the turn for people."""
-        return f"debate {self.debate or '?'}, turn {self.turn}" if self.turn else ""
-
 
 class Event(_Record):
     """Something that happened."""
@@ -94,7 +80,7 @@ class Event(_Record):
     place: Place = Place()
     detail: str = ""
     plugin: str = ""
-    """The name of the plugin that failed."""
+    """The name of the debater that a fallback replaced."""
 
     def at(self, debate: str, turn: int) -> Self:
         """Return the event with its place; the turn is counted from 0."""
@@ -103,41 +89,19 @@ class Event(_Record):
     @property
     def title(self) -> str:
         """What happened, for people, without the place and the details."""
-        if self.kind is EventKind.FALLBACK:
-            return f"fallback from {self.plugin}"
-        if self.kind is EventKind.UNSCORED:
-            return f"unscored {self.place.maxim}"
-        return self.kind.value
-
-    @property
-    def explanation(self) -> str:
-        """The place and the details, for people."""
-        if self.kind in _PANELS:
-            return f"{self.detail} ({self.place.debate})"
-        without = self.plugin if self.kind is EventKind.WITHOUT_MODEL else ""
-        return ": ".join(filter(None, (self.place.text, without, self.detail)))
+        return " ".join(filter(None, (self.kind, self.place.maxim, self.plugin)))
 
     @property
     def text(self) -> str:
         """All of it in one line, for people."""
-        if self.kind in _SENTENCES:
-            return self.detail
-        return f"{self.title}: {self.explanation}"
+        place = self.place
+        where = f"debate {place.debate or '?'}, turn {place.turn}: " if place.turn else ""
+        return f"{self.title}: {where}{self.detail}"
 
 
 class EventCount(_Record):
-    """Events of a run that differ only in the place and the details."""
+    """Events of a run with the same title."""
 
     count: int
     examples: tuple[Event, ...]
     """The first few."""
-
-    @property
-    def kind(self) -> EventKind:
-        """What happened."""
-        return self.examples[0].kind
-
-    @property
-    def title(self) -> str:
-        """What happened, for people."""
-        return self.examples[0].title

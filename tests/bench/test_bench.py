@@ -168,7 +168,7 @@ def test_a_status_of_an_earlier_version_is_refused(bench: Path) -> None:
     path.write_text(json.dumps({**status, "format": 1, "warnings": ["a text"]}))
     ended = touche_rad("bench", "run", bench)
     assert ended.code == 2
-    assert f"{path}: made by an earlier touche-rad (format 1" in ended.err
+    assert f"{path}: made by an earlier touche-rad" in ended.err
 
 
 def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:

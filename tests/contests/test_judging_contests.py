@@ -35,7 +35,8 @@ def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> No
     ended = touche_rad("judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out)
     assert "judged in part: 2; the first: facts are not checked (debate-2)\n" in ended.err
     status = json.loads((tmp_path / "judged.jsonl.status.json").read_text("utf-8"))
-    events = {events.kind: events for events in map(EventCount.model_validate, status["events"])}
+    counts = map(EventCount.model_validate, status["events"])
+    events = {count.examples[0].kind: count for count in counts}
     in_part = events[EventKind.JUDGED_IN_PART]
     assert in_part.count == 2
     assert in_part.examples[0].place.debate == "debate-2"

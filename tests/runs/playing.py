@@ -40,10 +40,10 @@ class Played:
         """Why and where the rules spoke for another user."""
         counts = map(EventCount.model_validate, self.status["events"])
         return [
-            event.explanation
+            event.text.removeprefix("user fallback: ")
             for events in counts
-            if events.kind is EventKind.USER_FALLBACK
             for event in events.examples
+            if event.kind is EventKind.USER_FALLBACK
         ]
 
     @property

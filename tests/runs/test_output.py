@@ -165,13 +165,13 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     assert status.fallbacks[0]["turns"] == list(status.replaced_turns)
     assert status.replaced_turns == ("2.2", "4.4", "6.1", "8.3")
     cuts, last_resorts = status.events
-    assert (cuts.kind, cuts.count) == (EventKind.CUT, 12)
+    assert (cuts.examples[0].kind, cuts.count) == (EventKind.CUT, 12)
     assert cuts.examples[1].place == Place(debate="d1", turn=1)
     assert len(cuts.examples) == MOST_EXAMPLES
     assert (last_resorts.count, last_resorts.examples) == (4, (last,) * 4)
     (warning,) = status.warnings
     assert warning.kind is EventKind.FALLBACKS
-    assert warning.text == "4 of 40 answers are from verbatim: failure 1"
+    assert warning.detail == "4 of 40 answers are from verbatim: failure 1"
 
 
 @pytest.mark.parametrize("where", ["import", "init", "answer"])

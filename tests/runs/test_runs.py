@@ -222,7 +222,7 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
     assert "Zoos should be closed" in turns[0]["utterance"]
     assert turns[1]["utterance"]
     assert status.replaced == 4
-    counts = {events.title: events.count for events in status.events}
+    counts = {events.examples[0].title: events.count for events in status.events}
     assert counts == {"user fallback": 2, "fallback from good": 2, "last-resort": 2}
     of_user = status.events[0].examples
     assert [event.place for event in of_user] == [
@@ -242,7 +242,7 @@ def test_the_status_says_what_was_done(tmp_path: Path, capsys: pytest.CaptureFix
     status = do(respond, source, answerer(long), status_path=path)
     written = Status.model_validate_json(path.read_text())
     assert written == status
-    assert {events.kind: events.count for events in written.events} == {
+    assert {events.examples[0].kind: events.count for events in written.events} == {
         EventKind.UNKNOWN_ARGUMENT: 4,
         EventKind.CUT: 4,
     }
@@ -275,7 +275,7 @@ def test_a_bad_line_is_an_error_before_any_work_or_is_skipped(tmp_path: Path) ->
         progress=lambda done, total: seen.append((done, total)),
     )
     assert (status.skipped, status.done) == (1, 3)
-    assert any("recorded.jsonl:4" in warning.text for warning in status.warnings)
+    assert any("recorded.jsonl:4" in warning.detail for warning in status.warnings)
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 

@@ -204,7 +204,7 @@ class Bench:
         paths: dict[str, list[str]] = {}
         for path, status in self.statuses.items():
             for warning in warnings_in(self.results / path, status):
-                paths.setdefault(warning.text, []).append(path)
+                paths.setdefault(warning.detail, []).append(path)
         for line, (first, *others) in paths.items():
             yield f"{first}{f' (and {len(others)} more)' * bool(others)}: {line}"
 

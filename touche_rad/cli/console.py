@@ -223,16 +223,17 @@ def show_status(status: Status, *, quiet: bool = False) -> None:
     if status.resumed:
         say(f"{status.resumed} of them were taken over from an earlier run", quiet=quiet)
     for events in status.events:
-        if status.fallbacks and events.kind in OF_FALLBACKS:
+        first_event = events.examples[0]
+        if status.fallbacks and first_event.kind in OF_FALLBACKS:
             continue
-        line = f"{events.title}: {events.count}"
-        if events.kind is EventKind.JUDGED_IN_PART:
-            line += f"; the first: {events.examples[0].explanation}"
+        line = f"{first_event.title}: {events.count}"
+        if first_event.kind is EventKind.JUDGED_IN_PART:
+            line += f"; the first: {first_event.detail} ({first_event.place.debate})"
         say(line, quiet=quiet)
     if status.usage:
         say(_usage(status.usage["total"]), quiet=quiet)
     for warning in status.warnings:
-        say(warning.text, Label.WARNING)
+        say(warning.detail, Label.WARNING)
     if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
         say(f"tracebacks: {status.errors}", quiet=quiet)
 

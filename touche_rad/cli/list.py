@@ -13,7 +13,7 @@ import click
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import print_text
 from touche_rad.cli.program import command
-from touche_rad.errors import OptionError, ToucheRadError, closest, did_you_mean
+from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.plugins import KINDS, Plugin, registered
 from touche_rad.plugins.profiles import is_setting
 
@@ -47,8 +47,7 @@ def list_command(options: ListOptions) -> None:
         names = {*(plugin.name for plugin in plugins), *map(_plural, KINDS)}
         plugins = [plugin for plugin in plugins if plugin.name == name]
         if not plugins:
-            word = closest(str(name), names)
-            hint = " (touche-rad list shows all)" if word is None else did_you_mean(word)
+            hint = nearest(str(name), names, otherwise=" (touche-rad list shows all)")
             raise OptionError(f"there is no plugin {name!r}{hint}")
     rows = [describe(plugin, detailed=detailed) for plugin in plugins]
     if options.as_json:

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import Common, PluginSpec
-from touche_rad.errors import InputError, OptionError, UserError, WorkError, closest, did_you_mean
+from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest
 
 if TYPE_CHECKING:
     from touche_rad.events import Event
@@ -57,7 +57,7 @@ def warn_of_copies(*sources: Path) -> None:
             )
             copies = count_units(read(source, files.BadLines(skip=True)))[1]
             if copies is not None:
-                say(f"{source}: {copies.text}", Label.WARNING)
+                say(f"{source}: {copies.detail}", Label.WARNING)
 
 
 def opens_index(debater: Configured, options: Common) -> bool:
@@ -348,9 +348,9 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, 
                 raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
             (own if key in _SETTINGS else limits)[key] = value
             continue
-        option = closest(key, [*_SETTINGS, *_LIMITS])
-        if key not in _REQUEST_FIELDS and option is not None:
-            raise OptionError(f"model has no option {key!r}{did_you_mean(option)}")
+        hint = nearest(key, [*_SETTINGS, *_LIMITS], otherwise="")
+        if hint and key not in _REQUEST_FIELDS:
+            raise OptionError(f"model has no option {key!r}{hint}")
         try:
             more[key] = json.loads(text)
         except ValueError:

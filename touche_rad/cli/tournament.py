@@ -156,7 +156,7 @@ def _run(
         )
         status = run(work, out, settings)
     for warning in status.warnings:
-        say(warning.text, Label.WARNING)
+        say(warning.detail, Label.WARNING)
     return run_files.end_of_run(status, out)
 
 

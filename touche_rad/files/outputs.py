@@ -24,7 +24,7 @@ from filelock import lock_descriptor
 from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import __version__
-from touche_rad.errors import UserError, refuse_newer, refuse_older, why
+from touche_rad.errors import UserError, refuse_newer, why
 from touche_rad.events import Event, EventCount
 from touche_rad.files.records import (
     STANDARD_OUTPUT,
@@ -103,8 +103,11 @@ def warnings_in(run: Path, status: Mapping[str, Any]) -> list[Event]:
     """
     if not status:
         return []
-    fix = "move the output and its status away, and run the same command again"
-    refuse_older(status_beside(run), status, STATUS_FORMAT, fix)
+    if status.get("format") != STATUS_FORMAT:
+        raise UserError(
+            f"{status_beside(run)}: made by an earlier touche-rad: move the output and its status "
+            "away, and run the same command again"
+        )
     return [Event.model_validate(warning) for warning in status["warnings"]]
 
 

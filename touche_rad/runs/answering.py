@@ -135,8 +135,8 @@ class Answerer:
             model_failure = None if place else use.failure
             if model_failure is not None:
                 cause = model_failure
-                detail = describe(cause)
-                events.append(Event(kind=EventKind.WITHOUT_MODEL, plugin=name, detail=detail))
+                detail = f"{name}: {describe(cause)}"
+                events.append(Event(kind=EventKind.WITHOUT_MODEL, detail=detail))
             without_model = model_failure is not None
             fallback = self._fallback(name, cause, debate, without_model=without_model)
             return Answer(response, name, debater, (*events, *changes), fallback)

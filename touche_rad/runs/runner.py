@@ -171,7 +171,8 @@ def _warnings(options: RunOptions, copies: Event | None) -> tuple[Event, ...]:
     """Return the warnings that are not about results: on settings, input and model."""
     warnings = list(options.warnings)
     if options.bad.count:
-        detail = f"{options.bad.count}; the first: {options.bad.first}"
+        number, first = options.bad.count, options.bad.first
+        detail = f"lines that cannot be read: {number}; the first: {first}"
         warnings.append(Event(kind=EventKind.UNREAD_LINES, detail=detail))
     if copies is not None:
         warnings.append(copies)

@@ -92,7 +92,8 @@ def count_units(units: Iterable[Any]) -> tuple[int, Event | None]:
     if not copies:
         return total, None
     here = "debate {} has the words of debate {}".format(*copies[0])
-    return total, Event(kind=EventKind.COPIES, detail=f"{len(copies)}; the first: {here}")
+    detail = f"debates given twice: {len(copies)}; the first: {here}"
+    return total, Event(kind=EventKind.COPIES, detail=detail)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,10 @@ class Issue:
         return path if self.line is None else f"{path}:{self.line}"
 
 
-_COUNTS = ("path", "kind", "debates", "unread", "turns", "unfit")
+_JSON = (
+    *("path", "kind", "debates", "unread", "turns", "unfit", "findings"),
+    *("good", "official", "verdict"),
+)
 _OF_ISSUE = ("path", "line", "kind", "message", "level")
 """The fields of the JSON output."""
 
@@ -132,17 +135,15 @@ class Validation:
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        return {
-            **{name: getattr(self, name) for name in _COUNTS},
-            "findings": [
-                {name: getattr(issue, name) for name in _OF_ISSUE} for issue in self.findings
-            ],
-            **{name: getattr(self, name) for name in ("good", "official", "verdict")},
-            "groups": [
-                {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
-                for group in self.groups
-            ],
-        }
+        record = {name: getattr(self, name) for name in _JSON}
+        record["findings"] = [
+            {name: getattr(issue, name) for name in _OF_ISSUE} for issue in self.findings
+        ]
+        record["groups"] = [
+            {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
+            for group in self.groups
+        ]
+        return record
 
     def add(
         self,
