@@ -1,4 +1,7 @@
-"""Requests to a model on a server that is no chat model: an encoder, a reranker, a classifier."""
+"""Requests to a model on a server that is no chat model: an encoder, a reranker, a classifier.
+
+They are made from plain code, which must not run on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from touche_rad import http
+from touche_rad import http, session
 from touche_rad.calls import current_context
 from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import UserError, WorkError
@@ -94,8 +97,8 @@ class Server:
         request = http.Request(address, "POST", address, sent, with_key=True)
         deadline, now = current_context().deadline, time.monotonic()
         end = math.inf if deadline is None else now + max(0.1, (deadline - now) / 2)
-        return http.send(self._client, request, self._policy, end=end)
+        return session.run(http.send, self._client, request, self._policy, end)
 
     @cached_property
-    def _client(self) -> httpx2.Client:
+    def _client(self) -> httpx2.AsyncClient:
         return http.open_client()

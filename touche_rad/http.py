@@ -1,8 +1,7 @@
 """Requests to other machines: how often they are sent, and how long and how much is read.
 
-The servers of models, of encoders, of simulated users and of web searches are asked by
-`send_async`, or by `send` from plain code. A `Policy` has their limits. Elasticsearch has a client
-of its own.
+The servers of models, of encoders, of simulated users and of web searches are asked by `send`, from
+plain code by `session.run(send, ...)`. A `Policy` has its limits. Elasticsearch has its own client.
 
 httpx2 is imported with the first request, because that takes 0.1 s.
 """
@@ -14,9 +13,10 @@ import math
 import os
 import random
 import re
+import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -154,6 +154,17 @@ class Request:
     with_key: bool = False
     """Whether the server gets the key of the environment."""
 
+    def headers(self) -> dict[str, str]:
+        """Return the headers; the key is read now."""
+        headers = {"Content-Type": "application/json"} if self.body is not None else {}
+        key = os.environ.get(KEY, "")
+        if self.with_key and key not in EMPTY:
+            if not re.fullmatch("[!-~]+", key):
+                why = f"{KEY} contains a character that HTTP does not allow"
+                raise NoConnection(f"{self.place}: {why}")
+            headers["Authorization"] = f"Bearer {key}"
+        return headers
+
 
 Read = Callable[[Any], Any]
 """Reads the JSON of a reply. If its error is retryable, the request is sent again."""
@@ -163,11 +174,10 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
-async def send_async(
+async def send(
     client: httpx2.AsyncClient,
     request: Request,
     policy: Policy,
-    *,
     end: float = math.inf,
     read: Read = _unchanged,
 ) -> Any:
@@ -181,12 +191,7 @@ async def send_async(
     tries = 0
     while True:
         try:
-            exchange = _Exchange(request, policy, end)
-            with exchange.errors(), anyio.fail_after(exchange.seconds):
-                async with client.stream(**exchange.arguments()) as response:
-                    async for part in response.aiter_bytes():
-                        exchange.add(part)
-            return read(exchange.value_of(response))
+            return read(await _try(client, request, policy, end))
         except RequestError as error:
             tries += 1
             pause = policy.pause(tries, error, end)
@@ -195,114 +200,58 @@ async def send_async(
         await anyio.sleep(pause)
 
 
-def send(
-    client: httpx2.Client,
-    request: Request,
-    policy: Policy,
-    *,
-    end: float = math.inf,
-    read: Read = _unchanged,
-) -> Any:
-    """Send a request from plain code, as `send_async` does."""
-    tries = 0
-    while True:
-        try:
-            exchange = _Exchange(request, policy, end)
-            with exchange.errors(), client.stream(**exchange.arguments()) as response:
-                for part in response.iter_bytes():
-                    exchange.add(part)
-            return read(exchange.value_of(response))
-        except RequestError as error:
-            tries += 1
-            pause = policy.pause(tries, error, end)
-            if pause is None:
-                raise
-        time.sleep(pause)
+async def _try(client: httpx2.AsyncClient, request: Request, policy: Policy, end: float) -> Any:
+    """Send a request once, and return the JSON of its reply."""
+    import httpx2
+
+    place, received = request.place, bytearray()
+    seconds = max(0.0, min(policy.seconds, end - time.monotonic()))
+    content = None if request.body is None else json.dumps(request.body).encode("ascii")
+    try:
+        with anyio.fail_after(seconds):
+            async with client.stream(
+                request.method,
+                request.url,
+                content=content,
+                params=request.params,
+                headers=request.headers(),
+                timeout=httpx2.Timeout(None, connect=policy.connect),
+            ) as response:
+                async for part in response.aiter_bytes():
+                    received += part
+                    if len(received) > policy.largest:
+                        what = f"{place}: the answer is larger than {policy.largest} bytes"
+                        raise BadReply(what)
+    except TimeoutError:
+        raise NoReplyInTime(f"{place}: no answer within {seconds:.3g} s") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        why = excerpt(error, 200) or type(error).__name__
+        if "connection attempts failed" in why:  # AnyIO's words for several addresses
+            why = "connection refused"
+        raise NoConnection(f"{place}: {why}") from error
+    if response.status_code != HTTPStatus.OK:
+        raise _refusal(place, response, bytes(received))
+    try:
+        return load_json(bytes(received))
+    except ValueError:
+        start = excerpt(received.decode("utf-8", "replace"), 60)
+        what = f"{place}: expected JSON, got {start!r}"
+        raise BadReply(what, fix="check the address") from None
 
 
-class _Exchange:
-    """One try of a request, and what has arrived of its reply."""
-
-    def __init__(self, request: Request, policy: Policy, end: float) -> None:
-        now = time.monotonic()
-        self.seconds = max(0.0, min(policy.seconds, end - now))
-        self._end = now + self.seconds
-        self._request = request
-        self._policy = policy
-        self._received = bytearray()
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `stream` of both clients.
-
-        Its time limits are per read: those of the whole try are kept by `add`, and by AnyIO.
-        """
-        import httpx2
-
-        request, headers, content = self._request, {}, None
-        if request.body is not None:
-            headers["Content-Type"] = "application/json"
-            content = json.dumps(request.body).encode("ascii")
-        key = os.environ.get(KEY, "")
-        if request.with_key and key not in EMPTY:
-            if not re.fullmatch("[!-~]+", key):
-                why = f"{KEY} contains a character that HTTP does not allow"
-                raise NoConnection(f"{request.place}: {why}")
-            headers["Authorization"] = f"Bearer {key}"
-        connect = min(self.seconds, self._policy.connect)
-        return {
-            "method": request.method,
-            "url": request.url,
-            "content": content,
-            "params": request.params,
-            "headers": headers,
-            "timeout": httpx2.Timeout(self.seconds, connect=connect),
-        }
-
-    def add(self, part: bytes) -> None:
-        """Keep a part of the reply; raise an error if it is too large or too late."""
-        self._received += part
-        if len(self._received) > self._policy.largest:
-            why = f"the answer is larger than {self._policy.largest} bytes"
-            raise BadReply(f"{self._request.place}: {why}")
-        if time.monotonic() >= self._end:
-            raise TimeoutError
-
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Raise what httpx2 and AnyIO raise as a RequestError."""
-        import httpx2
-
-        place = self._request.place
-        try:
-            yield
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            if time.monotonic() >= self._end:
-                raise NoReplyInTime(f"{place}: no answer within {self.seconds:.3g} s") from None
-            why = excerpt(error, 200) or type(error).__name__
-            if "connection attempts failed" in why:  # AnyIO's words for several addresses
-                why = "connection refused"
-            raise NoConnection(f"{place}: {why}") from error
-
-    def value_of(self, response: httpx2.Response) -> Any:
-        """Return the JSON of the complete reply, or raise an error."""
-        place, status = self._request.place, response.status_code
-        try:
-            value = load_json(bytes(self._received))
-        except ValueError:
-            if status == HTTPStatus.OK:
-                start = excerpt(self._received.decode("utf-8", "replace"), 60)
-                what = f"{place}: expected JSON, got {start!r}"
-                raise BadReply(what, fix="check the address") from None
-            value = ""
-        if status == HTTPStatus.OK:
-            return value
-        reason = reason_of(value)
-        raise (Busy if status in TEMPORARY else Refused)(
-            f"{place}: {status}: {reason}" if reason else f"{place}: {status}",
-            status=status,
-            reason=reason,
-            retry_after=_retry_after(response),
-        )
+def _refusal(place: str, response: httpx2.Response, content: bytes) -> RequestError:
+    """Return the error of a reply without the status 200."""
+    status, reason = response.status_code, ""
+    with suppress(ValueError):
+        reason = reason_of(load_json(content))
+    # Without it, or if it is a date, there is no number of seconds.
+    after = re.fullmatch(r"\d{1,4}(\.\d+)?", response.headers.get("retry-after", ""))
+    return (Busy if status in TEMPORARY else Refused)(
+        f"{place}: {status}{reason and ': '}{reason}",
+        status=status,
+        reason=reason,
+        retry_after=float(after[0]) if after else None,
+    )
 
 
 def valid_address(url: str) -> bool:
@@ -324,37 +273,21 @@ def reason_of(value: Any) -> str:
     return excerpt(error, 200)
 
 
-def _retry_after(response: httpx2.Response) -> float | None:
-    """Return the seconds of Retry-After; None without it, or if it is a date."""
-    try:
-        seconds = float(response.headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < 3600 else None
-
-
-def open_client() -> httpx2.Client:
-    """Return a client for plain code; it keeps connections open until it is closed."""
-    import httpx2
-
-    return httpx2.Client(**_settings())
-
-
-def open_async_client() -> httpx2.AsyncClient:
+def open_client() -> httpx2.AsyncClient:
     """Return a client that keeps connections open until it is closed; it belongs to its loop."""
     import httpx2
 
-    return httpx2.AsyncClient(**_settings())
+    return httpx2.AsyncClient(
+        verify=_certificates(),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+        headers={"Accept-Encoding": "identity", "User-Agent": "touche-rad"},
+        follow_redirects=False,
+    )
 
 
 @cache
-def _settings() -> dict[str, Any]:
-    """Return the settings of all clients; the CAs' certificates are loaded once, in 0.1 s."""
+def _certificates() -> ssl.SSLContext:
+    """Load those of the CAs, once in a process, because that takes 0.1 s."""
     import httpx2
 
-    return {
-        "verify": httpx2.create_ssl_context(),
-        "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-        "headers": {"Accept-Encoding": "identity", "User-Agent": "touche-rad"},
-        "follow_redirects": False,
-    }
+    return httpx2.create_ssl_context()

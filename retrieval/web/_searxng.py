@@ -40,8 +40,8 @@ class SearXNG:
         sent = {"q": words, "format": "json"}
         request = http.Request(self.place, "GET", self._address, params=sent)
         try:
-            async with http.open_async_client() as client:
-                reply = await http.send_async(client, request, _POLICY)
+            async with http.open_client() as client:
+                reply = await http.send(client, request, _POLICY)
         except http.RequestError as error:
             hint = ": add json to search.formats in its settings" if error.status == 403 else ""
             raise SearchFailed(f"{plain(str(error), 300)}{hint}") from None

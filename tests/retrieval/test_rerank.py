@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from retrieval.stance.backend import backend
+from tests.bench.makers import SMALL, write_bench
 from tests.debaters.test_sinai import PLAN, query
 from tests.debaters.world import (
     AGAINST_PENNY,
@@ -268,3 +269,28 @@ def test_a_server_without_an_nli_model_is_told(ranking: Scripted, of: Any, told:
     ranking.always = routes(**of)
     with pytest.raises(ToucheRadError, match=told):
         backend(f"nli:{ranking.url}#tiny")
+
+
+def rerank_all(body: dict[str, Any]) -> Any:
+    rows = [{"index": at, "relevance_score": 0.5} for at in range(len(body["documents"]))]
+    return {"results": rows}
+
+
+@pytest.mark.parametrize("debater", ["grounded", "composed", "sinai"])
+def test_prompts_are_shown_with_a_served_reranker(ranking: Scripted, debater: str) -> None:
+    """Its requests are made outside the event loop, which would refuse them."""
+    ranking.always = routes(rerank=rerank_all)
+    retriever = f"retriever=rerank(of=text,by={ranking.url}#tiny)"
+    prompts = touche_rad("prompts", debater, "-i", "demo", "-O", retriever)
+    assert prompts.code == 0, prompts.err
+    assert len(ranking.asked) > 1, "beside the request when it is made, one for the turn"
+
+
+def test_a_bench_may_have_a_served_reranker(ranking: Scripted, tmp_path: Path) -> None:
+    ranking.always = routes(rerank=rerank_all)
+    debater = f'{{ grounded = "grounded(retriever=rerank(of=text,by={ranking.url}#tiny))" }}'
+    plan = SMALL.replace('{ verbatim = "verbatim" }', debater)
+    ended = touche_rad("bench", "run", write_bench(tmp_path / "small", plan).parent)
+    assert ended.code == 0, ended.err
+    assert "fallback" not in ended.err
+    assert len(ranking.asked) > 2

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of
 from touche_rad.bench._page import page_files, write_pages
@@ -139,7 +141,9 @@ class Bench:
             setup={"demo": self.index is not None and is_demo(self.index)},
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
-        await run_work(make_work(), out, options)
+        # Not in the loop: plugins read models and ask servers while they are made.
+        work = await anyio.to_thread.run_sync(make_work)
+        await run_work(work, out, options)
 
     def _model(
         self, entry: PluginEntry[object], seed: int, out: Path | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +28,6 @@ from touche_rad.plugins import (
     LoadedJudge,
     LoadedPanel,
     Plugin,
-    Services,
     registered,
 )
 from touche_rad.plugins.profiles import prompt_files
@@ -144,15 +143,13 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[Request]:
         session.model = Model(backend)
         if wanted:
             session.index = session.own_index(prepare.open_index_of(options, or_demo=True))
-        session.run(_answer_or_judge, plugin, own, session.services, debate)
+        made = plugin.make(session.services, own)
+        session.run(_answer_or_judge, made, debate)
     return backend.requests
 
 
-async def _answer_or_judge(
-    plugin: Plugin, options: Mapping[str, str], services: Services, debate: Debate
-) -> None:
-    """Let the plugin process the debate; a step that does not accept its example ends the play."""
-    made = plugin.make(services, options)
+async def _answer_or_judge(made: object, debate: Debate) -> None:
+    """Let a plugin process the debate; a step that does not accept its example ends the play."""
     call = Calls()
     try:
         if isinstance(made, LoadedPanel):

@@ -128,7 +128,7 @@ class Endpoint(Backend):
 
     def _client(self) -> httpx2.AsyncClient:
         if self._opened is None:
-            self._opened = http.open_async_client()
+            self._opened = http.open_client()
         return self._opened
 
     async def close(self) -> None:
@@ -142,7 +142,7 @@ class Endpoint(Backend):
         request = self._request("POST", "/chat/completions", body)
         end = time.monotonic() + seconds
         try:
-            value = await http.send_async(self._client(), request, _ONE_TRY, end=end)
+            value = await http.send(self._client(), request, _ONE_TRY, end=end)
         except http.RequestError as error:
             raise self._error(error) from None
         if not isinstance(value, dict):
@@ -209,7 +209,7 @@ class Endpoint(Backend):
 
     async def _models(self, path: str, policy: http.Policy) -> list[Mapping[str, Any]]:
         """Return a list of models; empty if the reply is something else."""
-        value = await http.send_async(self._client(), self._request("GET", path), policy)
+        value = await http.send(self._client(), self._request("GET", path), policy)
         models = value.get("data") if isinstance(value, dict) else None
         return [model for model in models or () if isinstance(model, dict)]
 

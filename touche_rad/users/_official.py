@@ -61,9 +61,9 @@ class OfficialUser:
     async def check(self) -> None:
         """Raise NoEndpoint if nothing answers at the address; the user is asked nothing."""
         request = http.Request(self.place, "HEAD", self.url)
-        async with http.open_async_client() as client:
+        async with http.open_client() as client:
             try:
-                await http.send_async(client, request, _CHECK)
+                await http.send(client, request, _CHECK)
             except http.NoConnection as error:
                 fix = "start the server, or pass another address (--user URL)"
                 raise NoEndpoint(error.what, fix=fix) from None
@@ -89,9 +89,9 @@ class OfficialUser:
         policy = replace(POLICY, tries=self.options.tries, seconds=self.options.timeout)
         deadline = current_context().deadline
         end = math.inf if deadline is None else deadline
-        async with http.open_async_client() as client:
+        async with http.open_client() as client:
             try:
-                return str(await http.send_async(client, request, policy, end=end, read=self._read))
+                return str(await http.send(client, request, policy, end=end, read=self._read))
             except http.RequestError as error:
                 raise model_error(error) from None
 
