@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import UserError, refuse_newer
+from touche_rad.files.append_log import refuse_other_identity
 from touche_rad.files.outputs import alone_in
 from touche_rad.files.records import read_json, write_json
 
@@ -65,19 +66,17 @@ class Folder:
         try:
             record = read_json(self.identity)
             refuse_newer(self.root, record, FORMAT)
-            earlier = {**record, **record.get("recipe", {})}
+            earlier = _settings(record)
         except (ValueError, AttributeError, TypeError):
             if restart:
                 return
             raise UserError(f"{self.identity} is damaged: start again with --restart") from None
-        now = {**identity, **identity.get("recipe", {})}
-        for key in sorted({*now, *earlier} - {"recipe"}):
-            if now.get(key) != earlier.get(key):
-                values = [json.dumps(one.get(key))[:80] for one in (earlier, now)]
-                raise UserError(
-                    f"{self.root} contains a training with another {key}: {values[0]}, now "
-                    f"{values[1]}; replace it with --replace, or choose another folder with -o"
-                )
+        refuse_other_identity(
+            f"{self.root} contains a training with other settings:",
+            earlier,
+            _settings(identity),
+            "replace it with --replace, or choose another folder with -o",
+        )
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -117,3 +116,9 @@ class Folder:
     def finish(self, report: Mapping[str, Any]) -> None:
         """Write the report; it comes last, so it shows that everything else is there."""
         write_json(self.report, {"format": FORMAT, **report})
+
+
+def _settings(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an identity with the settings of its recipe one by one."""
+    settings = {**identity, **identity.get("recipe", {})}
+    return {key: value for key, value in settings.items() if key != "recipe"}
