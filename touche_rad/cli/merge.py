@@ -45,7 +45,7 @@ def merge_command(options: MergeOptions) -> int:
         say(f"to add the model answers of the parts to a cache: {line}", Label.NOTE, quiet=quiet)
     say(output, Label.WRITTEN, quiet=quiet)
     code = end_of_run(status, output)
-    source = Path(parts[0].header.source)
+    source = parts[0].source
     if not code and source.is_file() and output.stat().st_size:
         kind = files.detect_kind(output)
         next_step(*next_after(kind, output, source, demo=status.demo), quiet=quiet)

@@ -40,16 +40,6 @@ _PART: Final = "part"
 _END: Final = "end"
 
 
-class PartHeader(BaseModel):
-    """What the first line of a part's journal says in addition to the identity."""
-
-    total: int
-    """The number of units of the whole run."""
-    run: str
-    source: str
-    command: tuple[str, ...]
-
-
 class PartEnd(BaseModel):
     """What the last line of a complete part says."""
 
@@ -86,10 +76,8 @@ class Part:
 
     def header(self, total: int) -> Mapping[str, Any]:
         """Return what its journal says in addition to the identity."""
-        header = PartHeader(
-            total=total, run=str(self.run), source=str(self.source), command=self.command
-        )
-        return {_PART: header.model_dump(mode="json")}
+        names = {"run": str(self.run), "source": str(self.source), "command": self.command}
+        return {_PART: {**names, "total": total}}
 
     def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
         """Return the status of this part if it is complete already, with the same identity."""
@@ -112,14 +100,13 @@ class Part:
 
 
 @dataclass(frozen=True)
-class FinishedPart:
+class FinishedPart(Part):
     """A complete part, as it is read."""
 
-    folder: Path
-    identity: Mapping[str, Any]
+    total: int
+    """The number of units of the whole run."""
+    whole: Mapping[str, Any]
     """The identity of the whole run."""
-    shard: Shard
-    header: PartHeader
     end: PartEnd
     places: Sequence[int]
     """Where the records of its units begin in its journal, in the order of the input."""
@@ -128,9 +115,9 @@ class FinishedPart:
         """Yield its units in the order of the input."""
         return read_units(self.folder / UNITS, self.places)
 
-    def command(self, shard: Shard) -> str:
+    def command_of(self, shard: Shard) -> str:
         """Return the command line that makes a shard of the same run."""
-        words = ["touche-rad", *self.header.command]
+        words = ["touche-rad", *self.command]
         for place, word in enumerate(words):
             if word.startswith("--shard="):
                 words[place] = f"--shard={shard}"
@@ -171,7 +158,7 @@ def _read(folder: Path) -> FinishedPart:
         raise UserError(f"{folder} is not finished: {again}")
     try:
         header = read_header(path)
-        identity = dict(header[IDENTITY])
+        names, identity = header[_PART], dict(header[IDENTITY])
         shard = Shard.parse(identity.pop(SHARD))
         places: dict[int, int] = {}
         end: Any = None
@@ -179,17 +166,19 @@ def _read(folder: Path) -> FinishedPart:
             if UNIT in entry.record:
                 places[entry.record[UNIT]] = entry.place
             end = entry.record.get(_END)
-        part = FinishedPart(
-            folder,
-            identity,
+        return FinishedPart(
             shard,
-            PartHeader.model_validate(header[_PART]),
+            folder,
+            Path(names["run"]),
+            Path(names["source"]),
+            tuple(names["command"]),
+            names["total"],
+            identity,
             PartEnd.model_validate(end),
-            [places[unit] for unit in shard.units(header[_PART]["total"])],
+            [places[unit] for unit in shard.units(names["total"])],
         )
     except (LookupError, ValueError):
         raise WorkError(f"{path} is damaged: remove {folder}, and {again}") from None
-    return part
 
 
 def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
@@ -198,11 +187,11 @@ def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
     by_number: dict[int, FinishedPart] = {}
     for one in parts:
         mine, other = (
-            {**part.identity, "shards": part.shard.count, "debates": part.header.total}
+            {**part.whole, "shards": part.shard.count, "debates": part.total}
             for part in (first, one)
         )
         place = f"{first.folder} and {one.folder} are parts of different runs:"
-        fix = f"make one again with the command of the other: {first.command(one.shard)}"
+        fix = f"make one again with the command of the other: {first.command_of(one.shard)}"
         refuse_other_identity(place, mine, other, fix)
         earlier = by_number.setdefault(one.shard.number, one).folder
         if earlier.resolve() != one.folder.resolve():
@@ -211,7 +200,7 @@ def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
             )
     for shard in first.shard.all():
         if shard.number not in by_number:
-            raise UserError(f"shard {shard} is missing: make it: {first.command(shard)}")
+            raise UserError(f"shard {shard} is missing: make it: {first.command_of(shard)}")
     return [by_number[number] for number in sorted(by_number)]
 
 
@@ -229,7 +218,7 @@ def merge_parts(
     Raises:
         UserError: The output exists already.
     """
-    if not is_output_of(out, parts[0].identity):
+    if not is_output_of(out, parts[0].whole):
         files.check_output(out, replace=replace)
     tally = Tally()
     with files.atomic_write(out) as stream:
@@ -237,7 +226,7 @@ def merge_parts(
             for done in part.units():
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
-                progress(tally.units, part.header.total)
+                progress(tally.units, part.total)
     _join(parts, out, TRACE)
     errors = _join(parts, out, ERRORS)
     ends, usage = [part.end for part in parts], Usage()
@@ -256,11 +245,11 @@ def merge_parts(
         verb=first.verb,
         state="done",
         sha256=sha256_of(out),
-        units=parts[0].header.total,
+        units=parts[0].total,
         done=tally.units,
         resumed=sum(one.resumed for one in statuses),
         skipped=first.skipped,  # each part reads the whole input
-        identity=parts[0].identity,
+        identity=parts[0].whole,
         started=started,
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),
@@ -279,7 +268,7 @@ def caches_of(parts: Sequence[FinishedPart]) -> list[Path]:
 def _join(parts: Sequence[FinishedPart], out: Path, suffix: str) -> Path:
     """Join the files beside the parts' outputs in the order of the parts."""
     target = out.with_name(f"{out.name}{suffix}")
-    sources = (part.folder / f"{Path(part.header.run).name}{suffix}" for part in parts)
+    sources = (part.folder / f"{part.run.name}{suffix}" for part in parts)
     paths = [path for path in sources if path.is_file()]
     if not paths:
         target.unlink(missing_ok=True)  # of the run that is replaced
