@@ -66,8 +66,8 @@ def end(output: Output) -> Status:
 
 def finished(out: Path) -> list[bool]:
     with opened(out) as output:
-        assert len(output.finished) == output.resumed
-        return [unit in output.finished for unit in range(4)]
+        assert len(output.journal.places) == output.resumed
+        return [unit in output.journal.places for unit in range(4)]
 
 
 def test_output_is_in_the_order_of_the_input_also_after_a_stop(out: Path) -> None:
@@ -110,7 +110,7 @@ def test_another_run_is_refused_with_the_setting_that_differs(
     assert "--restart" in str(caught.value)
     assert part(out).read_bytes() == before
     with opened(out, restart=True, **changed) as output:
-        assert not output.finished
+        assert not output.journal.places
         output.append(0, Done(("new",)))
         end(output)
     assert out.read_text() == "new\n"

@@ -19,6 +19,7 @@ from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.runs.playing import OFTEN, Stage, write_claims
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
+from touche_rad.files.append_log import AppendLog
 from touche_rad.models import Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.runs.journal import RUN, Journal
@@ -335,9 +336,9 @@ def test_a_run_does_not_go_on_with_another_user_or_a_changed_persona(
 
     whole = stage.play(f"model(persona={mine})", "--no-trace", turns=1)
     part = stage.folder / "run.jsonl.part"
-    journal = Journal[int](part, RUN, {"identity": whole.status["identity"]})
-    journal.append(0, Done(()))
-    journal.log.close()
+    log = AppendLog(part, RUN, {"identity": whole.status["identity"]})
+    Journal[int](log).append(0, Done(()))
+    log.close()
     left = part.read_text()
     assert stage.play("rules", turns=1).code == 2
     assert 'user was "model:gruff"' in capsys.readouterr().err

@@ -185,7 +185,7 @@ def print_results(
 ) -> int:
     """Run a command on a file and print the lines of its output; no file is written."""
     from touche_rad import files
-    from touche_rad.runs.runner import collect
+    from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
     if not source.exists():
@@ -202,9 +202,8 @@ def print_results(
             strict=options.strict,
             process=_process_of_engine(options, make, work, session.services, None),
         )
-        lines, status = session.run(collect, work, run_options)
+        status = run(work, STDOUT, run_options)
     show_status(status, quiet=True)
-    click.echo("\n".join(lines))
     return end_of_run(status, None)
 
 

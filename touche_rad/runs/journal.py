@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
 from touche_rad.events import Event
@@ -36,30 +35,33 @@ def journal_beside(out: Path) -> Path:
 
 
 class Journal(Generic[K]):
-    """Finished units by their numbers, or by other keys."""
+    """Finished units by their numbers, or by other keys: in a log, or without one in memory."""
 
-    def __init__(
-        self,
-        path: Path,
-        kind: LogKind,
-        header: Mapping[str, Any] = MappingProxyType({}),
-        *,
-        restart: bool = False,
-    ) -> None:
-        """Open or create the log of an AppendLog, and find its units."""
-        self.log = AppendLog(path, kind, header, restart=restart)
+    def __init__(self, log: AppendLog | None = None) -> None:
+        """Find the units of a log that has just been opened."""
+        self.log = log
+        entries = log.entries() if log is not None else ()
         self.places: dict[K, int] = {
-            entry.record[UNIT]: entry.place for entry in self.log.entries() if UNIT in entry.record
+            entry.record[UNIT]: entry.place for entry in entries if UNIT in entry.record
         }
         """Where the records of the units begin."""
+        self._records: list[JsonObject] = []
 
     def append(self, unit: K, done: Done) -> None:
         """Record a finished unit."""
-        self.places[unit] = self.log.append(_record(unit, done))
+        record = _record(unit, done)
+        if self.log is not None:
+            self.places[unit] = self.log.append(record)
+        else:
+            self.places[unit] = len(self._records)
+            self._records.append(record)
 
     def read(self, units: Iterable[K]) -> Iterator[Done]:
         """Yield finished units, also when the log is closed."""
-        return read_units(self.log.path, [self.places[unit] for unit in units])
+        places = [self.places[unit] for unit in units]
+        if self.log is not None:
+            return read_units(self.log.path, places)
+        return (_done(self._records[place]) for place in places)
 
 
 def read_units(path: Path, places: Iterable[int]) -> Iterator[Done]:

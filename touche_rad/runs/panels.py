@@ -16,7 +16,7 @@ from touche_rad.calls import CallTimeout, ModelUse
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flagged_sentences
-from touche_rad.files.append_log import LogKind
+from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import LoadedPanel
@@ -41,7 +41,8 @@ class Recorded:
     """The finished units of a folder by key, in a log that must be closed."""
 
     def __init__(self, path: Path) -> None:
-        self._journal = Journal[str](path, GAMES)
+        self._log = AppendLog(path, GAMES)
+        self._journal = Journal[str](self._log)
 
     async def __call__(
         self, key: Mapping[str, Any], work: Callable[[T], Awaitable[Done]], item: T
@@ -58,7 +59,7 @@ class Recorded:
 
     def close(self) -> None:
         """Close the log."""
-        self._journal.log.close()
+        self._log.close()
 
 
 log = logging.getLogger("touche_rad")

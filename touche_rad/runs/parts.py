@@ -19,14 +19,20 @@ from pydantic import BaseModel
 from touche_rad import files
 from touche_rad.errors import UserError, WorkError
 from touche_rad.events import Event
-from touche_rad.files.append_log import IDENTITY, read_header, read_log, refuse_other_identity
+from touche_rad.files.append_log import (
+    IDENTITY,
+    AppendLog,
+    read_header,
+    read_log,
+    refuse_other_identity,
+)
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside
 from touche_rad.files.traces import TRACE
 from touche_rad.models import Model
 from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.journal import RUN, SUFFIX, UNIT, Journal, read_units
+from touche_rad.runs.journal import RUN, SUFFIX, UNIT, read_units
 from touche_rad.runs.shard import Shard
 from touche_rad.runs.work import Done, Progress, Tally, write_readable
 from touche_rad.text import redact_data
@@ -87,7 +93,7 @@ class Part:
 
     def finish(
         self,
-        journal: Journal[int],
+        log: AppendLog,
         status: Status,
         warnings: tuple[Event, ...],
         model: Model | None,
@@ -95,8 +101,8 @@ class Part:
         """End the journal, and rename it, with which the part is complete."""
         usage = model.usage.record() if model is not None else None
         end = PartEnd(status=status, warnings=warnings, usage=usage)
-        journal.log.append({_END: redact_data(end.model_dump(mode="json"))})
-        journal.log.finish(self.folder / UNITS)
+        log.append({_END: redact_data(end.model_dump(mode="json"))})
+        log.finish(self.folder / UNITS)
 
 
 @dataclass(frozen=True)

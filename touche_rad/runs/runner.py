@@ -24,14 +24,14 @@ from touche_rad import __version__, files, session
 from touche_rad.calls import call_context
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.events import Event, EventKind
-from touche_rad.files.append_log import IDENTITY
+from touche_rad.files.append_log import IDENTITY, AppendLog
 from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
 from touche_rad.models import ModelError
 from touche_rad.plugins import Configured, Services, annotations_of, vectors_of
 from touche_rad.plugins.digests import code_of
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
-from touche_rad.runs.journal import RUN, Journal, journal_beside, read_units
+from touche_rad.runs.journal import RUN, Journal, journal_beside
 from touche_rad.runs.parts import Part
 from touche_rad.runs.work import (
     Done,
@@ -42,12 +42,13 @@ from touche_rad.runs.work import (
     count_units,
     write_readable,
 )
-from touche_rad.text import printable, redact_data, redact_line
+from touche_rad.text import printable, redact_data
 
 log = logging.getLogger("touche_rad")
 
 DEFAULT_OPTIONS: Final = RunOptions()
-NO_DEBATE: Final = "expected at least one debate, found none"
+
+STDOUT: Final = Path("-")
 
 
 class Interrupted(WorkError):
@@ -66,10 +67,8 @@ def run(
     try:
         return session.run(run_work, work, out, options, part)
     except KeyboardInterrupt:
-        raise Interrupted(
-            f"stopped; finished work is kept in {journal_beside(out)}: run the same command "
-            "to continue"
-        ) from None
+        kept = f"; finished work is kept in {journal_beside(out)}: run the same command to continue"
+        raise Interrupted("stopped" if out == STDOUT else f"stopped{kept}") from None
 
 
 async def run_work(
@@ -81,7 +80,8 @@ async def run_work(
     """Process all units that are not in the journal, write the output, and return the status.
 
     The input is read completely before any work begins, so that an invalid line is reported at once
-    and not after hours; then it is streamed. With `part`, `out` is the part's output.
+    and not after hours; then it is streamed. With `part`, `out` is the part's output. On the
+    standard output, nothing is kept for another run.
 
     Raises:
         UserError: The input or the output is wrong, or the journal is another run's.
@@ -89,7 +89,9 @@ async def run_work(
     """
     output = Output(out, work, options)
     try:
-        _check_source(work.source)
+        if not work.source.is_file():
+            problem = "is not a regular file" if work.source.exists() else "does not exist"
+            raise UserError(f"{work.source} {problem}: expected a file to read")
         if out.exists() and out.samefile(work.source):
             raise UserError(f"{out} is the input too: choose another output")
         output.identity = whole_identity(work.verb, work.identity, work.source)
@@ -103,16 +105,17 @@ async def run_work(
             files.check_output(out, replace=options.replace)
         total, output.copies = count_units(work.units(options.bad))
         if not total:
-            raise InputError(work.source, NO_DEBATE)
+            raise InputError(work.source, "expected at least one debate, found none")
         failures = FailureLog(options.errors, options.strict)
-        with call_context(report_failure=failures.add), output.begin(total, part) as journal:
+        with call_context(report_failure=failures.add), output.begin(total, part) as log:
             with keep_folder():  # a plugin may leave it, and our paths are relative
                 await _work_through(work, options, output)
             status = output.finish()
-            if part is None:
-                journal.log.finish()  # last: the next call finishes a run that is killed before
-            else:
-                part.finish(journal, status, output.warnings, options.model)
+            # Last, so that the next call finishes a run that is killed before.
+            if log is not None and part is not None:
+                part.finish(log, status, output.warnings, options.model)
+            elif log is not None:
+                log.finish()
             return status
     except asyncio.CancelledError:
         output.stop("stopped", "stopped before the end")
@@ -120,51 +123,6 @@ async def run_work(
     except Exception as error:
         output.stop("failed", str(error))
         raise
-
-
-async def collect(work: Work[Any], options: RunOptions) -> tuple[list[str], Status]:
-    """Process all units, and return the lines of the output and the status; nothing is written.
-
-    Raises:
-        UserError: The input is wrong.
-        WorkError: A unit failed.
-    """
-    _check_source(work.source)
-    started, clock = datetime.now().astimezone(), time.monotonic()
-    total, copies = count_units(work.units(options.bad))
-    if not total:
-        raise InputError(work.source, NO_DEBATE)
-    finished: dict[int, Done] = {}
-    units = enumerate(work.units(files.BadLines(skip=True)))
-    failures = FailureLog(strict=options.strict)
-    with call_context(report_failure=failures.add):
-        try:
-            if options.process is not None:
-                failed = await options.process(units, total, options, finished.__setitem__)
-            else:
-                failed = await process_units(work.do, units, options, finished.__setitem__)
-        except ModelError as error:
-            raise WorkError(str(error)) from error
-    if failed:
-        raise WorkError(f"{len(failed)} of {total} failed, first {failed[0]}")
-    tally, lines = Tally(), list[str]()
-    for _, done in sorted(finished.items()):
-        tally.add(done)
-        lines.extend(map(redact_line, done.lines))
-    status = tally.status(
-        Path("-"),
-        warnings=_warnings(options, copies),
-        usage=options.model.usage if options.model is not None else None,
-        verb=work.verb,
-        state="done",
-        units=total,
-        done=len(finished),
-        skipped=options.bad.count,
-        started=started,
-        finished=datetime.now().astimezone(),
-        seconds=round(time.monotonic() - clock, 3),
-    )
-    return lines, status
 
 
 def _warnings(options: RunOptions, copies: Event | None) -> tuple[Event, ...]:
@@ -179,12 +137,6 @@ def _warnings(options: RunOptions, copies: Event | None) -> tuple[Event, ...]:
     for line in options.model.warnings if options.model is not None else ():
         warnings.append(Event(kind=EventKind.MODEL, detail=printable(line)))
     return tuple(warnings)
-
-
-def _check_source(source: Path) -> None:
-    if not source.is_file():
-        problem = "is not a regular file" if source.exists() else "does not exist"
-        raise UserError(f"{source} {problem}: expected a file to read")
 
 
 def identity_of(
@@ -221,11 +173,11 @@ async def _work_through(work: Work[T], options: RunOptions, output: Output) -> N
     numbers = output.units
     read = enumerate(work.units(files.BadLines(skip=True)))
     here = islice(read, numbers.start, numbers.stop)
-    units = ((number, unit) for number, unit in here if number not in output.finished)
-    options.progress(len(output.finished), len(numbers))
+    units = ((number, unit) for number, unit in here if number not in output.journal.places)
+    options.progress(len(output.journal.places), len(numbers))
     try:
         if options.process is not None:
-            left = len(numbers) - len(output.finished)
+            left = len(numbers) - len(output.journal.places)
             failures = await options.process(units, left, options, output.append)
         else:
             failures = await process_units(work.do, units, options, output.append)
@@ -295,43 +247,43 @@ class Output:
         self.copies: Event | None = None
         """The warning on debates that the input has more than once."""
         self.resumed = 0
-        self.finished: Mapping[int, int] = {}
-        """The finished units, and where their records begin in the journal."""
-        self._journal: Journal[int] | None = None
+        self.journal = Journal[int]()
         self._started, self._clock = datetime.now().astimezone(), time.monotonic()
 
     @contextmanager
-    def begin(self, total: int, part: Part | None = None) -> Iterator[Journal[int]]:
+    def begin(self, total: int, part: Part | None = None) -> Iterator[AppendLog | None]:
         """Open the journal, or create it; at the end it is closed, and the file is kept.
 
         Raises:
             UserError: The journal is of another run, or the output cannot be written.
         """
+        log: AppendLog | None = None
         if self.path.exists() and not self.path.is_file():
             raise UserError(f"{self.path} is a folder or a device: name a file to write")
         header = {IDENTITY: self.identity, **(part.header(total) if part is not None else {})}
-        with self._writing(self.log_path):
-            journal = Journal[int](self.log_path, RUN, header, restart=self.options.restart)
-        self._journal, self.finished = journal, journal.places
+        if self.path != STDOUT:
+            with self._writing(self.log_path):
+                log = AppendLog(self.log_path, RUN, header, restart=self.options.restart)
         try:
-            self.total, self.resumed = total, len(self.finished)
+            self.journal = Journal[int](log)
+            self.total, self.resumed = total, len(self.journal.places)
             self.units = range(total) if part is None else part.shard.units(total)
             if not self.resumed:
                 if self.options.errors is not None:
                     self.options.errors.unlink(missing_ok=True)
                 if self.options.model is not None and not self.options.keep_trace:
                     self.options.model.begin_trace()
-            yield journal
+            yield log
         finally:
-            journal.log.close()
+            if log is not None:
+                log.close()
 
     def append(self, unit: int, done: Done) -> None:
         """Append one finished unit to the journal."""
-        assert self._journal is not None
         with self._writing(self.log_path):
-            self._journal.append(unit, done)
+            self.journal.append(unit, done)
         self.resumed += done.resumed
-        self.options.progress(len(self.finished), len(self.units))
+        self.options.progress(len(self.journal.places), len(self.units))
 
     def finish(self) -> Status:
         """Write the output and its status; the journal remains."""
@@ -340,15 +292,15 @@ class Output:
             for done in self._done():
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
-        status = self._status(tally, "done", sha256=sha256_of(self.path))
+        sha256 = sha256_of(self.path) if self.path != STDOUT else ""
+        status = self._status(tally, "done", sha256=sha256)
         if self.options.status_path is not None:
             write_readable(self.options.status_path, status.model_dump(mode="json"))
         return status
 
     def _done(self) -> Iterator[Done]:
         """Yield the finished units in the order of the input."""
-        places = [place for _, place in sorted(self.finished.items())]
-        return read_units(self.log_path, places)
+        return self.journal.read(sorted(self.journal.places))
 
     def stop(self, state: State, error: str) -> None:
         """Write the status of a run that did not finish; the journal is kept."""
@@ -356,7 +308,7 @@ class Output:
         if path is None or (not self.total and path == status_beside(self.path)):
             return  # nothing has happened to the output, so its status remains
         tally = Tally(units=self.units.start)
-        if self.finished and self.log_path.exists():
+        if self.log_path.exists():
             for done in self._done():
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
@@ -370,7 +322,9 @@ class Output:
 
     def how_to_continue(self, fix: str = "") -> str:
         """Say what is kept, what to fix first, and how to continue."""
-        done = f"{len(self.finished)} of {len(self.units)} done and kept in {self.log_path}"
+        if self.path == STDOUT:
+            return f"{fix}run the same command again"
+        done = f"{len(self.journal.places)} of {len(self.units)} done and kept in {self.log_path}"
         return f"{done}: {fix}run the same command to continue"
 
     def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
@@ -382,7 +336,7 @@ class Output:
             verb=self.verb,
             state=state,
             units=len(self.units) if self.total else None,
-            done=len(self.finished),
+            done=len(self.journal.places),
             resumed=self.resumed,
             skipped=self.options.bad.count,
             identity=self.identity,
