@@ -20,7 +20,6 @@ from touche_rad.bench._page import page_files, write_pages
 from touche_rad.bench.figures import Summary, compute
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.bench.record import FIGURES, begin_record, is_ours, write_record
-from touche_rad.criteria import grice
 from touche_rad.demo import is_demo
 from touche_rad.errors import InputError, ToucheRadError, WorkError
 from touche_rad.files.outputs import (
@@ -34,13 +33,13 @@ from touche_rad.files.outputs import (
 from touche_rad.files.records import write_json
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
-from touche_rad.runs import judging
-from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.fallbacks import ERRORS
+from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import journal_beside
-from touche_rad.runs.play import simulate
-from touche_rad.runs.runner import identity_of, run_work, whole_identity
-from touche_rad.runs.work import Progress, RunOptions, Work
+from touche_rad.runs.judging import JudgeJob
+from touche_rad.runs.play import SimulateJob
+from touche_rad.runs.runner import run_work, whole_identity
+from touche_rad.runs.work import Progress, RunOptions
 
 OpenModel = Callable[[str, Path | None, int], Model | None]
 """Opens the model of an entry, with a random seed and its trace beside an output; None if the plan
@@ -117,19 +116,21 @@ class Bench:
 
     async def _run(self, cell: DebateCell | VerdictCell, options: RunOptions) -> None:
         """Run a cell, unless its output is that of a finished run with the same settings."""
-        out, source = self.results / cell.path, cell.source(self.plan_file, self.results)
+        out = self.results / cell.path
         model = self._model(cell.entry, cell.seed, out)
+        services = Services(self.index, cell.seed, model)
+        job: JobSpec
         if isinstance(cell, DebateCell):
-            verb = "simulate"
             of_user = self._model(cell.user, cell.seed)
             if model is not None and of_user is not None:
                 of_user = of_user.copy(usage=model.usage)  # the status has the usage of both
-            identity, make_work = self._simulation(cell, source, model, of_user)
+            job = self._simulation(cell, replace(services, model=of_user))
             model = model or of_user
         else:
-            verb = "judge"
-            identity, make_work = self._judging(cell, source, model)
-        whole = whole_identity(verb, identity, source)
+            job = self._judging(cell)
+            if not job.needs_index:
+                services = replace(services, index=None)
+        whole = whole_identity(job.verb, job.identity(services), job.source)
         has_journal = journal_beside(out).exists()
         if not options.restart and not has_journal and is_output_of(out, whole):
             return
@@ -142,7 +143,7 @@ class Bench:
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         # Not in the loop: plugins read models and ask servers while they are made.
-        work = await anyio.to_thread.run_sync(make_work)
+        work = await anyio.to_thread.run_sync(job.open, services)
         await run_work(work, out, options)
 
     def _model(
@@ -150,44 +151,26 @@ class Bench:
     ) -> Model | None:
         return self.open_model(entry.model, out, seed) if entry.configured.uses_model else None
 
-    def _judging(
-        self, cell: VerdictCell, source: Path, model: Model | None
-    ) -> tuple[dict[str, Any], Callable[[], Work[Any]]]:
-        """Return what decides the verdicts of a cell, and a function that makes its work."""
-        entry, deadline = cell.entry, self.plan_file.plan.deadline
-        index = self.index if "index" in entry.configured.needs else None
-        services = Services(index, cell.seed, model)
-        tag = entry.configured.tag
-        identity = identity_of(services, entry.configured, deadline=deadline, judge=tag)
-
-        def make_work() -> Work[Any]:
-            judge = entry.configured.make(services)
-            return judging.work(source, judge, grice(), identity=identity, deadline=deadline)
-
-        return identity, make_work
-
-    def _simulation(
-        self, cell: DebateCell, source: Path, model: Model | None, of_user: Model | None
-    ) -> tuple[dict[str, Any], Callable[[], Work[Any]]]:
-        """Return what decides the debates of a cell, and a function that makes its work."""
-        plan, entry, user = self.plan_file.plan, cell.entry, cell.user
-        words, deadline = plan.max_words, plan.deadline
-        services = Services(self.index, cell.seed, model)
-        debater = entry.configured
-        identity = identity_of(
-            services, debater, deadline=deadline, debater=debater.tag, max_words=words
+    def _judging(self, cell: VerdictCell) -> JobSpec:
+        """Return the run of a judge on the debates of a cell, or on the labelled debates."""
+        return JudgeJob(
+            source=cell.source(self.plan_file, self.results),
+            judge=cell.entry.configured,
+            deadline=self.plan_file.plan.deadline,
         )
-        if of_user is not None:
-            identity["user_model"] = of_user.identity
-        identity |= {**user.choice.identity, "turns": plan.turns}
 
-        def make_work() -> Work[Any]:
-            chain = make_chain(debater, services)
-            answerer = Answerer(chain, self.index, max_words=words, deadline=deadline)
-            speaker = user.choice.speaker(Services(self.index, cell.seed, of_user), deadline)
-            return simulate(source, answerer, speaker, identity=identity, turns=plan.turns)
-
-        return identity, make_work
+    def _simulation(self, cell: DebateCell, user_services: Services) -> JobSpec:
+        """Return the run of a debater with a user, who may have another model."""
+        plan = self.plan_file.plan
+        return SimulateJob(
+            source=cell.source(self.plan_file, self.results),
+            debater=cell.entry.configured,
+            user=cell.user.choice,
+            max_words=plan.max_words,
+            deadline=plan.deadline,
+            turns=plan.turns,
+            user_services=user_services,
+        )
 
     def finish(self) -> Summary:
         """Write the figures, the pages and, last, the record; the cells must be done."""

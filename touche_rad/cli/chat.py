@@ -107,7 +107,11 @@ class Chat:
         """Make the plugins."""
         self._options, self._view, self._session = options, view, session
         self._debater = debater
-        self._answerer = prepare.make_answerer(debater, session.services, options)
+        from touche_rad.runs.answering import make_answerer
+
+        self._answerer = make_answerer(
+            debater, session.services, options.max_words, options.deadline
+        )
         # It logs no failures: the notices of its answers name them.
         self._answerer.failures = FailureLog(shows=False)
         self._judge_tag = judge.tag if judge is not None else ""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
 from touche_rad.cli.options import Common, FileOptions
-from touche_rad.cli.prepare import Make
 from touche_rad.credentials import trusted_servers
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Services
+    from touche_rad.runs.jobs import JobSpec
     from touche_rad.runs.ray import Block, RayEngine
     from touche_rad.runs.work import Work
     from touche_rad.session import Session
@@ -26,7 +26,7 @@ _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 
 
 def ray_engine(
-    options: FileOptions, make: Make, work: Work[Any], services: Services, out: Path | None
+    job: JobSpec, options: FileOptions, work: Work[Any], services: Services, out: Path | None
 ) -> RayEngine:
     """Return the engine of `--engine ray`."""
     from touche_rad import __version__
@@ -46,7 +46,7 @@ def ray_engine(
         raise UserError(INSTALL) from None
     used = services.model is not None, services.index is not None
     task = Task(
-        cloudpickle.dumps(partial(_open, options, make, *used)),
+        cloudpickle.dumps(partial(_open, job, options, *used)),
         identity={**work.identity, "version": __version__},
         options=RunOptions(
             workers=prepare.parallel(options, model=services.model is not None),
@@ -69,8 +69,8 @@ def ray_engine(
 
 
 def _open(
+    job: JobSpec,
     options: FileOptions,
-    make: Make,
     model: bool,
     index: bool,
     session: Session,
@@ -92,7 +92,7 @@ def _open(
     opened = _index_of(own.index, own.fallback_index) if index else None
     made = session.own(prepare.make_model(own, folder / OUT)) if model else None
     services = Services(opened, own.seed, made)
-    return services, make(services)
+    return services, job.open(services)
 
 
 @lru_cache(maxsize=1)

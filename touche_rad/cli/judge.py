@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
@@ -12,8 +12,7 @@ from touche_rad.cli.program import command
 from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
-    from touche_rad.plugins import Services
-    from touche_rad.runs.work import Work
+    from touche_rad.runs.jobs import JobSpec
 
 
 @opt.options
@@ -83,38 +82,34 @@ def _explain(options: JudgeOptions) -> int:
 
 def _judge(options: JudgeOptions) -> int:
     from touche_rad import files
-    from touche_rad.plugins import LoadedPanel, find
-    from touche_rad.runs import judging, panels
-    from touche_rad.runs.runner import identity_of
+    from touche_rad.plugins import find
+    from touche_rad.runs.judging import JudgeJob
 
     panel = prepare.is_panel(options.judge.name)
     if options.swap and not panel:
         raise UserError(f"--swap is for panels, and {options.judge.name} judges responses")
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     written = files.Kind.OUTCOMES if panel else files.Kind.EVALUATIONS
-    own = options.plugin_options.of("judge")
-    kind: Literal["panel", "judge"] = "panel" if panel else "judge"
-    judge = find(kind, options.judge.name).configure(options.judge.with_options(own))
-    if options.as_json and not (options.output or options.shard or options.dry_run):
-        places, source = None, run_files.find_source("judge", options.source, kinds)
+    source = run_files.find_source("judge", options.source, kinds)
+    texts = options.judge.with_options(options.plugin_options.of("judge"))
+    job: JobSpec
+    if panel:
+        from touche_rad.runs.panels import PanelJob
+
+        configured_panel = find("panel", options.judge.name).configure(texts)
+        job = PanelJob(
+            source=source, panel=configured_panel, swap=options.swap, deadline=options.deadline
+        )
     else:
-        places = run_files.find_places("judge", options, options.source, kinds, written)
-        source = places.source
-
-    def work(services: Services) -> Work[Any]:
-        plugin, deadline = judge.make(services), options.deadline
-        identity = identity_of(services, judge, deadline=deadline, judge=judge.tag)
-        if isinstance(plugin, LoadedPanel):
-            return panels.work(
-                source, plugin, swap=options.swap, identity=identity, deadline=deadline
-            )
-        return judging.work(source, plugin, services.criteria, identity=identity, deadline=deadline)
-
+        judge = find("judge", options.judge.name).configure(texts)
+        job = JudgeJob(source=source, judge=judge, deadline=options.deadline)
+    places = None
+    if not options.as_json or options.output or options.shard or options.dry_run:
+        places = run_files.find_places("judge", options, source, kinds, written)
     try:
         if places is None:
-            silent = replace(options, quiet=True)
-            return run_files.print_results(silent, source, [judge], work)
-        return run_files.run_on_files("judging", options, places, [judge], work)
+            return run_files.print_results(job, replace(options, quiet=True))
+        return run_files.run_on_files(job, options, places)
     except InputError:
         if panel or files.detect_kind(source) is not files.Kind.CONTESTS:
             raise

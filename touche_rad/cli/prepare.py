@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -24,14 +24,10 @@ if TYPE_CHECKING:
     from touche_rad.events import Event
     from touche_rad.models import Model, ModelError
     from touche_rad.models.endpoint import Backend
-    from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, Services
-    from touche_rad.runs.answering import Answerer
-    from touche_rad.runs.work import Work
+    from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater
     from touche_rad.session import Session
     from touche_rad.users import OfficialUser
 
-Make = Callable[["Services"], "Work[Any]"]
-"""Makes the work of a command with an index and a model."""
 MAKE_INDEX: Final = "touche-rad index ARGUMENTS -o index, then add -i index"
 NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments: -i demo"
 SIDE_UNKNOWN: Final = (
@@ -362,17 +358,6 @@ def calls_so_far(model: Model | None) -> str:
     """Return the number of model calls, for a progress bar."""
     calls = model.usage.total.calls if model is not None else 0
     return f"{calls} calls" if calls else ""
-
-
-def make_answerer(
-    debater: Configured[LoadedDebater], services: Services, options: Common
-) -> Answerer:
-    """Make a debater with its fallbacks."""
-    from touche_rad.runs.answering import Answerer, make_chain
-
-    chain = make_chain(debater, services)
-    words, deadline = options.max_words, options.deadline
-    return Answerer(chain, services.index, max_words=words, deadline=deadline)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
@@ -20,9 +20,7 @@ from touche_rad.text import is_blank, printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
-    from touche_rad.plugins import Services
     from touche_rad.runs.answering import Answer
-    from touche_rad.runs.work import Work
 
 Shape = Literal["responses", "simulations"]
 
@@ -72,8 +70,7 @@ def respond_command(options: RespondOptions) -> int:
         return _respond_on_screen(options)
     from touche_rad import files
     from touche_rad.plugins import find
-    from touche_rad.runs.play import respond
-    from touche_rad.runs.runner import identity_of
+    from touche_rad.runs.play import RespondJob
 
     debater = find("debater", options.debater.name).configure(
         options.debater.with_options(options.plugin_options.of("debater"))
@@ -81,30 +78,15 @@ def respond_command(options: RespondOptions) -> int:
     written = files.Kind(options.shape)
     places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
 
-    def work(services: Services) -> Work[Any]:
-        return respond(
-            places.source,
-            prepare.make_answerer(debater, services, options),
-            identity=identity_of(
-                services,
-                debater,
-                deadline=options.deadline,
-                debater=debater.tag,
-                max_words=options.max_words,
-            ),
-            last_only=options.last_only,
-            shape=options.shape,
-        )
-
-    plugins = [debater]
-    return run_files.run_on_files(
-        "responding",
-        options,
-        places,
-        plugins,
-        work,
-        index=prepare.opens_index(debater, options),
+    job = RespondJob(
+        source=places.source,
+        debater=debater,
+        max_words=options.max_words,
+        deadline=options.deadline,
+        last_only=options.last_only,
+        shape=options.shape,
     )
+    return run_files.run_on_files(job, options, places)
 
 
 def _respond_on_screen(options: RespondOptions) -> int:
@@ -112,6 +94,7 @@ def _respond_on_screen(options: RespondOptions) -> int:
     from touche_rad.cli.explain import print_explanations
     from touche_rad.debate import Debate
     from touche_rad.plugins import find
+    from touche_rad.runs.answering import make_answerer
     from touche_rad.runs.fallbacks import FailureLog
 
     utterance = options.utterance
@@ -125,7 +108,7 @@ def _respond_on_screen(options: RespondOptions) -> int:
         index=prepare.opens_index(debater, options),
         or_demo=utterance is not None,
     ) as session:
-        answerer = prepare.make_answerer(debater, session.services, options)
+        answerer = make_answerer(debater, session.services, options.max_words, options.deadline)
         if options.explain:
             explain = partial(
                 print_explanations,

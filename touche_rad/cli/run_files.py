@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,7 +23,6 @@ from touche_rad.cli.console import (
 )
 from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
-    Make,
     beside,
     calls_so_far,
     check_demo,
@@ -39,7 +38,8 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.plugins import Configured, Services
+    from touche_rad.plugins import Services
+    from touche_rad.runs.jobs import JobSpec
     from touche_rad.runs.parts import Part
     from touche_rad.runs.work import Process, Work
 
@@ -106,27 +106,8 @@ def find_source(verb: str, source: Path | None, kinds: Collection[Kind]) -> Path
     return find_input(Path(folder), kinds)
 
 
-def run_on_files(
-    title: str,
-    options: FileOptions,
-    places: Places,
-    plugins: Sequence[Configured],
-    make: Make,
-    *,
-    index: bool | None = None,
-    estimate: Make | None = None,
-) -> int:
-    """Run a command from an input file to an output file, and print its status.
-
-    Args:
-        title: What the progress bar shows.
-        options: The options of the command.
-        places: Input, output and status file.
-        plugins: The plugins that are used.
-        make: Makes the work from the services; each task of `--engine ray` calls it, too.
-        index: Whether to open an index. Default: if the user or a plugin asks for one.
-        estimate: Makes the work for `--dry-run`, if it is another one.
-    """
+def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
+    """Run a job from an input file to an output file, and print its status."""
     from touche_rad import files
     from touche_rad.files.outputs import status_beside
     from touche_rad.runs.fallbacks import ERRORS
@@ -134,16 +115,16 @@ def run_on_files(
     from touche_rad.runs.work import RunOptions
 
     if options.dry_run:
-        return _estimate(options, plugins, estimate or make, index)
+        return _estimate(job.for_estimate(), options)
     out, quiet, tira = places.out, options.quiet, is_tira(places.out)
     begun = datetime.now().astimezone()
-    with open_session(options, *plugins, out=out, index=index) as session:
-        model, work = session.model, make(session.services)
-        process = _process_of_engine(options, make, work, session.services, out)
-        cites = index or any("index" in one.needs for one in plugins)
-        demo, warnings = check_demo(options, session.index) if cites else (False, ())
+    index = bool(options.index) or job.needs_index
+    with open_session(options, *job.plugins, out=out, index=index) as session:
+        model, work = session.model, job.open(session.services)
+        process = _process_of_engine(job, options, work, session.services, out)
+        demo, warnings = check_demo(options, session.index) if job.cites else (False, ())
         part = _part(options, places) if options.shard is not None else None
-        with progress(title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
+        with progress(job.title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
             run_options = RunOptions(
                 parallel(options, model=model is not None),
                 options.restart,
@@ -180,27 +161,24 @@ def run_on_files(
     return code
 
 
-def print_results(
-    options: FileOptions, source: Path, plugins: Sequence[Configured], make: Make
-) -> int:
-    """Run a command on a file and print the lines of its output; no file is written."""
+def print_results(job: JobSpec, options: FileOptions) -> int:
+    """Run a job on a file and print the lines of its output; no file is written."""
     from touche_rad import files
     from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
-    if not source.exists():
-        raise UserError(f"{source} does not exist: expected a file to read")
-    with open_session(options, *plugins) as session:
-        model, work = session.model, make(session.services)
-        cites = any("index" in plugin.needs for plugin in plugins)
-        _, warnings = check_demo(options, session.index) if cites else (False, ())
+    if not job.source.exists():
+        raise UserError(f"{job.source} does not exist: expected a file to read")
+    with open_session(options, *job.plugins) as session:
+        model, work = session.model, job.open(session.services)
+        _, warnings = check_demo(options, session.index) if job.cites else (False, ())
         run_options = RunOptions(
             parallel(options, model=model is not None),
             bad=files.BadLines(skip=options.skip_bad),
             model=model,
             warnings=warnings,
             strict=options.strict,
-            process=_process_of_engine(options, make, work, session.services, None),
+            process=_process_of_engine(job, options, work, session.services, None),
         )
         status = run(work, STDOUT, run_options)
     show_status(status, quiet=True)
@@ -208,21 +186,19 @@ def print_results(
 
 
 def _process_of_engine(
-    options: FileOptions, make: Make, work: Work[Any], services: Services, out: Path | None
+    job: JobSpec, options: FileOptions, work: Work[Any], services: Services, out: Path | None
 ) -> Process | None:
     """Return what processes the units elsewhere; None if this process does."""
     if options.engine == "ray":
         from touche_rad.cli.engine import ray_engine
 
-        return ray_engine(options, make, work, services, out).process
+        return ray_engine(job, options, work, services, out).process
     if options.actors is not None:
         raise OptionError("--actors is for --engine ray")
     return None
 
 
-def _estimate(
-    options: FileOptions, plugins: Sequence[Configured], make: Make, index: bool | None
-) -> int:
+def _estimate(job: JobSpec, options: FileOptions) -> int:
     """Print the model calls and tokens of a run, estimated from a few of its units."""
     from touche_rad import files
     from touche_rad.models import Model
@@ -230,16 +206,14 @@ def _estimate(
     from touche_rad.runs.sample import sample
     from touche_rad.session import Session
 
-    if index is None:
-        index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
     named = names_model(options)
     with Session(options.seed) as session:
-        if index:
+        if options.index or job.needs_index:
             session.index = session.own_index(open_index_of(options))
-        if any("model" in one.needs or (named and one.uses_model) for one in plugins):
+        if any("model" in one.needs or (named and one.uses_model) for one in job.plugins):
             settings, _ = model_settings(options.plugin_options.of("model"), options.seed)
             session.model = Model(Examples(varied=True), settings=settings)
-        work = make(session.services)
+        work = job.open(session.services)
         usage = session.model.usage if session.model is not None else None
         bad = files.BadLines(skip=options.skip_bad)
         result = session.run(partial(sample, work, usage, bad=bad))

@@ -201,13 +201,18 @@ def _make_app(
     debaters: Sequence[Configured[LoadedDebater]],
     judges: Sequence[Configured[LoadedJudge]],
 ) -> FastAPI:
+    from touche_rad.runs.answering import make_answerer
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits
 
     services = session.services
-    make = partial(prepare.make_answerer, services=services, options=options)
-    answerer, made = make(debater), judge.make(services)
-    answerer.within = _CLIENT_SECONDS
+    make = partial(
+        make_answerer,
+        services=services,
+        max_words=options.max_words,
+        deadline=options.deadline,
+    )
+    answerer, made = make(debater, within=_CLIENT_SECONDS), judge.make(services)
     # The page's further plugins are made when it first uses them.
     answerers = {one.tag: Once(partial(make, one)) for one in debaters}
     further_judges = {one.tag: Once(partial(one.make, services)) for one in judges}

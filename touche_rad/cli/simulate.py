@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import click
 from click.core import ParameterSource
@@ -14,10 +12,6 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
-
-if TYPE_CHECKING:
-    from touche_rad.plugins import Services
-    from touche_rad.runs.work import Work
 
 ROUNDS: Final = 3
 TURNS: Final = 5
@@ -92,10 +86,9 @@ def simulate_command(options: SimulateOptions) -> int:
 def _simulate_with_user(options: SimulateOptions) -> int:
     from touche_rad import files
     from touche_rad.plugins import find
-    from touche_rad.runs.play import simulate
-    from touche_rad.runs.runner import identity_of
+    from touche_rad.runs.play import SimulateJob
     from touche_rad.tira.input import configured_turns
-    from touche_rad.users import Speaker, parse_user
+    from touche_rad.users import parse_user
 
     turns = options.turns or configured_turns() or TURNS
     kinds, written = {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
@@ -104,73 +97,40 @@ def _simulate_with_user(options: SimulateOptions) -> int:
     debater = find("debater", options.debater.name).configure(
         options.debater.with_options(options.plugin_options.of("debater"))
     )
-    plugins = (debater, user.configured)
-
-    def work(services: Services, *, estimate: bool = False) -> Work[Any]:
-        # A user with an endpoint of its own is not called for an estimate.
-        speaker = (
-            Speaker(user.fallback(services))
-            if estimate and user.endpoint is not None
-            else user.speaker(services, options.deadline)
-        )
-        return simulate(
-            places.source,
-            prepare.make_answerer(debater, services, options),
-            speaker,
-            identity=identity_of(
-                services,
-                *plugins,
-                deadline=options.deadline,
-                debater=debater.tag,
-                max_words=options.max_words,
-            )
-            | user.identity,
-            turns=turns,
-        )
-
+    job = SimulateJob(
+        source=places.source,
+        debater=debater,
+        user=user,
+        max_words=options.max_words,
+        deadline=options.deadline,
+        turns=turns,
+    )
     if user.endpoint is not None and not options.dry_run:
         prepare.check_user(user.endpoint, options, must_answer=not prepare.is_tira(places.out))
-    return run_files.run_on_files(
-        "simulating",
-        options,
-        places,
-        plugins,
-        work,
-        index=prepare.opens_index(debater, options),
-        estimate=partial(work, estimate=True),
-    )
+    return run_files.run_on_files(job, options, places)
 
 
 def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad import files
-    from touche_rad.cli.tournament import make_answerers
-    from touche_rad.contests import two_sides
-    from touche_rad.runs.runner import identity_of
+    from touche_rad.contests.two_sides import ContestsJob
 
     debater = prepare.find_debater(options.debater, options.plugin_options.of("debater"))
     other = prepare.find_debater(options.against) if options.against else debater
-    words = options.max_words if options.words is None else options.words
-    deadline = options.deadline
     kinds, written = {files.Kind.CLAIMS, *files.DEBATES}, files.Kind.CONTESTS
     places = run_files.find_places("simulate", options, options.claims, kinds, written)
-    several = [debater, other] if other.tag != debater.tag else [debater]
-    for one in several:
-        if not one.shares_server:
+    debaters = (debater, other) if other.tag != debater.tag else (debater,)
+    for player in debaters:
+        if not player.shares_server:
             raise OptionError(
-                f"{one.name}: here only a model of the server of -m can be named, as model=#NAME; "
-                "touche-rad tournament takes models of several servers"
+                f"{player.name}: here only a model of the server of -m can be named, as "
+                "model=#NAME; touche-rad tournament takes models of several servers"
             )
 
-    def work(services: Services) -> Work[Any]:
-        shared = services.model
-        models = {
-            one.tag: shared.copy(name=one.model[1:]) for one in several if shared and one.model
-        }
-        settings = replace(options, max_words=words)
-        players = make_answerers(settings, several, services, models=models)
-        stage = two_sides.Stage(players, options.rounds or ROUNDS, services.index)
-        identity = identity_of(services, *several, deadline=deadline, words=words)
-        return two_sides.work(places.source, stage, identity=identity)
-
-    index = any(prepare.opens_index(one, options) for one in several)
-    return run_files.run_on_files("debating", options, places, several, work, index=index)
+    job = ContestsJob(
+        source=places.source,
+        debaters=debaters,
+        rounds=options.rounds or ROUNDS,
+        words=options.max_words if options.words is None else options.words,
+        deadline=options.deadline,
+    )
+    return run_files.run_on_files(job, options, places)

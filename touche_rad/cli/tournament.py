@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -31,14 +30,13 @@ from touche_rad.plugins import (
 )
 from touche_rad.runs import panels
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.runner import identity_of, run
+from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
     from touche_rad.contests.tournament.folder import Folder
     from touche_rad.contests.two_sides import Game
     from touche_rad.models import Model
-    from touche_rad.runs.answering import Answerer
     from touche_rad.runs.work import Done, Work
     from touche_rad.session import Session
 
@@ -97,36 +95,6 @@ class TournamentOptions(opt.ModelOptions):
     restart: bool = opt.RESTART
     as_json: bool = opt.JSON
     quiet: bool = opt.QUIET
-
-
-def make_answerers(
-    options: opt.Common,
-    debaters: Sequence[Configured[LoadedDebater]],
-    services: Services,
-    limit: Callable[[Model, str], Model] = lambda model, name: model,
-    models: Mapping[str, Model] = MappingProxyType({}),
-) -> dict[str, Answerer]:
-    """Make debaters that play against each other, by their tags.
-
-    `limit` returns the model that a debater uses, such as one with a budget; `models` has the
-    models of debaters that have their own, by tag.
-    """
-    answerers = {}
-    for one in debaters:
-        model = models.get(one.tag, services.model)
-        own = replace(services, model=limit(model, one.tag)) if model else services
-        debater = _with_max_words(one, options.max_words)
-        answerers[one.tag] = prepare.make_answerer(debater, own, options)
-    return answerers
-
-
-def _with_max_words(debater: Configured[LoadedDebater], words: int) -> Configured[LoadedDebater]:
-    """Set the debater's own `max_words` to the length of a speech, if it has this option."""
-    texts, plugin = debater.texts, debater.plugin
-    if words and "max_words" in plugin.options.model_fields and "max_words" not in texts:
-        with suppress(OptionError):
-            return plugin.configure({**texts, "max_words": str(words)})
-    return debater
 
 
 def _run(
@@ -202,12 +170,19 @@ def tournament_command(options: TournamentOptions) -> int:
         raise UserError(f"{options.claims} does not exist")
     folder = Folder(options.output)
     limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
-    speech = {"deadline": options.deadline, "words": options.words}
     budgets = Budgets(**limits)
     unlimited = replace(options, max_calls=None, max_tokens=None)
     shared = [one for one in debaters if one.shares_server]
-    index = any(prepare.opens_index(one, options) for one in debaters)
-    panel = _select_panel(options)
+    job = two_sides.ContestsJob(
+        source=options.claims,
+        debaters=tuple(debaters),
+        rounds=options.rounds,
+        words=options.words,
+        deadline=options.deadline,
+    )
+    index = bool(options.index) or job.needs_index
+    judging_job = panels.PanelJob(source=folder.contests, panel=_select_panel(options))
+    panel = judging_job.panel
     judge_options = replace(unlimited, deadline=None, model=options.judge_model or options.model)
     with ExitStack() as judging, ExitStack() as debating:
         session = debating.enter_context(
@@ -215,18 +190,27 @@ def tournament_command(options: TournamentOptions) -> int:
         )
         services, model = session.services, session.model
         models = _own_models(session, debaters, unlimited, folder)
-        answerers = make_answerers(
-            replace(options, max_words=options.words), debaters, services, budgets.model_of, models
-        )
+
+        def services_of(debater: Configured) -> Services:
+            return replace(services, model=models.get(debater.tag, model))
+
+        def limited_services_of(debater: Configured) -> Services:
+            unlimited_services = services_of(debater)
+            if unlimited_services.model is None:
+                return unlimited_services
+            limited = budgets.model_of(unlimited_services.model, debater.tag)
+            return replace(unlimited_services, model=limited)
+
+        answerers = job.answerers(limited_services_of)
         # The panel is made before the debates, so that its errors come early.
         of_panel = judging.enter_context(
             prepare.open_session(judge_options, panel, out=folder.outcomes)
         )
         made, judge_model = panel.make(of_panel.services), of_panel.model
-        of_judge = identity_of(of_panel.services, panel, deadline=None, judge=panel.tag)
+        of_judge = judging_job.identity(of_panel.services)
         decides = {
-            one.tag: identity_of(replace(services, model=models.get(one.tag, model)), one, **speech)
-            for one in debaters
+            debater.tag: replace(job, debaters=(debater,)).identity(services_of(debater))
+            for debater in debaters
         }
         stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
 
@@ -243,7 +227,7 @@ def tournament_command(options: TournamentOptions) -> int:
             return await recorded(key, stage.play, game)
 
         with alone_in(folder.path):
-            identity = {**identity_of(services, *shared, **speech), **limits}
+            identity = {**job.identity(services), **limits}
             debates = two_sides.work(
                 options.claims, stage, identity=identity, verb="tournament", play=play
             )
@@ -266,7 +250,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 names,
                 costs_in(read_status(folder.contests).get("counts") or {}, names),
                 {
-                    "judge": of_judge["judge"],
+                    "judge": panel.tag,
                     "model": model.name if model else None,
                     "judge_model": judge_model.name if judge_model and uses_model else None,
                     "rounds": options.rounds,

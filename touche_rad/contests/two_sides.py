@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate
+from touche_rad.errors import OptionError
 from touche_rad.events import Event
 from touche_rad.files.simulations import body_of
-from touche_rad.plugins import ArgumentIndex
-from touche_rad.runs.answering import Answerer
+from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, Services
+from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.runs.fallbacks import Fallback
+from touche_rad.runs.jobs import JobSpec
+from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
@@ -110,3 +114,64 @@ def work(
 
     whole = {**identity, "debaters": names, "rounds": stage.rounds}
     return Work(verb, source, read, play or stage.play, whole)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContestsJob(JobSpec):
+    """Let each pair of debaters debate each claim, on both sides."""
+
+    verb = "simulate"
+    title = "debating"
+    debaters: tuple[Configured[LoadedDebater], ...]
+    """A single one plays against itself."""
+    rounds: int
+    """Speeches per side."""
+    words: int
+    """Maximum words per speech; 0 = no limit."""
+
+    @property
+    def plugins(self) -> Sequence[Configured[object]]:
+        """The debaters."""
+        return self.debaters
+
+    @property
+    def needs_index(self) -> bool:
+        """Whether a debater does not work without an index; most ask the user for one."""
+        return not all(debater.works_without_index for debater in self.debaters)
+
+    @property
+    def cites(self) -> bool:
+        """Whether speeches have arguments of the index, if there is one."""
+        return True
+
+    def identity(self, services: Services) -> dict[str, Any]:
+        """Return what decides the debates."""
+        return identity_of(services, *self.debaters, deadline=self.deadline, words=self.words)
+
+    def answerers(self, services_of: Callable[[Configured], Services]) -> dict[str, Answerer]:
+        """Make the debaters with their fallbacks, by their tags."""
+        return {
+            debater.tag: make_answerer(
+                self._with_max_words(debater), services_of(debater), self.words, self.deadline
+            )
+            for debater in self.debaters
+        }
+
+    def _with_max_words(self, debater: Configured[LoadedDebater]) -> Configured[LoadedDebater]:
+        """Set the debater's own `max_words` to the length of a speech, if it has this option."""
+        texts, plugin = debater.texts, debater.plugin
+        if self.words and "max_words" in plugin.options.model_fields and "max_words" not in texts:
+            with suppress(OptionError):
+                return plugin.configure({**texts, "max_words": str(self.words)})
+        return debater
+
+    def open(self, services: Services) -> Work[Game]:
+        """Make the debaters, which have the model of the services, or another of its server."""
+
+        def services_of(debater: Configured) -> Services:
+            if services.model is None or not debater.model:
+                return services
+            return replace(services, model=services.model.copy(name=debater.model[1:]))
+
+        stage = Stage(self.answerers(services_of), self.rounds, services.index)
+        return work(self.source, stage, identity=self.identity(services))

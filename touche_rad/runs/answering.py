@@ -177,6 +177,18 @@ class Answerer:
             raise TimeoutError(str(error)) from None
 
 
+def make_answerer(
+    debater: Configured[LoadedDebater],
+    services: Services,
+    max_words: int,
+    deadline: float | None = None,
+    within: float | None = None,
+) -> Answerer:
+    """Make a debater with its fallbacks; see `Answerer` and, for errors, `make_chain`."""
+    chain = make_chain(debater, services)
+    return Answerer(chain, services.index, max_words=max_words, deadline=deadline, within=within)
+
+
 def make_chain(debater: Configured[LoadedDebater], services: Services) -> tuple[LoadedDebater, ...]:
     """Make the selected debater and its fallbacks.
 

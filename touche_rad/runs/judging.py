@@ -33,8 +33,10 @@ from touche_rad.debate import MOST_CHARACTERS, Debate, Verdict, Verdicts, writab
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
-from touche_rad.plugins import LoadedJudge, LoadedPanel
+from touche_rad.plugins import Configured, LoadedJudge, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
+from touche_rad.runs.jobs import JobSpec
+from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean, excerpt
 
@@ -331,3 +333,31 @@ async def _judge_whole(
             verdicts[criterion.key] = verdict
         turns.append(ViewVerdicts(verdicts))
     return turns
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeJob(JobSpec):
+    """Judge each response of recorded debates."""
+
+    verb = "judge"
+    title = "judging"
+    judge: Configured[LoadedJudge]
+
+    @property
+    def plugins(self) -> Sequence[Configured[object]]:
+        """The judge."""
+        return (self.judge,)
+
+    def identity(self, services: Services) -> dict[str, Any]:
+        """Return what decides the verdicts."""
+        return identity_of(services, self.judge, deadline=self.deadline, judge=self.judge.tag)
+
+    def open(self, services: Services) -> Work[Judgeable]:
+        """Make the judge."""
+        return work(
+            self.source,
+            self.judge.make(services),
+            services.criteria,
+            identity=self.identity(services),
+            deadline=self.deadline,
+        )

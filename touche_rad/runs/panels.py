@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -19,10 +20,12 @@ from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.records import dump, parse
-from touche_rad.plugins import LoadedPanel
+from touche_rad.plugins import Configured, LoadedPanel, Services
 from touche_rad.runs.fallbacks import Fallback
+from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import Journal
 from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
+from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import excerpt
 
@@ -165,3 +168,33 @@ def _done(
             events.append(event.at(contest.id, turn))
     line = files.judgement_line(judgement)
     return Done((line,), counts, tuple(events), tuple(chain.from_iterable(fallbacks)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelJob(JobSpec):
+    """Judge recorded debates as a whole."""
+
+    verb = "judge"
+    title = "judging"
+    panel: Configured[LoadedPanel]
+    swap: bool = False
+    """Judge each debate a second time with its sides swapped."""
+
+    @property
+    def plugins(self) -> Sequence[Configured[object]]:
+        """The panel."""
+        return (self.panel,)
+
+    def identity(self, services: Services) -> dict[str, Any]:
+        """Return what decides the verdicts."""
+        return identity_of(services, self.panel, deadline=self.deadline, judge=self.panel.tag)
+
+    def open(self, services: Services) -> Work[Contest]:
+        """Make the panel."""
+        return work(
+            self.source,
+            self.panel.make(services),
+            swap=self.swap,
+            identity=self.identity(services),
+            deadline=self.deadline,
+        )

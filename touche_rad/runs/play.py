@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from touche_rad import files
 from touche_rad.debate import Debate, Response, Turn
 from touche_rad.events import Event
 from touche_rad.files.records import dump
 from touche_rad.files.simulations import simulation_record, user_turn
-from touche_rad.runs.answering import Answerer
+from touche_rad.plugins import Configured, LoadedDebater, Services
+from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, Fallback, fallback_for
+from touche_rad.runs.jobs import JobSpec
+from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
-from touche_rad.users import Speaker, UserSimulator, describe_user
+from touche_rad.users import Speaker, UserChoice, UserSimulator, describe_user
 
 
 def simulate(
@@ -132,3 +136,97 @@ def _simulation(debate: Debate, responses: Mapping[int, Response], system: str) 
         **recorded,
     }
     return simulation_line(debate.model_copy(update={"turns": turns}), configuration, system)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DebaterJob(JobSpec):
+    """A run of one debater."""
+
+    debater: Configured[LoadedDebater]
+    max_words: int
+
+    @property
+    def plugins(self) -> Sequence[Configured[object]]:
+        """The debater."""
+        return (self.debater,)
+
+    @property
+    def needs_index(self) -> bool:
+        """Whether the debater does not work without an index; most ask the user for one."""
+        return not self.debater.works_without_index
+
+    @property
+    def cites(self) -> bool:
+        """Whether answers have arguments of the index, if there is one."""
+        return True
+
+    def identity(self, services: Services) -> dict[str, Any]:
+        """Return what decides the answers."""
+        return identity_of(
+            services,
+            *self.plugins,
+            deadline=self.deadline,
+            debater=self.debater.tag,
+            max_words=self.max_words,
+        )
+
+    def _answerer(self, services: Services) -> Answerer:
+        return make_answerer(self.debater, services, self.max_words, self.deadline)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RespondJob(_DebaterJob):
+    """Answer the user turns of recorded debates."""
+
+    verb = "respond"
+    title = "responding"
+    last_only: bool = False
+    shape: Shape = "responses"
+
+    def open(self, services: Services) -> Work[Debate]:
+        """Make the debater with its fallbacks."""
+        return respond(
+            self.source,
+            self._answerer(services),
+            identity=self.identity(services),
+            last_only=self.last_only,
+            shape=self.shape,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateJob(_DebaterJob):
+    """Play a debate on each claim with a simulated user."""
+
+    verb = "simulate"
+    title = "simulating"
+    user: UserChoice
+    turns: int
+    user_services: Services | None = None
+    """What the user has instead of the services of the debater."""
+
+    @property
+    def plugins(self) -> Sequence[Configured[object]]:
+        """The debater and the user."""
+        return (self.debater, self.user.configured)
+
+    def for_estimate(self) -> Self:
+        """Return the run without the user's endpoint, which is not called for an estimate."""
+        return replace(self, user=self.user.without_endpoint())
+
+    def identity(self, services: Services) -> dict[str, Any]:
+        """Return what decides the debates."""
+        identity = super().identity(services)
+        if self.user_services is not None and self.user_services.model is not None:
+            identity["user_model"] = self.user_services.model.identity
+        return {**identity, **self.user.identity, "turns": self.turns}
+
+    def open(self, services: Services) -> Work[Debate]:
+        """Make the debater and the user, each with its fallbacks."""
+        return simulate(
+            self.source,
+            self._answerer(services),
+            self.user.speaker(self.user_services or services, self.deadline),
+            identity=self.identity(services),
+            turns=self.turns,
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +37,10 @@ class UserChoice:
         """Its part of the identity of a run."""
         tag = self.configured.tag.replace(self.configured.name, self.name, 1)
         return {"user": tag, **self.details}
+
+    def without_endpoint(self) -> UserChoice:
+        """Return the user, or its fallback if it calls an endpoint of its own."""
+        return self if self.endpoint is None else replace(self, make=self.fallback, endpoint=None)
 
     def fallback(self, services: Services) -> RuleUser:
         """Make the fallback: the user by rules."""

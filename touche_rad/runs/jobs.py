@@ -1,0 +1,57 @@
+"""What a run does, as data: its plugins, its input, and the settings that decide its results.
+
+A command, a bench, a tournament and a task of Ray describe a run by the same specification, so that
+each gets the same results and the same identity. The specifications lie beside the work that they
+open: `play.py`, `judging.py`, `panels.py`, and `two_sides.py` of the contests.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from touche_rad.plugins import Configured, Services
+from touche_rad.runs.work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec(ABC):
+    """A run, before anything is opened or made. It can be sent to another process."""
+
+    verb: ClassVar[str]
+    """The command that runs it, as its status and its identity say."""
+    title: ClassVar[str]
+    """What a progress bar shows."""
+    source: Path
+    deadline: float | None = None
+    """Time limit in seconds of an answer or a verdict."""
+
+    @property
+    @abstractmethod
+    def plugins(self) -> Sequence[Configured[object]]:
+        """The plugins of the run."""
+
+    @property
+    def needs_index(self) -> bool:
+        """Whether the run does not work without an index."""
+        return any("index" in plugin.needs for plugin in self.plugins)
+
+    @property
+    def cites(self) -> bool:
+        """Whether results have arguments of the index, if there is one."""
+        return self.needs_index
+
+    def for_estimate(self) -> Self:
+        """Return a run on the same source, a sample of which shows what this one costs."""
+        return self
+
+    @abstractmethod
+    def identity(self, services: Services) -> dict[str, Any]:
+        """Return what decides the results, besides the content of the source."""
+
+    @abstractmethod
+    def open(self, services: Services) -> Work[Any]:
+        """Make the plugins, and return the work on the units of the source."""
