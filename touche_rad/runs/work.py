@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -143,29 +143,47 @@ DebateTurn = tuple[int, int]
 
 
 @dataclass
+class FallbackGroup:
+    """Fallbacks with equal causes."""
+
+    first: Fallback
+    count: int = 0
+    turns: dict[DebateTurn, None] = field(default_factory=dict)
+    """Where they are, without repetitions."""
+
+    @property
+    def origin(self) -> str:
+        """Where the results come from and why, for people."""
+        source = f"from {self.first.source}" if self.first.by else "missing"
+        return f"{source}: {printable(self.first.cause)}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the row of the status."""
+        row = {**vars(self.first), "count": self.count, "turns": list(map(_turn_text, self.turns))}
+        row.pop("turn")
+        return row
+
+
+@dataclass
 class Tally:
-    """Sums the counts and events of finished units."""
+    """Sums the counts, events and fallbacks of finished units."""
 
     counts: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     """The number of events by title."""
     examples: dict[str, list[Event]] = field(default_factory=dict)
     """The first few events of each title."""
-    groups: dict[tuple[str | bool, ...], Fallback] = field(default_factory=dict)
-    """The fallbacks with equal causes: the first one, with the count of all."""
-    turns: dict[tuple[str | bool, ...], dict[DebateTurn, None]] = field(default_factory=dict)
-    """The turns of each group, without repetitions."""
+    groups: dict[tuple[str | bool, ...], FallbackGroup] = field(default_factory=dict)
     units: int = 0
 
     def add(self, done: Done) -> None:
         """Add one unit; the first few events of each title are kept as examples."""
         self.units += 1
         self.counts.update(done.counts)
-        for one in done.fallbacks:
-            earlier = self.groups.get(one.group)
-            count = one.count + (earlier.count if earlier else 0)
-            self.groups[one.group] = replace(earlier or one, count=count)
-            self.turns.setdefault(one.group, {})[self.units, one.turn] = None
+        for fallback in done.fallbacks:
+            group = self.groups.setdefault(fallback.group, FallbackGroup(fallback))
+            group.count += fallback.count
+            group.turns[self.units, fallback.turn] = None
         for event in done.events:
             self.events[event.title] += 1
             examples = self.examples.setdefault(event.title, [])
@@ -182,11 +200,12 @@ class Tally:
         **fields: Any,
     ) -> Status:
         """Return the status of a run with these results; `warnings` are about other things."""
-        groups = sorted(self.groups.values(), key=lambda one: -one.count)
-        turns = {turn for one in groups if one.what == ANSWERS for turn in self.turns[one.group]}
-        all_warnings = list(warnings)
-        if groups:
-            all_warnings += _warnings_of(groups, self.counts)
+        groups = sorted(self.groups.values(), key=lambda group: -group.count)
+        replaced_turns: set[DebateTurn] = set()
+        for group in groups:
+            if group.first.what == ANSWERS:
+                replaced_turns.update(group.turns)
+        all_warnings = [*warnings, *_warnings_of(groups, self.counts)]
         if usage is not None and usage.faults:
             kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
             calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
@@ -197,13 +216,9 @@ class Tally:
             warnings=tuple(all_warnings),
             errors=str(errors) if errors is not None and errors.is_file() else "",
             usage=usage.record() if usage is not None and usage.steps else {},
-            replaced=sum(one.count for one in groups),
-            fallbacks=tuple(
-                {key: value for key, value in vars(one).items() if key != "turn"}
-                | {"turns": list(map(_turn_text, self.turns[one.group]))}
-                for one in groups
-            ),
-            replaced_turns=tuple(map(_turn_text, sorted(turns))),
+            replaced=sum(group.count for group in groups),
+            fallbacks=tuple(group.record() for group in groups),
+            replaced_turns=tuple(map(_turn_text, sorted(replaced_turns))),
             counts=dict(self.counts),
             events=tuple(
                 EventCount(count=count, examples=tuple(self.examples[title]))
@@ -219,25 +234,20 @@ def _turn_text(place: DebateTurn) -> str:
     return f"{debate}.{turn}" if turn else str(debate)
 
 
-def _warnings_of(groups: Sequence[Fallback], counts: Mapping[str, int]) -> Iterator[Event]:
+def _warnings_of(groups: Iterable[FallbackGroup], counts: Mapping[str, int]) -> Iterator[Event]:
     """Yield warnings that say how many results are fallbacks, by whom and why."""
-    for what in dict.fromkeys(one.what for one in groups):
-        mine = [one for one in groups if one.what == what]
-        begin = f"{sum(one.count for one in mine)} of {total_of(what, counts)} {what}"
-        if len(mine) == 1:
-            yield _fallbacks(f"{begin} are {_origin(mine[0])}")
-            continue
-        yield _fallbacks(f"{begin} are not from the selected plugin")
-        for one in mine:
-            yield _fallbacks(f"{one.count} {what} are {_origin(one)}")
-
-
-def _fallbacks(sentence: str) -> Event:
-    return Event(kind=EventKind.FALLBACKS, detail=sentence)
-
-
-def _origin(one: Fallback) -> str:
-    return f"{f'from {one.source}' if one.by else 'missing'}: {printable(one.cause)}"
+    by_kind: dict[str, list[FallbackGroup]] = {}
+    for group in groups:
+        by_kind.setdefault(group.first.what, []).append(group)
+    for what, of_kind in by_kind.items():
+        begin = f"{sum(group.count for group in of_kind)} of {total_of(what, counts)} {what} are"
+        if len(of_kind) == 1:
+            details = [f"{begin} {of_kind[0].origin}"]
+        else:
+            details = [f"{begin} not from the selected plugin"]
+            details += [f"{group.count} {what} are {group.origin}" for group in of_kind]
+        for detail in details:
+            yield Event(kind=EventKind.FALLBACKS, detail=detail)
 
 
 def write_readable(path: Path, value: Any) -> None:
