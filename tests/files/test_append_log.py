@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from touche_rad.errors import UserError
-from touche_rad.files.append_log import AppendLog, LogKind, read_header, read_log, read_places
+from touche_rad.files.append_log import AppendLog, LogKind, read_log, read_places
 
 RUN: Final = LogKind("run", 2, fix="start again", damaged="done again")
 LABELS: Final = LogKind("labels", 1, fix="keep it", damaged="not used", lasting=True, synced=True)
@@ -53,8 +53,9 @@ def test_records_are_read_as_they_were_written(path: Path) -> None:
     write(path, *RECORDS[:2])
     write(path, RECORDS[2])
     assert reopen(path) == list(RECORDS)
-    assert read_header(path) == {"format": 2, "kind": "run", **HEADER}
-    places = [entry.place for entry in read_log(path, RUN)]
+    header, *entries = read_log(path, RUN)
+    assert header.record == {"format": 2, "kind": "run", **HEADER}
+    places = [entry.place for entry in entries]
     assert [*read_places(path, reversed(places))] == [*reversed(RECORDS)]
 
 
@@ -140,7 +141,7 @@ def test_another_identity_is_refused(path: Path, identity: object, message: str)
     log = AppendLog(path, RUN, {"identity": identity}, restart=True)
     assert not list(log.entries())
     log.close()
-    assert read_header(path)["identity"] == identity
+    assert next(read_log(path, RUN)).record["identity"] == identity
 
 
 def test_newer_log_is_refused(path: Path) -> None:

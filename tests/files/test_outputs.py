@@ -202,7 +202,7 @@ def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> No
 
     assert [start(1), start(1), start(1, restart=True)] == [False, True, False]
     for restart in (False, True):
-        with pytest.raises(UserError, match="another seed: 1, now 2; replace it with --replace"):
+        with pytest.raises(UserError, match="seed was 1 and is now 2; replace it with --replace"):
             start(2, restart=restart)
     assert folder.data.read_text() == "1\n"
     folder.replace()

@@ -25,7 +25,6 @@ from touche_rad.errors import InputError, ToucheRadError, WorkError
 from touche_rad.files.outputs import (
     all_replaced,
     check_output,
-    is_output_of,
     read_status,
     status_beside,
     warnings_in,
@@ -35,7 +34,7 @@ from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.jobs import JobSpec
-from touche_rad.runs.journal import journal_beside
+from touche_rad.runs.journal import is_finished
 from touche_rad.runs.judging import JudgeJob
 from touche_rad.runs.play import SimulateJob
 from touche_rad.runs.runner import run_work, whole_identity
@@ -131,8 +130,7 @@ class Bench:
             if not job.needs_index:
                 services = replace(services, index=None)
         whole = whole_identity(job.verb, job.identity(services), job.source)
-        has_journal = journal_beside(out).exists()
-        if not options.restart and not has_journal and is_output_of(out, whole):
+        if not options.restart and is_finished(out, whole):
             return
         out.parent.mkdir(parents=True, exist_ok=True)
         options = replace(

@@ -17,6 +17,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Final, NamedTuple
@@ -95,9 +96,10 @@ class AppendLog:
         return self._write(_line(record))
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the records; nothing is appended meanwhile."""
+        """Yield the records behind the header; nothing is appended meanwhile."""
         with os.fdopen(self._file, "rb", closefd=False) as stream:
-            yield from _entries(stream, self.path, self.kind)
+            stream.seek(0)
+            yield from islice(_entries(stream, self.path, self.kind), 1, None)
 
     def finish(self, path: Path | None = None) -> None:
         """Remove the log, or keep it as another file: the work is done."""
@@ -162,19 +164,13 @@ class AppendLog:
 
 
 def read_log(path: Path, kind: LogKind) -> Iterator[Entry]:
-    """Yield the records of a log, also of one that this process may not write."""
-    with path.open("rb") as stream:
-        yield from _entries(stream, path, kind)
-
-
-def read_header(path: Path) -> JsonObject:
-    """Return the header of a log.
+    """Yield the header and the records of a log, also of one that this process may not write.
 
     Raises:
-        ValueError: It is damaged, or of another file.
+        ValueError: The header is damaged.
     """
     with path.open("rb") as stream:
-        return _record(stream.readline())
+        yield from _entries(stream, path, kind)
 
 
 def read_places(path: Path, places: Iterable[int]) -> Iterator[JsonObject]:
@@ -229,13 +225,14 @@ def _identity(header: JsonObject, key: str) -> Mapping[str, Any]:
 
 
 def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[Entry]:
-    """Yield the records behind the header; damaged lines are reported and left out."""
-    stream.seek(0)
-    place = len(stream.readline())
-    for number, line in enumerate(stream, 2):
+    """Yield the header and the records; damaged records are reported and left out."""
+    place = 0
+    for number, line in enumerate(stream, 1):
         try:
             yield Entry(number, place, _record(line, lasting=kind.lasting))
         except ValueError:
+            if number == 1:
+                raise
             log.warning("%s:%d is damaged: %s", path, number, kind.damaged)
         place += len(line)
 

@@ -15,7 +15,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
@@ -182,23 +182,10 @@ def total_of(what: str, counts: Mapping[str, int]) -> int:
     return counts.get(what, max(counts.values(), default=0))
 
 
-def lock(descriptor: int, *, wait: bool = False) -> bool:
-    """Lock an open file or folder until it is closed; False if its file system has no locks.
-
-    Raises:
-        BlockingIOError: Another process has the lock.
-    """
-    try:
-        free = lock_descriptor(descriptor, blocking=wait)
-    except OSError:
-        return False
-    if not free:
-        raise BlockingIOError("in use by another process")
-    return True
-
-
 def open_locked(path: Path, *, folder: bool = False, wait: bool = False) -> int:
     """Open and lock a file, which is made if needed, or a folder; closing it releases the lock.
+
+    On a file system without locks, it is only opened.
 
     Raises:
         BlockingIOError: Another process has the lock.
@@ -212,7 +199,11 @@ def open_locked(path: Path, *, folder: bool = False, wait: bool = False) -> int:
     while True:
         opened = os.open(path, kind, 0o666)
         try:
-            lock(opened, wait=wait)
+            is_free = True
+            with suppress(OSError):  # the file system has no locks
+                is_free = lock_descriptor(opened, blocking=wait)
+            if not is_free:
+                raise BlockingIOError("in use by another process")
             if os.fstat(opened).st_nlink:
                 return opened
         except BaseException:

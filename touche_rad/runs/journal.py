@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from touche_rad.events import Event
 from touche_rad.files.append_log import AppendLog, LogKind, read_places
+from touche_rad.files.outputs import is_output_of
 from touche_rad.files.records import JsonObject
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.work import Done
@@ -32,6 +33,11 @@ RUN: Final = LogKind(
 def journal_beside(out: Path) -> Path:
     """Return the path of the journal of a run's output."""
     return out.with_name(f"{out.name}{SUFFIX}")
+
+
+def is_finished(out: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether an output is of a finished run with this identity, and no run is to replace it."""
+    return not journal_beside(out).exists() and is_output_of(out, identity)
 
 
 class Journal(Generic[K]):

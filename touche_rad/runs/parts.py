@@ -22,7 +22,6 @@ from touche_rad.events import Event
 from touche_rad.files.append_log import (
     IDENTITY,
     AppendLog,
-    read_header,
     read_log,
     refuse_other_identity,
 )
@@ -32,7 +31,7 @@ from touche_rad.models import Model
 from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.journal import RUN, SUFFIX, UNIT, read_units
+from touche_rad.runs.journal import RUN, SUFFIX, UNIT, is_finished, read_units
 from touche_rad.runs.shard import Shard
 from touche_rad.runs.work import Done, Progress, Tally, write_readable
 from touche_rad.text import redact_data
@@ -87,9 +86,9 @@ class Part:
 
     def finished(self, out: Path, identity: Mapping[str, Any]) -> Status | None:
         """Return the status of this part if it is complete already, with the same identity."""
-        if _is_begun(self.folder) or not (self.folder / UNITS).is_file():
+        if not (self.folder / UNITS).is_file() or not is_finished(out, identity):
             return None
-        return _read(self.folder).end.status if is_output_of(out, identity) else None
+        return _read(self.folder).end.status
 
     def finish(
         self,
@@ -163,12 +162,13 @@ def _read(folder: Path) -> FinishedPart:
     if _is_begun(folder) or not path.is_file():
         raise UserError(f"{folder} is not finished: {again}")
     try:
-        header = read_header(path)
+        entries = read_log(path, RUN)
+        header = next(entries).record
         names, identity = header[_PART], dict(header[IDENTITY])
         shard = Shard.parse(identity.pop(SHARD))
         places: dict[int, int] = {}
         end: Any = None
-        for entry in read_log(path, RUN):
+        for entry in entries:
             if UNIT in entry.record:
                 places[entry.record[UNIT]] = entry.place
             end = entry.record.get(_END)
@@ -183,7 +183,7 @@ def _read(folder: Path) -> FinishedPart:
             PartEnd.model_validate(end),
             [places[unit] for unit in shard.units(names["total"])],
         )
-    except (LookupError, ValueError):
+    except (StopIteration, LookupError, ValueError):
         raise WorkError(f"{path} is damaged: remove {folder}, and {again}") from None
 
 

@@ -11,10 +11,10 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.append_log import refuse_other_identity
-from touche_rad.files.outputs import is_output_of, read_status
+from touche_rad.files.outputs import read_status
 from touche_rad.files.records import drop_keys
 from touche_rad.files.traces import TRACE
-from touche_rad.runs.journal import journal_beside
+from touche_rad.runs.journal import is_finished, journal_beside
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.runs.runner import whole_identity
 from touche_rad.runs.work import Work
@@ -59,7 +59,7 @@ class Folder:
             return False
         now = whole_identity(work.verb, work.identity, work.source)
         failed = [one for one in read_status(out).get("fallbacks", ()) if one["what"] == VERDICTS]
-        if is_output_of(out, now) and not failed and not journal_beside(out).exists():
+        if is_finished(out, now) and not failed:
             return True
         if not replace:
             may_change = ["debaters", "input"]  # what does not depend on them is kept
