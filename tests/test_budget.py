@@ -5,82 +5,97 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections import Counter
+from functools import cache
 
 import pytest
 
 from retrieval.index.engine import pisa_is_here
+from tests.size import PRODUCT, ROOT, nodes, paths, shapes
 from touche_rad.demo import open_demo
 
-ROOT = Path(__file__).parent.parent
-PRODUCT = ("touche_rad", "retrieval", "judges")
-
-
-def paths(folders: Iterable[str], *endings: str) -> list[Path]:
-    """Return the files below some folders, without compiled ones."""
-    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
-    return [
-        path
-        for path in found
-        if "__pycache__" not in path.parts and (not endings or path.suffix in endings)
-    ]
-
-
-def lines(files: Iterable[Path]) -> int:
-    return sum(len(path.read_text("utf-8").splitlines()) for path in files)
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(path for path in paths("docs", endings=(".md",)) if "reference" not in path.parts),
+)
+SHAPES = {
+    "Any": 451,  # but for JSON; the aim is 250
+    "except Exception": 37,  # the aim is 28
+    "getattr and hasattr": 69,  # abilities by name; the aim is 60
+    "loop variables without a name": 40,
+    "changes of the working folder": 1,  # of a Ray worker, which has its own process
+    "context variables": 1,  # for tracing and the deadline of a call
+    "starts of an event loop": 2,
+    "tables keyed by the event loop": 0,
+    "writing to os.environ": 3,
+}
+"""The most of each that `tests/size.py` may count in the product. Each number only goes down."""
 
 
 @pytest.mark.parametrize(
-    ("folders", "endings", "most"),
-    [
-        (PRODUCT, (".py",), 50_000),
-        (PRODUCT, (".js", ".css"), 1_600),
-        (("tests",), (".py",), 36_000),
-        (("benchmarks",), (".py",), 2_260),
-    ],
+    ("folders", "most"), [(PRODUCT, 200_000), (("tests",), 190_000), (("benchmarks",), 12_000)]
 )
-def test_the_lines_of_code_stay_below_the_ceiling(
-    folders: tuple[str, ...], endings: tuple[str, ...], most: int
-) -> None:
-    assert lines(paths(folders, *endings)) <= most
+def test_the_nodes_of_python_stay_below_the_ceiling(folders: tuple[str, ...], most: int) -> None:
+    assert nodes(*folders) <= most
 
 
-@pytest.mark.parametrize(("folders", "most"), [(PRODUCT, 700_000), (("benchmarks",), 200_000)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_hard_to_follow_becomes_less(shape: str) -> None:
+    assert _shapes()[shape] <= SHAPES[shape]
+
+
+@cache
+def _shapes() -> Counter[str]:
+    return shapes()
+
+
+def test_the_javascript_and_css_stay_below_the_ceiling() -> None:
+    """White space around lines costs nothing."""
+    assets = paths(*PRODUCT, endings=(".js", ".css"))
+    texts = [path.read_text("utf-8") for path in assets]
+    assert sum(len(line.strip()) for text in texts for line in text.splitlines()) <= 110_000
+
+
+@pytest.mark.parametrize(
+    ("folders", "most"),
+    [(PRODUCT, 1_500_000), (("benchmarks",), 200_000)],
+    ids=["product", "bench"],
+)
 def test_the_data_stay_below_the_ceiling(folders: tuple[str, ...], most: int) -> None:
-    data = [path for path in paths(folders) if path.suffix not in (".py", ".js", ".css")]
+    data = [path for path in paths(*folders) if path.suffix not in (".py", ".js", ".css")]
     assert sum(path.stat().st_size for path in data) <= most
 
 
+def test_the_documents_stay_below_the_ceiling() -> None:
+    words = {path: len(path.read_text("utf-8").split()) for path in PAGES}
+    assert sum(words.values()) <= 30_000
+    assert sum("docs" in path.parts for path in PAGES) <= 27
+    assert len((ROOT / "CHANGELOG.md").read_text("utf-8").split()) <= 1_500
+
+
 def test_the_formatter_is_never_overruled() -> None:
-    files = paths((*PRODUCT, "tests", "benchmarks"), ".py")
+    modules = paths(*PRODUCT, "tests", "benchmarks", endings=(".py",))
     marks = ("# fmt: " + "skip", "# fmt: " + "off")
-    assert [path for path in files if any(mark in path.read_text("utf-8") for mark in marks)] == []
+    texts = {path: path.read_text("utf-8") for path in modules}
+    assert [path for path, text in texts.items() if any(mark in text for mark in marks)] == []
 
 
-@pytest.mark.parametrize(
-    ("command", "functions", "files"), [("respond", 180, 25), ("serve", 62, 12), ("judge", 260, 27)]
-)
-def test_the_path_of_a_request_stays_short(command: str, functions: int, files: int) -> None:
+ENTERED = {"respond": (33, 219), "serve": (15, 69), "judge": (39, 347)}
+"""The most files and functions of ours that a request enters; the aims are 160, 62, 220 functions."""
+
+
+@pytest.mark.parametrize("command", ENTERED)
+def test_the_path_of_a_request_stays_short(command: str) -> None:
     open_demo()  # the first time, the demo's index is made
     trace = [sys.executable, ROOT / "benchmarks" / "trace.py", command]
     run = subprocess.run(trace, capture_output=True, text=True, check=True, cwd=ROOT)
     entered = re.search(r"(\d+) files, (\d+) functions", run.stdout)
     assert entered is not None
-    own_engine = command == "respond" and not pisa_is_here()
-    assert int(entered[1]) <= files + own_engine
+    files, functions = ENTERED[command]
+    has_our_engine = command == "respond" and not pisa_is_here()
+    assert int(entered[1]) <= files + has_our_engine
     assert int(entered[2]) <= functions
-
-
-@pytest.mark.parametrize(
-    ("counted", "most"),
-    [(lambda text: len(text.split()), 28_070), (lambda text: 1, 27)],
-    ids=["words", "pages"],
-)
-def test_the_documents_stay_below_the_ceiling(counted: Callable[[str], int], most: int) -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
-    pages += (ROOT / "docs" / "fidelity").glob("*.md")
-    assert sum(counted(page.read_text("utf-8")) for page in pages) <= most
 
 
 COMMON_WORDS = ("Plan", "Recipe", "Sample", "Mark", "Report", "Engine", "Pool", "Estimate")
@@ -89,18 +104,12 @@ COMMON_WORDS = ("Plan", "Recipe", "Sample", "Mark", "Report", "Engine", "Pool", 
 @pytest.mark.parametrize("word", COMMON_WORDS)
 def test_a_common_word_names_one_class_at_most(word: str) -> None:
     line = re.compile(rf"^class {word}\b", re.MULTILINE)
-    named = [path for path in paths(PRODUCT, ".py") if line.search(path.read_text("utf-8"))]
+    modules = paths(*PRODUCT, endings=(".py",))
+    named = [path for path in modules if line.search(path.read_text("utf-8"))]
     assert len(named) <= 1
 
 
 def test_no_command_passes_its_options_as_a_dictionary() -> None:
-    commands = paths(("touche_rad/cli",), ".py")
+    commands = paths("touche_rad/cli", endings=(".py",))
     untyped = re.compile(r"\*\*given|given\[")
     assert [path.name for path in commands if untyped.search(path.read_text("utf-8"))] == []
-
-
-def test_one_context_variable_has_the_call() -> None:
-    found = [
-        path.name for path in paths(PRODUCT, ".py") if "ContextVar(" in path.read_text("utf-8")
-    ]
-    assert found == ["__init__.py"]

@@ -7,10 +7,8 @@ whose answers depend on the prompt gives them; afterwards only the cache answers
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -24,8 +22,8 @@ import httpx2
 import pytest
 
 from tests.models import scripted
-from tests.models.by_schema import prompt_of
-from tests.models.scripted import Handler, Scripted, reply
+from tests.models.by_prompt import answer_by_prompt
+from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -127,31 +125,6 @@ class World:
         needs = "model" in find(kind, name).needs
         model = Model(Address("EMPTY", "tiny"), cache=self.cache) if needs else None
         return Services(index=open_index(str(self.index)), model=model)
-
-
-def answer_by_prompt(handler: Handler) -> None:
-    """Answer by the prompt alone, with values that fit its schema."""
-    schema = handler.body["response_format"]["json_schema"]["schema"]
-    draw = random.Random(hashlib.sha256(prompt_of(handler.body).encode()).digest())
-    content = json.dumps(_value(schema, schema.get("$defs", {}), draw))
-    handler.say(200, json.dumps(reply(content)).encode())
-
-
-def _value(part: dict[str, Any], whole: dict[str, Any], draw: random.Random) -> Any:
-    if "$ref" in part:
-        return _value(whole[part["$ref"].rpartition("/")[2]], whole, draw)
-    if "enum" in part or "const" in part:
-        return draw.choice(part.get("enum", [part.get("const")]))
-    if "anyOf" in part:
-        return _value(part["anyOf"][0], whole, draw)
-    kind = part.get("type")
-    if kind == "object":
-        return {name: _value(of, whole, draw) for name, of in part["properties"].items()}
-    if kind == "array":
-        return [_value(part["items"], whole, draw) for _ in range(part.get("minItems", 1))]
-    if kind in ("integer", "number"):
-        return draw.randint(int(part.get("minimum", 0)), int(part.get("maximum", 9)))
-    return {"string": "text", "boolean": draw.random() < 0.5}.get(str(kind))
 
 
 @pytest.fixture(scope="module")

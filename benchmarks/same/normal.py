@@ -1,0 +1,45 @@
+"""What differs between two runs of the same code, and by what it is replaced.
+
+This is the only place for such rules; each has its reason. A rule that is wider than its reason
+hides differences.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from pathlib import Path
+
+RULES = (
+    # Addresses on the loopback interface have a free port; the pages of `label` a new token.
+    (r"(127\.0\.0\.1|localhost):\d+", r"\1:PORT"),
+    (r'(PORT|")/[\w-]{16}/', r"\1/TOKEN/"),
+    # Moments of the run, in files, on pages, and in links of pages.
+    (r"20\d\d-\d\d-\d\d(T| |%20)\d\d(:|%3A)\d\d((:|%3A)\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?", "MOMENT"),
+    # Durations, on the screen and in files.
+    (r"\bin \d[\d.,]* (m?s|minutes?|min)\b", "in DURATION"),
+    (r'("(?:seconds|milliseconds)": )[\d.e-]+', r"\1DURATION"),
+    # The server's process, and the free space of the disk (doctor).
+    (r"(process) \[\d+\]", r"\1 [PID]"),
+    (r"[\d.]+ GiB free", "SPACE free"),
+)
+SORTED = (
+    # Parallel calls end in any order: traces, requests, and the log of a tournament's games.
+    "*.trace.jsonl",
+    "requests/*",
+    "*/games.jsonl",
+)
+
+
+def normal(path: str, content: bytes, place: Path) -> bytes:
+    """Return the normal form of a file that was written in a temporary folder."""
+    content = content.replace(str(place).encode(), b"/PLACE")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content
+    for pattern, replacement in RULES:
+        text = re.sub(pattern, replacement, text)
+    if any(fnmatch.fnmatchcase(path, pattern) for pattern in SORTED):
+        text = "".join(sorted(text.splitlines(keepends=True)))
+    return text.encode()
