@@ -121,8 +121,16 @@ def _arguments(path: Path) -> list[Argument]:
 
 
 def _doc(argument: Argument) -> ArgumentDoc:
-    fields = [getattr(argument, name) for name in ArgumentDoc._fields[1:-1]]
-    return ArgumentDoc._make([argument.id, *fields, argument.original or ""])
+    return ArgumentDoc(
+        argument.id,
+        argument.text,
+        argument.attacks,
+        argument.supports,
+        argument.topic,
+        argument.tags,
+        argument.references,
+        argument.original or "",
+    )
 
 
 def _claims(arguments: Iterable[Argument]) -> Iterator[Judged]:

@@ -142,7 +142,8 @@ def scorecard(
     components: Mapping[str, BySide], options: Options, reasons: Mapping[str, str]
 ) -> Scorecard:
     """Add up the weighted components; a component that one side lacks is left out for both."""
-    weights: Mapping[str, float] = {name: getattr(options, name) for name in COMPONENTS}
+    values = dict(options)
+    weights: Mapping[str, float] = {name: values[name] for name in COMPONENTS}
     complete = {name: its for name, its in components.items() if None not in its.values()}
     totals: BySide = dict.fromkeys(SIDES, None)
     if complete:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from judges.debgraph._options import Options
 from judges.debgraph.graph import Node, SceneGraph, quoted
@@ -59,7 +59,7 @@ class _Question:
     """The key that says which item a verdict in a list is about."""
     keys: Mapping[str, Any]
 
-    def answer_schema(self, options: Options, numbers: Collection[int]) -> Any:
+    def answer_schema(self, options: Options, numbers: Collection[int]) -> type[BaseModel]:
         """Return the schema of one verdict, or of a list of verdicts on the items so numbered."""
         each = options.ask == "each"
         limits = Field(json_schema_extra={"minimum": min(numbers), "maximum": max(numbers)})
@@ -67,7 +67,7 @@ class _Question:
         if options.feedback != "none":  # first, so that the verdict follows from the reason
             keys["feedback"] = (Page if each else Note, "")
         keys |= {key: (kind, ...) for key, kind in self.keys.items()}
-        verdict: Any = create_model(self.schema, **keys)
+        verdict: type[BaseModel] = create_model(self.schema, **keys)
         if each:
             return verdict
         exact = Field(json_schema_extra={"minItems": len(numbers), "maxItems": len(numbers)})
@@ -98,19 +98,19 @@ async def _ask_all(
             each=each, words=words, items=numbered, **values
         )
         schema = question.answer_schema(options, numbered)
-        answer: Any = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
+        answer = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
         if each:
             return [answer]
         first: dict[int, Any] = {}
-        for verdict in answer.verdicts:
-            first.setdefault(getattr(verdict, question.number), verdict)
+        for verdict in dict(answer)["verdicts"]:
+            first.setdefault(dict(verdict)[question.number], verdict)
         return [first.get(number, "the model gave no verdict on it") for number in numbered]
 
     return await ask_in_parts(items, 1 if each else options.batch, ask, lambda _, fault: fault)
 
 
-def _feedback(verdict: Any) -> str:
-    return cut_to_words(clean(getattr(verdict, "feedback", "")), WORDS)
+def _feedback(verdict: BaseModel) -> str:
+    return cut_to_words(clean(dict(verdict).get("feedback", "")), WORDS)
 
 
 @dataclass(frozen=True)

@@ -232,10 +232,11 @@ class FactChecker:
         )
         checked = []
         for response, answer in zip(batch, answers, strict=True):
-            facts = _distinct(answer if isinstance(answer, list) else answer.facts)
-            own = self._limited(getattr(answer, "queries", []))
+            parts = {"facts": answer} if isinstance(answer, list) else dict(answer)
+            facts = _distinct(parts["facts"])
+            limited = self._limited(parts.get("queries", []))
             left_off = max(0, len(facts) - most)
-            checked.append(CheckedFacts(response, tuple(facts[:most]), left_off, own))
+            checked.append(CheckedFacts(response, tuple(facts[:most]), left_off, limited))
         return checked
 
     async def _write_queries(
@@ -278,8 +279,9 @@ class FactChecker:
         answer = await ask_with_room(
             self.model, messages, schema, "verify", limit, alone=len(batch) == 1
         )
+        verdicts = dict(answer)
         return [
-            replace(one, **_read([getattr(answer, name) for name in facts]))
+            replace(one, **_read([verdicts[name] for name in facts]))
             for one, facts in zip(batch, numbered, strict=True)
         ]
 

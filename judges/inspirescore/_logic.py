@@ -157,10 +157,10 @@ class LogicChecker:
         return [
             replace(
                 one,
-                inferred=tuple(getattr(answer, name) for name in _names(one)),
-                plan=clean(getattr(answer, "plan", "")),
+                inferred=tuple(parts[name] for name in _names(one)),
+                plan=clean(parts.get("plan", "")),
             )
-            for one, answer in zip(batch, answers, strict=True)
+            for one, parts in zip(batch, map(dict, answers), strict=True)
         ]
 
 

@@ -80,7 +80,7 @@ async def ask_about(
     answer = await ask_with_room(
         model, messages, keyed_schema, step, max_tokens, alone=len(responses) == 1
     )
-    return [getattr(answer, key) for key in keys]
+    return [part for _, part in answer]
 
 
 Truth = Literal["true", "false", "unknown"]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from pydantic import BaseModel
+
 from judges.inspirescore._options import InspireScoreOptions
 from judges.inspirescore._responses import Response, Speaker
 from judges.inspirescore._schemas import Marks, ask_with_room, form, keyed, part_size, round_scores
@@ -86,18 +88,21 @@ async def score_units(
         answer = await ask_with_room(
             model, messages, schema, "subjective", limit, alone=len(batch) == 1
         )
-        return [_unit_scores(unit, getattr(answer, unit.key)) for unit in batch]
+        answers = dict(answer)
+        return [_unit_scores(unit, answers[unit.key]) for unit in batch]
 
     return await ask_in_parts(units, size, ask, lambda unit, why: UnitScores(unit, fault=why))
 
 
-def _unit_scores(unit: Unit, answer: Any) -> UnitScores:
+def _unit_scores(unit: Unit, answer: BaseModel) -> UnitScores:
     scores: dict[str, dict[str, float]] = {}
     analyses: dict[str, Any] = {}
     totals: dict[str, float] = {}
+    parts_of_answer = dict(answer)
     for speaker in unit.speakers:
-        marks = getattr(answer, speaker.key)
-        values = {one: getattr(marks, one) for one in SUBJECTIVE}
+        marks = parts_of_answer[speaker.key]
+        parts = dict(marks)
+        values = {name: parts[name] for name in SUBJECTIVE}
         if isinstance(marks, Marks):
             scores[speaker.name], analyses[speaker.name] = values, marks.analysis
         else:
@@ -109,7 +114,7 @@ def _unit_scores(unit: Unit, answer: Any) -> UnitScores:
         names = {speaker.label: speaker.name for speaker in unit.speakers}
         details |= {
             "model_totals": totals,
-            "model_winner": names[answer.winner],
-            "reason": answer.reason,
+            "model_winner": names[parts_of_answer["winner"]],
+            "reason": parts_of_answer["reason"],
         }
     return UnitScores(unit, scores, details)

@@ -157,12 +157,12 @@ class PlanFile:
 
     def file(self, key: str) -> Path:
         """Return the path of the claims, the labelled debates or the labels."""
-        return self.folder / str(getattr(self.plan, key))
+        return self.folder / str(dict(self.plan)[key])
 
     @property
     def data(self) -> dict[str, Path]:
         """The files that the plan names, by key."""
-        return {key: self.file(key) for key in DATA if getattr(self.plan, key)}
+        return {key: self.folder / value for key, value in self.plan if key in DATA and value}
 
     @cached_property
     def debaters(self) -> tuple[PluginEntry[LoadedDebater], ...]:
@@ -245,7 +245,7 @@ def load_plan(path: Path) -> PlanFile:
     _check_parts(plan_file)
     for key, file in plan_file.data.items():
         if not file.is_file():
-            raise InputError(path, f"{getattr(plan, key)} is not a file", field=key)
+            raise InputError(path, f"{dict(plan)[key]} is not a file", field=key)
         digest = sha256_of(file)
         if plan.sha256.get(key, digest) != digest:
             raise InputError(

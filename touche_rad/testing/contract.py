@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypedDict, Unpack
 
 import anyio
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from touche_rad import files, session
 from touche_rad.calls import Calls
@@ -230,7 +230,7 @@ def _plain(value: Any) -> str:
         value = {str(key): _plain(one) for key, one in value.items()}
     elif isinstance(value, Sequence) and not isinstance(value, str):
         value = [_plain(one) for one in value]
-    elif hasattr(value, "model_dump"):
+    elif isinstance(value, BaseModel):
         value = value.model_dump(mode="json")
     return json.dumps(value, sort_keys=True, default=str)
 

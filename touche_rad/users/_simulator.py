@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from touche_rad.calls import Calls, call_context
 from touche_rad.debate import Debate
@@ -29,10 +29,18 @@ class UserSimulator(Protocol):
         ...
 
 
+@runtime_checkable
+class DescribesItself(Protocol):
+    """A user that says more about itself than its class."""
+
+    def describe(self, debate: Debate) -> Mapping[str, Any]:
+        """Return what it is, as JSON data."""
+        ...
+
+
 def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
     """Return the entry in a simulation's configuration; a user may `describe` itself."""
-    describe = getattr(user, "describe", None)
-    details: Mapping[str, Any] = describe(debate) if describe else {}
+    details = user.describe(debate) if isinstance(user, DescribesItself) else {}
     return {"class": type(user).__name__, "model": debate.user, **details}
 
 

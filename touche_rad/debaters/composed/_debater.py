@@ -142,9 +142,13 @@ class Composed:
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
         self.model: Model = services.need_model("debater composed")
-        shared = ("k", "max_words", "stance", "retriever")
-        same = {name: getattr(options, name) for name in shared}
-        self._grounded = Grounded(Grounded.Options(**same), services)
+        of_grounded = Grounded.Options(
+            k=options.k,
+            max_words=options.max_words,
+            stance=options.stance,
+            retriever=options.retriever,
+        )
+        self._grounded = Grounded(of_grounded, services)
         entails: Entails | None = None
         if options.guard == "model":
             entails = ByModel(self.model)

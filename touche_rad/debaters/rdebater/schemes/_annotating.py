@@ -59,7 +59,8 @@ Named: type[BaseModel] = create_model(
 
 def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
     """Return the named schemes, each with its reason of at most forty words."""
-    named = {scheme: getattr(answer, scheme.name.lower()) for scheme in Scheme}
+    parts = dict(answer)
+    named = {scheme: parts[scheme.name.lower()] for scheme in Scheme}
     return {scheme: _few(one.reason) for scheme, one in named.items() if one is not None}
 
 
@@ -68,7 +69,8 @@ def _few(reason: str) -> str:
 
 
 def _levels(labels: BaseModel) -> dict[Dimension, Level]:
-    return {one: Level[getattr(labels, one.name.lower()).upper()] for one in Dimension}
+    of_name = dict(labels)
+    return {one: Level[of_name[one.name.lower()].upper()] for one in Dimension}
 
 
 _dimension_fields: dict[str, Any] = {
@@ -91,8 +93,9 @@ def scoring(used: tuple[Scheme, ...]) -> type[BaseModel]:
 def marks_of(answer: BaseModel, reasons: Mapping[Scheme, str]) -> dict[Scheme, Mark]:
     """Return the marks; a scheme whose labels are all none is removed."""
     marks: dict[Scheme, Mark] = {}
+    parts = dict(answer)
     for scheme, reason in reasons.items():
-        levels = _levels(getattr(answer, scheme.name.lower()))
+        levels = _levels(parts[scheme.name.lower()])
         if any(levels.values()):
             marks[scheme] = Mark(levels=levels, reason=reason)
     return marks
