@@ -63,7 +63,7 @@ class _Docs(BaseDocs):
     def docs_cls(self) -> type:
         return ArgumentDoc
 
-    def docs_store(self, **_: Any) -> _Store:
+    def docs_store(self, **_: object) -> _Store:
         return _Store(self.docs_iter())
 
     def docs_count(self) -> int:
@@ -73,11 +73,11 @@ class _Docs(BaseDocs):
 class _Sliced(list[Any]):
     """Documents in order; ir_datasets takes slices of them such as `docs_iter()[10:20]`."""
 
-    def __init__(self, docs: Iterable[Any]) -> None:
+    def __init__(self, docs: Iterable[object]) -> None:
         super().__init__(docs)
         self._next = iter(self).__next__
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         return self._next()
 
 
@@ -86,7 +86,7 @@ class _Store(Docstore):
         super().__init__(ArgumentDoc, "doc_id")
         self._known = {doc.doc_id: doc for doc in docs}
 
-    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[Any]:
+    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[object]:
         return (self._known[doc_id] for doc_id in doc_ids if doc_id in self._known)
 
 
@@ -161,7 +161,7 @@ def register(name: str, source: Callable[[], Path]) -> None:
         _register(f"touche-rad/{name}/{one.name}", Dataset(docs, judged))
 
 
-def _register(name: str, dataset: Any) -> None:
+def _register(name: str, dataset: object) -> None:
     if name not in ir_datasets.registry:
         ir_datasets.registry.register(name, dataset)
 

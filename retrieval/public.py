@@ -66,7 +66,7 @@ class IrdsIndexes(IndexBackend):
 
 def _read(location: str, part: str) -> Iterator[Any]:
     """Yield the docs, queries or qrels of a dataset."""
-    rows: Iterable[Any] = getattr(_dataset(location, part), f"{part}_iter")()
+    rows: Iterable[object] = getattr(_dataset(location, part), f"{part}_iter")()
     try:
         yield from rows
     except (OSError, RuntimeError) as error:  # mostly a download

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 from scipy.special import expit
 
+from retrieval._arrays import Array
 from retrieval._fusion import ranked
 from retrieval._searching import Searcher
 from retrieval._server import LONGEST, LONGEST_TEXT, Server, is_address
@@ -136,7 +137,7 @@ class LocalReranker:
         """Return the probability that each text answers the query."""
         return [float(one) for one in expit(self._logits([(query, text) for text in texts]))]
 
-    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Any:
+    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Array:
         from retrieval.stance.nli import logits_of
 
         with self._lock:

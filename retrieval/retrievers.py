@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import Field
 
@@ -41,7 +40,7 @@ class SupportRetriever(_FieldRetriever):
 
 
 class _WithChains(Searcher):
-    def __init__(self, options: Any, services: Services) -> None:
+    def __init__(self, options: object, services: Services) -> None:
         super().__init__(options, services)
         self._chain = ChainRetriever(ChainRetriever.Options(), services)
 

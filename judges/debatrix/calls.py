@@ -137,7 +137,7 @@ class JudgeCalls:
         return await self._about_speech("speech_summary", new=new, views=views)
 
     async def _about_speech(
-        self, name: str, oldest: str = "", **values: Any
+        self, name: str, oldest: str = "", **values: object
     ) -> tuple[str, DimensionScore | None]:
         schema = Analysis if self.separate else SpeechView
         answer = await self._ask(name, schema, oldest, separate=self.separate, **values)
@@ -165,7 +165,7 @@ class JudgeCalls:
         return await self._about_debate("summary", views=views)
 
     async def _about_debate(
-        self, name: str, oldest: str = "", decide: bool = True, **values: Any
+        self, name: str, oldest: str = "", decide: bool = True, **values: object
     ) -> tuple[str, DebateVerdict | None]:
         whole = decide and not self.separate
         schema = _verdict_schema(self.codes, self.ties, True) if whole else Analysis
@@ -249,7 +249,7 @@ class JudgeCalls:
         }
         return DebateVerdict(marks, values["winner"], clean(values["comment"]))
 
-    async def _ask(self, name: str, schema: type[Any], oldest: str = "", **values: Any) -> Any:
+    async def _ask(self, name: str, schema: type[Any], oldest: str = "", **values: object) -> Any:
         """Ask a prompt.
 
         A prompt that is too long drops the first entries of the value `oldest`. An answer that is

@@ -42,7 +42,7 @@ def dimensions() -> Mapping[str, Dimension]:
     """Return the dimensions of dimensions.toml by name."""
     data = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
 
-    def on_one_line(value: Any) -> Any:
+    def on_one_line(value: object) -> Any:
         return " ".join(value.split()) if isinstance(value, str) else value
 
     return {

@@ -27,12 +27,12 @@ Note = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
 """Feedback of at most `BATCH_WORDS` words."""
 
 
-def _lower_case(value: Any) -> Any:
+def _lower_case(value: object) -> object:
     """Read `Pro` as pro and JSON's true as "true"."""
     return str(value).strip().lower() if isinstance(value, (str, bool)) else value
 
 
-def _probability(value: Any) -> Any:
+def _probability(value: object) -> object:
     """Read a percentage, or any number above 1, as a probability."""
     text = str(value).strip()
     try:
@@ -86,13 +86,13 @@ async def _ask_all(
     question: _Question,
     items: Sequence[T],
     describe: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
-    **values: Any,
+    **values: object,
 ) -> list[Any]:
     """Return the verdict on each item, or a text that says why there is none."""
     each = options.ask == "each"
     words = 0 if options.feedback == "none" else WORDS if each else BATCH_WORDS
 
-    async def ask(group: Sequence[T]) -> list[Any]:
+    async def ask(group: Sequence[T]) -> list[object]:
         numbered = describe(group)
         messages = Prompt.load(__package__, question.prompt).messages(
             each=each, words=words, items=numbered, **values

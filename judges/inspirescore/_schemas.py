@@ -24,7 +24,7 @@ def form(kind: Any) -> str:
     schema = TypeAdapter(kind).json_schema()
     definitions = schema.get("$defs", {})
 
-    def of(part: Mapping[str, Any]) -> Any:
+    def of(part: Mapping[str, Any]) -> object:
         if "$ref" in part:
             return of(definitions[part["$ref"].rpartition("/")[2]])
         if "properties" in part:
@@ -66,10 +66,10 @@ async def ask_about(
     model: Model,
     step: str,
     schema: str,
-    responses: Sequence[Any],
-    kinds: Sequence[Any],
+    responses: Sequence[object],
+    kinds: Sequence[object],
     max_tokens: int,
-    **values: Any,
+    **values: object,
 ) -> list[Any]:
     """Ask the prompt of a step about some responses, and return the answer on each."""
     keys = [f"response_{number}" for number in range(1, len(responses) + 1)]
@@ -86,7 +86,7 @@ async def ask_about(
 Truth = Literal["true", "false", "unknown"]
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> object:
     """Accept JSON's true, capital letters, and the braces that the paper asks for."""
     return str(value).strip(" {}.\"'").lower() if isinstance(value, str | bool) else value
 
@@ -150,12 +150,12 @@ class Conclusion(BaseModel):
     verdict: TruthValue
 
 
-def _values(value: Any) -> Any:
+def _values(value: object) -> object:
     """Accept a numbered list, as in the paper: {"fact-1": ..., "fact-2": ...}."""
     return list(value.values()) if isinstance(value, dict) else value
 
 
-def bounded(kind: Any, most: int) -> Any:
+def bounded(kind: Any, most: int) -> object:
     """Return a list type with a limit for the server; a longer list is still accepted."""
     return Annotated[
         list[kind], BeforeValidator(_values), Field(json_schema_extra={"maxItems": most})

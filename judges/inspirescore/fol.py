@@ -321,7 +321,7 @@ class _Problem:
         holds = self._expression(bare, things)
         return self._either(known, holds, self._z3.Not(self._expression(conclusion, {})))
 
-    def _either(self, known: list[Any], holds: Any, fails: Any) -> Decision:
+    def _either(self, known: list[object], holds: object, fails: object) -> Decision:
         """Decide by whether the premises exclude that it fails, or that it holds."""
         follows = self._contradictory([*known, self._z3.Not(holds)])
         against = self._contradictory([*known, self._z3.Not(fails)])
@@ -332,12 +332,12 @@ class _Problem:
         reason = "the solver gave up" if self._gave_up else "neither it nor its negation follows"
         return Decision("unknown", reason)
 
-    def _consistent_with(self, known: list[Any], condition: Any) -> list[Any]:
+    def _consistent_with(self, known: list[object], condition: object) -> list[object]:
         if not self._contradictory([*known, condition]):
             return known
         return [one for one in known if not self._contradictory([one, condition])]
 
-    def _contradictory(self, formulas: Sequence[Any]) -> bool:
+    def _contradictory(self, formulas: Sequence[object]) -> bool:
         if self._left <= 0:
             self._gave_up = True
             return False
@@ -350,11 +350,11 @@ class _Problem:
         self._gave_up = self._gave_up or answer == self._z3.unknown
         return bool(answer == self._z3.unsat)
 
-    def _new_thing(self, name: str) -> Any:
+    def _new_thing(self, name: str) -> object:
         self._variables += 1
         return self._z3.Const(f"{name}#{self._variables}", self._thing)
 
-    def _expression(self, node: Node, things: dict[str, Any]) -> Any:
+    def _expression(self, node: Node, things: dict[str, Any]) -> object:
         """Return a formula or a term in z3; `things` are the bound variables."""
         z3 = self._z3
         if node.kind == "variable":

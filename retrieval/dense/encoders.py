@@ -117,7 +117,7 @@ class SentenceEncoder(_PromptingEncoder):
     """A sentence-transformers model."""
 
     def __init__(
-        self, name: str, place: str, instruction: str | None = None, **settings: Any
+        self, name: str, place: str, instruction: str | None = None, **settings: object
     ) -> None:
         self.name = _named(name, instruction)
         self.model = load_model("SentenceTransformer", place, f"encoder {name!r}", **settings)
@@ -144,7 +144,7 @@ class SentenceEncoder(_PromptingEncoder):
         return np.asarray(vectors, dtype=np.float32)
 
 
-def load_model(kind: str, place: str, called: str, **settings: Any) -> Any:
+def load_model(kind: str, place: str, called: str, **settings: object) -> Any:
     """Load a model of this class of sentence-transformers; `called` names it in errors."""
     try:
         import sentence_transformers

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 import numpy as np
 from pydantic import Field
 
+from retrieval._arrays import Array
 from retrieval._searching import Searcher
 from retrieval.dense.encoders import Vectors, encoder
 from touche_rad import plugins
@@ -51,8 +52,9 @@ loaded = cache(encoder)
 
 
 @lru_cache(REMEMBERED)
-def _vector(name: str, query: str) -> Any:
-    return loaded(name).queries([query])[0]
+def _vector(name: str, query: str) -> Array:
+    vector: Array = loaded(name).queries([query])[0]
+    return vector
 
 
 def encoded(name: str, queries: Sequence[str]) -> Vectors:

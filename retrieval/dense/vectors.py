@@ -10,10 +10,11 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from retrieval._arrays import Array
 from retrieval.dense.encoders import Encoder, Vectors
 from retrieval.index import parts
 from retrieval.index.analyser import content
@@ -88,7 +89,7 @@ def slug(name: str) -> str:
     return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _distinct(store: Store, field: str) -> tuple[list[str], Any]:
+def _distinct(store: Store, field: str) -> tuple[list[str], Array]:
     """Return the distinct texts of a field, and each argument's place among them (-1 if blank)."""
     places: dict[str, int] = {}
     rows = np.full(len(store), -1, dtype=np.int32)
@@ -104,7 +105,7 @@ class DenseVectors:
 
     def __init__(self, folder: Path, about: About) -> None:
         self.about = about
-        self._fields: dict[str, list[Any]] = {
+        self._fields: dict[str, list[Array]] = {
             field: [np.asarray(np.load(place / f"{name}.npy", mmap_mode="r")) for name in _FILES]
             for field in about.fields
             if (place := folder / field).is_dir()
@@ -143,7 +144,7 @@ class DenseVectors:
         return field in self._fields
 
 
-def _best(scores: Any, numbers: Any, k: int) -> list[Scored]:
+def _best(scores: Array, numbers: Array, k: int) -> list[Scored]:
     if k < len(scores):
         near = scores >= np.partition(scores, -k)[-k]
         scores, numbers = scores[near], numbers[near]

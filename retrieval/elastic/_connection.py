@@ -199,7 +199,7 @@ def _client(where: Place, seconds: float) -> Any:
         raise UserError(f"{where}: {_short(error)} ({CA}={ca})") from None
 
 
-def reason(body: Any) -> str:
+def reason(body: object) -> str:
     """Return why the server refused a request, from its answer."""
     error = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(error, dict):
@@ -208,5 +208,5 @@ def reason(body: Any) -> str:
     return _short(error)
 
 
-def _short(message: Any) -> str:
+def _short(message: object) -> str:
     return excerpt(message, 200)

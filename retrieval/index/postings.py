@@ -6,10 +6,10 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from retrieval._arrays import Array
 from retrieval.index.engine import K1, LEAST_RARITY, B, Scored, rounded
 
 _WORDS, _STARTS, _DOCUMENTS, _WEIGHTS = "words.txt", "starts.npy", "documents.npy", "weights.npy"
@@ -21,9 +21,9 @@ class Postings:
 
     places: dict[str, int]
     """The documents of a word are at `starts[place]` to `starts[place + 1]`."""
-    starts: Any
-    documents: Any
-    weights: Any
+    starts: Array
+    documents: Array
+    weights: Array
     size: int
     """One more than the largest number of a document."""
 

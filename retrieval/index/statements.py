@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from retrieval._arrays import Array
 from retrieval.index.analyser import tokens
 from touche_rad.text import NEGATIONS
 
@@ -38,7 +39,7 @@ SIGNS: Final = (1, -1, 1)
 """1 if an argument in this role is for the statement, -1 if it is against it."""
 
 
-def groups_of(keys: Sequence[Key]) -> Any:
+def groups_of(keys: Sequence[Key]) -> Array:
     """Return the group of each key, numbered from 0 by their first statements."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -51,7 +52,7 @@ def groups_of(keys: Sequence[Key]) -> Any:
     return np.argsort(np.argsort(firsts))[own].astype(np.int32)
 
 
-def _near_pairs(keys: Sequence[Key]) -> tuple[Any, Any]:
+def _near_pairs(keys: Sequence[Key]) -> tuple[Array, Array]:
     """Return the pairs of near statements.
 
     Two similar statements share one of their rarest stems: those under the same stem are compared.
@@ -111,12 +112,12 @@ class StatementGroups:
             key = tuple(sorted(set(stems)))
             self._places.append(self._keys.setdefault(key, len(self._keys)) if key else -1)
 
-    def groups(self) -> Any:
+    def groups(self) -> Array:
         """Return the groups of each argument's statements; -1 for a blank one."""
         numbers = np.append(groups_of(list(self._keys)), np.int32(-1))
         return numbers[np.array(self._places, dtype=np.int64)].reshape(-1, len(ROLES))
 
-    def write(self, numbers: Any, folder: Path) -> None:
+    def write(self, numbers: Array, folder: Path) -> None:
         """Write the groups of the arguments; `numbers` are their numbers in the order of adding."""
         own = self.groups()
         groups = np.empty_like(own)
@@ -134,9 +135,9 @@ class Statements:
     """The groups of an index's statements, memory-mapped."""
 
     def __init__(self, folder: Path) -> None:
-        self._groups: Any = np.load(folder / "groups.npy", mmap_mode="r")
-        self._members: Any = np.load(folder / "members.npy", mmap_mode="r")
-        self._starts: Any = np.load(folder / "starts.npy", mmap_mode="r")
+        self._groups: Array = np.load(folder / "groups.npy", mmap_mode="r")
+        self._members: Array = np.load(folder / "members.npy", mmap_mode="r")
+        self._starts: Array = np.load(folder / "starts.npy", mmap_mode="r")
 
     def linked(self, number: int) -> list[tuple[int, int, int]]:
         """Return the arguments that share a statement: role, their role, their number."""

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from retrieval._arrays import Array
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
@@ -119,7 +120,7 @@ REMEMBERED = 20_000
 
 def write_store(
     arguments: Iterable[Argument], folder: Path, also: Callable[[Argument], None]
-) -> tuple[str, Any]:
+) -> tuple[str, Array]:
     """Write the arguments without duplicates, and call `also` for each.
 
     Returns the collection's digest and, in the order of the collection, the arguments' numbers.
@@ -168,7 +169,7 @@ def may_be_id(name: str) -> bool:
         return False
 
 
-def _write_places(folder: Path, keys: list[bytes], ends: Any) -> Any:
+def _write_places(folder: Path, keys: list[bytes], ends: Array) -> Array:
     ids = np.array(keys, dtype=f"S{max(map(len, keys))}")
     order = np.argsort(ids, kind="stable")
     np.save(folder / IDS, ids[order])
@@ -183,8 +184,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._ids: Any = np.asarray(np.load(folder / IDS, mmap_mode="r"))
-        self._places: Any = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
+        self._ids: Array = np.asarray(np.load(folder / IDS, mmap_mode="r"))
+        self._places: Array = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
         with (folder / ARGUMENTS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.at = lru_cache(REMEMBERED)(self._at)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import softmax
 
+from retrieval._arrays import Array
 from retrieval._server import LONGEST, LONGEST_TEXT, Server, is_address
 from retrieval.dense.encoders import load_model
 from retrieval.stance import Stance
@@ -72,7 +73,7 @@ class Nli:
             )
         self.rows = rows
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> Any:
+    def read(self, pairs: Sequence[tuple[str, str]]) -> Array:
         """Return the probabilities of entailment, contradiction and neither for each pair.
 
         A pair is a premise and a hypothesis. A model of two labels gives 0 for the third.
@@ -94,10 +95,11 @@ class _Local:
         self.labels = {int(row): str(label) for row, label in names.items()}
         self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Any:
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Array:
         """Return the probability of each label for each pair."""
         with self._lock:
-            return softmax(logits_of(self._model, pairs), axis=1)
+            probabilities: Array = softmax(logits_of(self._model, pairs), axis=1)
+        return probabilities
 
     def reads_whole(self, hypothesis: str) -> bool:
         """Whether a hypothesis is never truncated, however long its premise is.
@@ -130,7 +132,7 @@ class Served:
             told = ", ".join(self.labels.values())
             raise UserError(f"{called} {model!r} answers only {told} to {len(PLAIN)} plain pairs")
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Any:
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Array:
         """Return the probability of each label for each pair."""
         return np.array([row["probs"] for row in self._ask(pairs)], dtype=float)
 
@@ -192,7 +194,7 @@ def cross_encoder(model: str, called: str = "stance model") -> Any:
     return loaded.float() if loaded.device.type == "cpu" else loaded
 
 
-def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Any:
+def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Array:
     """Return a cross-encoder's outputs, one row per pair.
 
     Each distinct pair is computed once: arguments of one result list often share claims.

@@ -64,5 +64,5 @@ def _without_commands(query: str) -> str:
     return " ".join(word for word in words if word)
 
 
-def _web_address(url: Any) -> str:
+def _web_address(url: object) -> str:
     return url if isinstance(url, str) and url.startswith(("http://", "https://")) else ""

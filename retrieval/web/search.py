@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import anyio
 
@@ -49,14 +49,14 @@ class Page:
     """An http address, or a path within the folder."""
 
 
-def page_of(title: Any, text: Any, address: Any = "") -> Page:
+def page_of(title: object, text: object, address: object = "") -> Page:
     """Return a page of cleaned texts; what is not a string becomes empty."""
     return Page(
         plain(title, LONGEST_TITLE), plain(text, LONGEST_TEXT), plain(address, LONGEST_ADDRESS)
     )
 
 
-def plain(text: Any, longest: int) -> str:
+def plain(text: object, longest: int) -> str:
     """Return one line of limited length, without tags, control characters or hidden characters."""
     if not isinstance(text, str):
         return ""

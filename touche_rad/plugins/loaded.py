@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -96,12 +97,12 @@ Explain = Callable[[Debate], Sequence[ExplainedCandidate] | Awaitable[Sequence[E
 class LoadedDebater(Loaded[Debater]):
     """A debater."""
 
-    @property
+    @cached_property
     def answer(self) -> Callable[[Debate], Response | Awaitable[Response]]:
         """Answers the user's last message."""
         return self._in_context(self.instance.answer)
 
-    @property
+    @cached_property
     def explain(self) -> Explain | None:
         """Lists the candidates for the answer, best first; None if the debater cannot."""
         debater = self.instance
@@ -120,18 +121,18 @@ ExplainVerdicts = Callable[[Debate], Explanations | Awaitable[Explanations]]
 class LoadedJudge(Loaded[Judge]):
     """A judge of single responses."""
 
-    @property
+    @cached_property
     def judge(self) -> Callable[[Debate], Verdicts | Awaitable[Verdicts]]:
         """Judges the last response of a debate."""
         return self._in_context(self.instance.judge)
 
-    @property
+    @cached_property
     def judge_all(self) -> Callable[[Debate], Awaitable[Sequence[Verdicts] | None]] | None:
         """Judges all responses of a debate at once; None if the judge cannot."""
         judge = self.instance
         return self._in_context(judge.judge_all) if isinstance(judge, JudgesAll) else None
 
-    @property
+    @cached_property
     def explain(self) -> ExplainVerdicts | None:
         """Shows what decides each verdict on the last response; None if the judge cannot."""
         judge = self.instance
@@ -141,7 +142,7 @@ class LoadedJudge(Loaded[Judge]):
 class LoadedPanel(Loaded[Panel]):
     """A panel."""
 
-    @property
+    @cached_property
     def judge(self) -> Callable[[Contest], Outcome | Awaitable[Outcome]]:
         """Judges a whole debate of speeches."""
         return self._in_context(self.instance.judge)

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import Any, Final
 
@@ -225,7 +225,7 @@ class FallbackDebater(LoadedDebater):
         """Answer the user's last message."""
         return self._make().answer(debate)
 
-    @property
+    @cached_property
     def explain(self) -> Explain | None:
         """As that of the debater."""
         return self._make().explain

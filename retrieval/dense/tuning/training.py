@@ -129,7 +129,7 @@ def encode(model: Any, kind: str, texts: Sequence[str], recipe: EncoderRecipe) -
     return torch.nn.functional.normalize(torch.cat(vectors)[places], dim=1)
 
 
-def loss(model: Any, batch: Sequence[Argument], step: int, recipe: EncoderRecipe) -> Any:
+def loss(model: object, batch: Sequence[Argument], step: int, recipe: EncoderRecipe) -> object:
     """Return the multiple negatives ranking loss of a batch, without false negatives."""
     import torch
 
@@ -185,7 +185,7 @@ def train_encoder(
     *,
     restart: bool = False,
     report: Callable[[int, int], None] | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> Mapping[str, Any]:
     """Train an encoder on a collection, or continue a killed training, and return the report."""
     recipe = validate_recipe(EncoderRecipe, settings)
