@@ -222,7 +222,7 @@ class Leaking:
             "sentences of your own, and you never agree with anybody.",
         )
         said = prompt.messages(who="the user")[0].content
-        assert current_context().model_use is not None
+        assert current_context().use is not None
         return Response(content=said[self.start :])
 
     start = 0

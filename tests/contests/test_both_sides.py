@@ -22,6 +22,7 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.plugins import LoadedDebater
 from touche_rad.runs.answering import Answerer
+from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.text import count_words
 from touche_rad.users.contest_views import citations, negate, objection, sided_view, task_view
 
@@ -68,7 +69,8 @@ def played(*debaters: Any, claim: Debate = ZOOS, rounds: int = 2) -> list[Contes
             for number, one in enumerate(debaters)
         }
         stage = Stage({name: Answerer(chain) for name, chain in chains.items()}, rounds, INDEX)
-        done = [await stage.play(game) for game in games(iter([claim]), list(chains))]
+        pairs = games(iter([claim]), list(chains))
+        done = [await stage.play(game, FailureLog()) for game in pairs]
         return [line for one in done for line in one.lines]
 
     return [Contest.model_validate_json(line) for line in anyio.run(play)]

@@ -19,6 +19,7 @@ from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
+from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.runner import process_units
 from touche_rad.runs.work import Done, RunOptions
 
@@ -49,6 +50,12 @@ class BuggyJudge:
     def judge(self, debate):
         raise ZeroDivisionError("a bug of the judge")
 """
+
+
+COUNTING = """
+        with open(os.path.join(os.path.dirname(__file__), "calls.txt"), "a") as calls:
+            calls.write("called\\n")
+        return self.best({})"""
 
 
 @pytest.fixture
@@ -148,6 +155,29 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert ended.code == 0, ended.err
     assert "1 of them were taken over" in ended.err
     assert len(out.read_text().splitlines()) == 2
+
+
+def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
+    tmp_path: Path, buggy: Path, index: tuple[str, str]
+) -> None:
+    buggy.write_text(BUGGY.replace("        return self.best({})", COUNTING))
+    source = demo_file("debates.jsonl")
+    command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index)
+    ended = touche_rad(*command, "-o", tmp_path / "run.jsonl", "--strict", "--workers", "1")
+    assert "0 of 20 done and kept" in ended.err
+    assert (tmp_path / "calls.txt").read_text() == "called\n"
+
+
+def test_the_fallback_of_a_plugin_that_another_one_calls_has_its_traceback_and_is_not_strict(
+    tmp_path: Path, buggy: Path, index: tuple[str, str]
+) -> None:
+    source, out = debates(tmp_path, "Zoos are bad."), tmp_path / "run.jsonl"
+    best = "best-of-n(of='grounded,verbatim',judge=buggy-judge)".replace("'", "")
+    command = ("--plugin", buggy, "respond", source, "-d", best, *index, "-o", out)
+    ended = touche_rad(*command, "--strict")
+    assert ended.code == 0, ended.err
+    errors = out.with_name(f"{out.name}.errors.txt").read_text()
+    assert "judge buggy-judge failed: ZeroDivisionError: a bug of the judge" in errors
 
 
 def test_respond_prints_the_fallback_above_the_answer(buggy: Path, index: tuple[str, str]) -> None:
@@ -317,14 +347,15 @@ def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(
     async def work() -> None:
         model = Model(Address("http://127.0.0.1:9/v1", "tiny"))
 
-        async def do(unit: str) -> Done:
+        async def do(unit: str, failures: FailureLog) -> Done:
             with suppress(ModelError):
                 await model.ask_choice([Message("user", unit)], ("yes", "no"))
             return Done(("a line",))
 
         units = iter([(0, "Is it so?")])
         options = RunOptions(model=model)
-        await process_units(do, units, options, lambda number, _: kept.append(number))
+        keep = lambda number, _: kept.append(number)  # noqa: E731
+        await process_units(do, units, options, FailureLog(), keep)
 
     with pytest.raises(ModelError):
         anyio.run(work)

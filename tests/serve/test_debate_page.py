@@ -30,6 +30,7 @@ from touche_rad.plugins import LoadedDebater, LoadedJudge, Services, find, open_
 from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.serve import create_app
 from touche_rad.serve.debate_page import Offer
+from touche_rad.serve.observed import ObservedIndex
 
 ZOOS = "Zoos should be closed because captivity harms animals."
 HOSTILE = (
@@ -69,7 +70,7 @@ class Failing:
 
 
 def _app() -> FastAPI:
-    services = Services(index=open_index(DEMO))
+    services = Services(index=ObservedIndex(open_index(DEMO)))
 
     def demo(name: str) -> Answerer:
         return Answerer(make_chain(find("debater", name).configure(), services), services.index)

@@ -11,7 +11,7 @@ import anyio
 from tests.debaters.world import BothSides
 from tests.models.scripted import Scripted
 from touche_rad import files
-from touche_rad.calls import call_context
+from touche_rad.calls import Caller, call_context
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.inspiredebate import InspireDebate
 from touche_rad.debaters.inspiredebate._conversation import conversation
@@ -76,7 +76,8 @@ def played(server: Scripted, run: Path, asked: Debate) -> Response:
         services = Services(BothSides(), model=model)
         made = InspireDebate(InspireDebate.Options(), services)
         try:
-            with call_context(plugin="inspiredebate", debate=asked.key, turn=len(asked.turns) - 1):
+            caller = Caller("inspiredebate", asked.key, len(asked.turns) - 1)
+            with call_context(caller=caller):
                 found: Response = await made.answer(asked)
                 return found
         finally:

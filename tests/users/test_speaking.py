@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from tests.runs.fakes import ARGUMENTS, SmallIndex
-from touche_rad.calls import CallContext, current_context
+from touche_rad.calls import CallContext, Caller, current_context
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
 from touche_rad.events import Event, EventKind
@@ -100,9 +100,10 @@ def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:
     spoken(user, SECOND, name="model:curious", deadline=100)
     spoken(user)
     first, second = user.on
-    assert (first.plugin, first.debate, first.turn) == ("user model:curious", "d", 1)
+    assert first.caller == Caller("user model:curious", "d", 1)
     assert first.deadline is not None
-    assert (second.plugin, second.turn, second.deadline) == ("user Saying", 0, None)
+    assert (second.caller.plugin, second.caller.turn) == ("user Saying", 0)
+    assert second.deadline is None
 
 
 def test_words_are_bounded_only_where_a_bound_is_given() -> None:

@@ -24,15 +24,21 @@ import anyio.to_thread
 __all__ = [
     "CallContext",
     "CallTimeout",
+    "Caller",
     "Calls",
     "ModelUse",
+    "Observe",
     "TooManyCalls",
+    "begin_use",
     "call_context",
     "current_context",
     "hanging",
     "report_without_model",
     "time_left",
 ]
+
+
+Observe = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass
@@ -45,6 +51,10 @@ class ModelUse:
     """Why the plugin gave a result that the model did not make, if it reported that."""
     prompts: set[str] = field(default_factory=set)
     """The prompt files that were used, as text."""
+    fallbacks: list[tuple[Any, BaseException]] = field(default_factory=list)
+    """The fallbacks of other plugins that the plugin called, each with its cause."""
+    observe: Observe | None = None
+    """Receives each search and each model call as a JSON object, perhaps in another thread."""
 
     @property
     def failure(self) -> Exception | None:
@@ -58,30 +68,34 @@ class ModelUse:
         self.answered += other.answered
         self.failures += other.failures
         self.prompts |= other.prompts
+        self.fallbacks += other.fallbacks
 
 
 @dataclass(frozen=True)
-class CallContext:
-    """The plugin, debate and turn of a model call, and its deadline."""
+class Caller:
+    """The plugin that calls a model, and where it is at work."""
 
     plugin: str = ""
     debate: str = ""
     turn: int | None = None
-    deadline: float | None = None
-    """Time on the monotonic clock at which every model call must have ended."""
-    prompts: Path | None = None
-    """Folder of prompt files that replace the plugin's own."""
-    model_use: ModelUse | None = None
-    """Collects the results of the model calls."""
-    report_failure: Callable[[Any, BaseException], None] | None = None
-    """Receives each fallback of the current run, with its cause."""
-    observe: Callable[[Mapping[str, Any]], None] | None = None
-    """Receives each search and each model call as a JSON object, perhaps in another thread."""
 
     def record(self) -> dict[str, Any]:
         """Return the known values, for a line of the trace."""
         values = {"plugin": self.plugin, "debate": self.debate, "turn": self.turn}
         return {key: value for key, value in values.items() if value not in ("", None)}
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """Who calls a model, until when, and who is told; for traces, costs and deadlines only."""
+
+    caller: Caller = Caller()
+    deadline: float | None = None
+    """Time on the monotonic clock at which every model call must have ended."""
+    prompts: Path | None = None
+    """Folder of prompt files that replace the plugin's own."""
+    use: ModelUse | None = None
+    """Collects the results of the model calls."""
 
 
 _NOW: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallContext())  # noqa: B039
@@ -108,13 +122,19 @@ def call_context(**values: Any) -> Iterator[None]:
         _NOW.reset(before)
 
 
+def begin_use(observe: Observe | None = None) -> ModelUse:
+    """Return the use of another answer or verdict, with the observer of the current one."""
+    outer = current_context().use
+    return ModelUse(observe=observe or (outer.observe if outer is not None else None))
+
+
 def report_without_model(error: Exception) -> None:
     """Report that the plugin's answer or verdict is made without its model.
 
     A plugin calls this where it catches a model's error and answers by other means. The run then
     counts the result as a fallback. A result whose model calls all failed is counted anyway.
     """
-    use = current_context().model_use
+    use = current_context().use
     if use is not None:
         use.without = error
 

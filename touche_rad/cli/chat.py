@@ -112,8 +112,7 @@ class Chat:
         self._answerer = make_answerer(
             debater, session.services, options.max_words, options.deadline
         )
-        # It logs no failures: the notices of its answers name them.
-        self._answerer.failures = FailureLog(shows=False)
+        self._failures = FailureLog(shows=False)  # the notices of the answers name them
         self._judge_tag = judge.tag if judge is not None else ""
         self._judge = judge.make(session.services) if judge is not None else None
         self._debate = Debate()
@@ -177,7 +176,8 @@ class Chat:
     def _answer(self, message: str) -> None:
         debate = self._debate.with_utterance(message)
         with self._view.working(self._debater.tag):
-            answer = self._session.run(self._answerer.answer, debate)
+            ask = partial(self._answerer.answer, debate, failures=self._failures)
+            answer = self._session.run(ask)
         self._debate, self._saved = debate.with_response(answer.response), False
         self._answers.append(answer)
         self._view.answer(answer, self._options.max_words)

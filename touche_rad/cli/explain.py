@@ -13,7 +13,7 @@ import click
 from rich.text import Text
 
 from touche_rad import files
-from touche_rad.calls import Calls, call_context
+from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, open_console, plain, say, shorten, verdict_text, wrapped
 from touche_rad.criteria import grice
@@ -89,7 +89,7 @@ async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explana
             raise UserError(
                 f"debater {name} does not list its candidates (it has no method explain)"
             )
-        with call_context(plugin=name, debate=debate.key, turn=len(debate.turns) - 1):
+        with call_context(caller=Caller(name, debate.key, len(debate.turns) - 1)):
             candidates = await Calls()(explain_answer, debate)
         if not all(isinstance(one, ExplainedCandidate) for one in candidates):
             raise UserError(f"debater {name}: explain must return a list of ExplainedCandidate")
@@ -142,10 +142,10 @@ async def print_explanations(
 
     Return whether every answer is from the selected debater; with `strict`, stop at another one.
     """
-    answerer.failures = FailureLog(shows=False)
+    failures = FailureLog(shows=False)  # the notices say it
     console, good = open_console(), True
     for debate in debates:
-        answer = await answerer.answer(debate)
+        answer = await answerer.answer(debate, failures=failures)
         explanation = await explain(answerer, answer, debate)
         good = good and answer.fallback is None
         for notice in answer.notices:

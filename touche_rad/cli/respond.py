@@ -119,8 +119,8 @@ def _respond_on_screen(options: RespondOptions) -> int:
                 strict=options.strict,
             )
             return 0 if session.run(explain) else 1
-        answerer.failures = FailureLog(shows=False)  # the notices say it
-        result = session.run(answerer.answer, debate)
+        failures = FailureLog(shows=False)  # the notices say it
+        result = session.run(partial(answerer.answer, debate, failures=failures))
     for notice in result.notices:
         say(notice, Label.WARNING)
     if result.fallback is None or not options.strict:

@@ -204,7 +204,10 @@ def _make_app(
     from touche_rad.runs.answering import make_answerer
     from touche_rad.serve import create_app
     from touche_rad.serve.limits import Limits
+    from touche_rad.serve.observed import ObservedIndex
 
+    if session.index is not None:
+        session.index = ObservedIndex(session.index)
     services = session.services
     make = partial(
         make_answerer,

@@ -29,7 +29,7 @@ from touche_rad.plugins import (
     parse_plugin,
 )
 from touche_rad.runs import panels
-from touche_rad.runs.fallbacks import ERRORS
+from touche_rad.runs.fallbacks import ERRORS, FailureLog
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
@@ -214,7 +214,7 @@ def tournament_command(options: TournamentOptions) -> int:
         }
         stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
 
-        async def play(game: Game) -> Done:
+        async def play(game: Game, failures: FailureLog) -> Done:
             """Play a debate, or return the recorded one with the same settings."""
             key = {
                 "id": game.id,
@@ -224,7 +224,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 "rounds": options.rounds,
                 **limits,
             }
-            return await recorded(key, stage.play, game)
+            return await recorded(key, partial(stage.play, failures=failures), game)
 
         with alone_in(folder.path):
             identity = {**job.identity(services), **limits}

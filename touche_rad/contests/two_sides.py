@@ -18,7 +18,7 @@ from touche_rad.events import Event
 from touche_rad.files.simulations import body_of
 from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, Services
 from touche_rad.runs.answering import Answerer, make_answerer
-from touche_rad.runs.fallbacks import Fallback
+from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
@@ -70,7 +70,7 @@ class Stage:
     costs: Callable[[Game], Mapping[str, int]] = lambda game: {}
     """Returns the costs of a debate as counts."""
 
-    async def play(self, game: Game) -> Done:
+    async def play(self, game: Game, failures: FailureLog) -> Done:
         """Play one debate."""
         pro, con = self.debaters[game.pro], self.debaters[game.con]
         contest = Contest(
@@ -86,9 +86,11 @@ class Stage:
         for turn in range(self.rounds):
             for speaker, answerer in ((FIRST, pro), (SECOND, con)):
                 view = task_view(contest, speaker)
-                answer = await answerer.answer(view, sided_view(contest, speaker))
+                sided = sided_view(contest, speaker)
+                answer = await answerer.answer(view, sided, failures=failures)
                 extra = {FALLBACK: answer.fallback.source} if answer.fallback is not None else {}
                 if answer.fallback is not None:
+                    failures.check(answer.fallback)
                     fallbacks.append(replace(answer.fallback, what=SPEECHES))
                 content, arguments = answer.response.content, body_of(answer.response)["arguments"]
                 speech = Speech(speaker=speaker, text=content, arguments=arguments, **extra)
@@ -104,7 +106,7 @@ def work(
     *,
     identity: Mapping[str, Any],
     verb: str = "simulate",
-    play: Callable[[Game], Awaitable[Done]] | None = None,
+    play: Callable[[Game, FailureLog], Awaitable[Done]] | None = None,
 ) -> Work[Game]:
     """Return the work of playing every pair of debaters on both sides of every claim."""
     names = list(stage.debaters)

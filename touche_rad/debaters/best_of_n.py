@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 from touche_rad.calls import (
     Calls,
     ModelUse,
+    begin_use,
     call_context,
     current_context,
     report_without_model,
@@ -46,7 +47,7 @@ class Candidate:
     response: Response | None = None
     reward: float | None = None
     fault: str = ""
-    model_use: ModelUse = field(default_factory=ModelUse)
+    use: ModelUse = field(default_factory=begin_use)
 
 
 class BestOfN:
@@ -106,8 +107,8 @@ class BestOfN:
         """Return the candidate with the highest reward, which found an argument if one did."""
         best = max(await self._candidates(debate), key=_rank)
         assert best.response is not None
-        if best.model_use.without is not None:
-            report_without_model(best.model_use.without)
+        if best.use.without is not None:
+            report_without_model(best.use.without)
         return best.response
 
     async def explain(self, debate: Debate) -> list[ExplainedCandidate]:
@@ -132,10 +133,10 @@ class BestOfN:
             async with anyio.create_task_group() as group:
                 for one in candidates:
                     group.start_soon(self._answer, one, debate)
-        use = current_context().model_use or ModelUse()
+        use = current_context().use or ModelUse()
         by_answer: dict[tuple[str, ...], Candidate] = {}
         for one in candidates:
-            use.add(one.model_use)
+            use.add(one.use)
             if one.response is not None:
                 cited = (argument.id for argument in one.response.arguments)
                 by_answer.setdefault((one.response.content, *cited), one)
@@ -151,7 +152,7 @@ class BestOfN:
 
     async def _answer(self, candidate: Candidate, debate: Debate) -> None:
         try:
-            with call_context(model_use=candidate.model_use):
+            with call_context(use=candidate.use):
                 response = await self._call(candidate.debater.answer, debate)
             candidate.response, _ = guard(response, self._index, 0)
         except Exception as error:

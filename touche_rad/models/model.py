@@ -143,6 +143,8 @@ class Model:
         self.warnings = self.backend.warnings if isinstance(self.backend, Endpoints) else []
         """What a user must know about the endpoints."""
         self._deadline = deadline
+        # A plugin may change the folder of the process.
+        trace, cache = trace and trace.absolute(), cache and cache.absolute()
         self._sender = Sender(self.backend, Trace(trace), at_once)
         self._cache = Cache(cache, behind=behind) if cache is not None else None
         self._locks: dict[str, anyio.Lock] = {}

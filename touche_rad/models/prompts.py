@@ -99,7 +99,7 @@ class Prompt:
 
     def messages(self, **values: Any) -> tuple[Message, ...]:
         """Render the messages; a missing variable is a TypeError."""
-        use = current_context().model_use
+        use = current_context().use
         if use is not None:
             use.prompts.add(self.source)
         # A user's own prompt may leave out a variable of ours.

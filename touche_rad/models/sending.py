@@ -99,9 +99,9 @@ class Usage:
         """Add the cost of a call; its calls and tokens are in the total already."""
         with self._lock:
             self.total.add(replace(cost, calls=0, prompt_tokens=0, completion_tokens=0))
-            self.steps[context.plugin or "other"][step].add(cost)
-        if context.observe is not None:
-            context.observe({"event": "model", "step": step, **cost.record()})
+            self.steps[context.caller.plugin or "other"][step].add(cost)
+        if context.use is not None and context.use.observe is not None:
+            context.use.observe({"event": "model", "step": step, **cost.record()})
 
     def count_fault(self, error: ModelError) -> None:
         """Count a call that failed after all its retries."""
@@ -157,12 +157,12 @@ class Call:
         except ModelError as error:
             call.cost.failures += 1
             usage.count_fault(error)
-            if here.model_use is not None:
-                here.model_use.failures.append(error)
+            if here.use is not None:
+                here.use.failures.append(error)
             raise
         else:
-            if here.model_use is not None:
-                here.model_use.answered += 1
+            if here.use is not None:
+                here.use.answered += 1
         finally:
             call.cost.seconds = time.monotonic() - begun
             usage.note(here, step, call.cost)
@@ -200,7 +200,7 @@ class Trace:
             return
         record = {
             "format": self.FORMAT,
-            **call.context.record(),
+            **call.context.caller.record(),
             "step": call.step,
             "cached": begun is None,
             "seconds": None if begun is None else round(time.monotonic() - begun, 4),
@@ -349,9 +349,9 @@ class Sender:
                 raise Timeout(f"{backend.place}: no time is left before the deadline")
             call.usage.reserve()
             call.cost.calls += 1
-            if call.context.observe is not None:
-                sent = call.cost.calls
-                call.context.observe({"event": "asking", "step": call.step, "sent": sent})
+            use = call.context.use
+            if use is not None and use.observe is not None:
+                use.observe({"event": "asking", "step": call.step, "sent": call.cost.calls})
             thinks = thinks or self._thinks
             body = {**body, "max_tokens": body["max_tokens"] + think_tokens * thinks}
             begun = time.monotonic()

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from touche_rad.calls import Calls, CallTimeout, ModelUse, call_context
+from touche_rad.calls import Caller, Calls, CallTimeout, ModelUse, Observe, call_context
 from touche_rad.debate import (
     MOST_CHARACTERS,
     NOTHING_FOUND,
@@ -98,33 +98,41 @@ class Answerer:
         self._call = Calls()
         # Fallbacks and finished answers do not wait behind the selected debater's queue.
         self._call_first = Calls()
-        self.failures = FailureLog()
+        self._failures = FailureLog()
+        """Where failures are reported to that no caller asks for."""
 
     @property
     def name(self) -> str:
         """The name of the selected debater."""
         return self.chain[0].name if self.chain else LAST_RESORT
 
-    async def answer(self, debate: Debate, sided: Debate | None = None) -> Answer:
+    async def answer(
+        self,
+        debate: Debate,
+        sided: Debate | None = None,
+        *,
+        failures: FailureLog | None = None,
+        observe: Observe | None = None,
+    ) -> Answer:
         """Answer the last turn of a debate.
 
-        Raises:
-            FallbackStop: Another debater answered, and the run is strict.
+        `failures` gets each fallback with its cause, `observe` each search and model call.
         """
+        failures = failures or self._failures
         events: list[Event] = []
         cause: Exception | None = None
         debate = debate.within(MOST_CHARACTERS)
         sided = sided and sided.within(MOST_CHARACTERS)
         for place, debater in enumerate(self.chain):
             name = debater.name
-            use = ModelUse()
+            use = ModelUse(observe=observe)
             try:
                 seconds = self.deadline
                 if seconds is not None and place:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
                 view = sided if sided and debater.takes_sides else debate
-                turn = len(debate.turns) - 1
-                with call_context(plugin=name, debate=debate.key, turn=turn, model_use=use):
+                caller = Caller(name, debate.key, len(debate.turns) - 1)
+                with call_context(caller=caller, use=use):
                     response, changes = await self._ask(debater, view, seconds, first=place > 0)
                 _check_words(response, debate, use.prompts)
             except Exception as error:
@@ -132,26 +140,36 @@ class Answerer:
                 events.append(Event(kind=EventKind.FALLBACK, plugin=name, detail=detail))
                 cause = cause or error
                 continue
+            finally:
+                for of_other_plugin in use.fallbacks:
+                    failures.add(*of_other_plugin)
             model_failure = None if place else use.failure
             if model_failure is not None:
                 cause = model_failure
                 detail = f"{name}: {describe(cause)}"
                 events.append(Event(kind=EventKind.WITHOUT_MODEL, detail=detail))
             without_model = model_failure is not None
-            fallback = self._fallback(name, cause, debate, without_model=without_model)
+            fallback = self._fallback(name, cause, debate, failures, without_model=without_model)
             return Answer(response, name, debater, (*events, *changes), fallback)
         response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
         events.append(Event(kind=EventKind.LAST_RESORT, detail="no debater answered"))
         cause = cause or Refused("there is no debater")
-        fallback = self._fallback(LAST_RESORT, cause, debate)
+        fallback = self._fallback(LAST_RESORT, cause, debate, failures)
         return Answer(response, LAST_RESORT, None, tuple(events), fallback)
 
     def _fallback(
-        self, by: str, cause: Exception | None, debate: Debate, *, without_model: bool = False
+        self,
+        by: str,
+        cause: Exception | None,
+        debate: Debate,
+        failures: FailureLog,
+        *,
+        without_model: bool = False,
     ) -> Fallback | None:
+        """Report and return the fallback, if there is a cause for one."""
         if cause is None:
             return None
-        return fallback_for(
+        fallback = fallback_for(
             f"debater {self.name}",
             self.chain[0].module if self.chain else "",
             cause,
@@ -159,8 +177,9 @@ class Answerer:
             what=ANSWERS,
             turn=len(debate.turns),
             without_model=without_model,
-            default=self.failures,
         )
+        failures.add(fallback, cause)
+        return fallback
 
     async def _ask(
         self, debater: LoadedDebater, debate: Debate, seconds: float | None, *, first: bool

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from touche_rad.calls import current_context
 from touche_rad.errors import WorkError
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
@@ -94,12 +93,13 @@ class FailureLog:
     """Whether to log the first failure of each kind as a warning."""
     _seen: set[tuple[str, ...]] = field(default_factory=set)
 
-    def add(self, fallback: Fallback, error: BaseException) -> None:
-        """Log the first failure of its kind and write its traceback.
+    def __post_init__(self) -> None:
+        if self.path is not None:
+            self.path = self.path.absolute()  # a plugin may change the folder of the process
 
-        Raises:
-            FallbackStop: The run is strict.
-        """
+    def add(self, fallback: Fallback, error: BaseException) -> None:
+        """Log the first failure of its kind and write its traceback."""
+        error = _innermost(error)
         kind = (fallback.plugin, fallback.kind, fallback.place)
         is_new = kind not in self._seen
         self._seen.add(kind)
@@ -111,8 +111,15 @@ class FailureLog:
         )
         if is_new:
             self._write(fallback, error)
-        if self.strict and not current_context().plugin:  # a plugin may call other plugins
-            raise FallbackStop(f"stopped at the first fallback (--strict): {fallback.cause}")
+
+    def check(self, *fallbacks: Fallback) -> None:
+        """Check the results of a turn before they are kept.
+
+        Raises:
+            FallbackStop: A result is a fallback, and the run is strict.
+        """
+        if self.strict and fallbacks:
+            raise FallbackStop(f"stopped at the first fallback (--strict): {fallbacks[0].cause}")
 
     def _write(self, fallback: Fallback, error: BaseException) -> None:
         if self.path is None:
@@ -139,17 +146,10 @@ def fallback_for(
     count: int = 1,
     turn: int = 0,
     without_model: bool = False,
-    default: FailureLog | None = None,
 ) -> Fallback:
-    """Report a failure of a plugin, whose class is in a module, and return the fallback.
-
-    Raises:
-        FallbackStop: The run is strict.
-    """
-    inner: BaseException = error
-    while isinstance(inner, BaseExceptionGroup):  # such as that of a task group
-        inner = inner.exceptions[0]
-    one = Fallback(
+    """Return the fallback for a failure of a plugin, whose class is in a module."""
+    inner = _innermost(error)
+    return Fallback(
         plugin,
         by,
         what,
@@ -160,10 +160,12 @@ def fallback_for(
         turn,
         without_model,
     )
-    report = current_context().report_failure or (default.add if default else None)
-    if report is not None:
-        report(one, inner)
-    return one
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):  # such as that of a task group
+        error = error.exceptions[0]
+    return error
 
 
 def describe_failure(plugin: str, error: BaseException) -> str:

@@ -22,9 +22,12 @@ from pydantic import ValidationError
 
 from touche_rad import files
 from touche_rad.calls import (
+    Caller,
     Calls,
     CallTimeout,
     ModelUse,
+    Observe,
+    begin_use,
     call_context,
     current_context,
 )
@@ -83,10 +86,12 @@ async def call_judge(
     method: Callable[[T], R | Awaitable[R]],
     item: T,
     deadline: float | None,
-    **context: Any,
+    use: ModelUse,
+    debate: str,
+    turn: int | None = None,
 ) -> R:
     """Call a judge or a panel within its time limit, with the context of its model calls."""
-    with call_context(plugin=plugin.name, **context):
+    with call_context(caller=Caller(plugin.name, debate, turn), use=use):
         return await CALLS(method, item, seconds=deadline)
 
 
@@ -95,6 +100,7 @@ def fallbacks_of(
     plugin: LoadedJudge | LoadedPanel,
     failure: Exception | None,
     use: ModelUse,
+    failures: FailureLog,
     *,
     by: str,
     count: int = 1,
@@ -103,16 +109,20 @@ def fallbacks_of(
     """Report the fallback of a judge or a panel, if there is one.
 
     `failure` is why `by` gave verdicts instead; without it the plugin gave all of them, perhaps
-    without its model. Its model calls also count for the plugin that called it.
+    without its model. If another plugin called it, its model calls and its fallback are also that
+    plugin's, and whoever called that one reports them.
     """
-    outer = current_context().model_use
+    outer = current_context().use
     if outer is not None:
         outer.add(use)
+    else:
+        for of_other_plugin in use.fallbacks:
+            failures.add(*of_other_plugin)
     cause = failure or use.failure
     if cause is None:
         return ()
     name = plugin.name
-    one = fallback_for(
+    fallback = fallback_for(
         f"{kind} {name}",
         plugin.module,
         cause,
@@ -121,17 +131,29 @@ def fallbacks_of(
         what=VERDICTS,
         count=count,
         turn=turn,
-        default=FAILURES,
     )
-    return (one,)
+    if outer is not None:
+        outer.fallbacks.append((fallback, cause))
+    else:
+        failures.add(fallback, cause)
+    return (fallback,)
 
 
 async def judge_view(
-    judge: LoadedJudge, view: Debate, criteria: Criteria, *, deadline: float | None = None
+    judge: LoadedJudge,
+    view: Debate,
+    criteria: Criteria,
+    *,
+    deadline: float | None = None,
+    failures: FailureLog = FAILURES,
+    observe: Observe | None = None,
 ) -> ViewVerdicts:
-    """Call a judge, and fill in the verdicts that are missing."""
+    """Call a judge, and fill in the verdicts that are missing.
+
+    `failures` gets a fallback with its cause, `observe` each search and model call.
+    """
     view = view.within(MOST_CHARACTERS)
-    use = ModelUse()
+    use = begin_use(observe)
     results, failure = await _call(judge, view, criteria, deadline, use)
     verdicts = {key: result for key, result in results.items() if isinstance(result, Verdict)}
     unscored = {key: result for key, result in results.items() if isinstance(result, str)}
@@ -147,6 +169,7 @@ async def judge_view(
         judge,
         failure,
         use,
+        failures,
         by="the fallback that always says yes",
         count=len(unscored or criteria),
         turn=len(view.turns),
@@ -159,9 +182,9 @@ async def _call(
 ) -> tuple[Mapping[str, Verdict | str], Exception | None]:
     """Return the judge's verdicts, or what is wrong with them, and what it raised."""
     failure: Exception | None = None
-    where = {"debate": view.key, "turn": len(view.turns) - 1, "model_use": use}
+    turn = len(view.turns) - 1
     try:
-        result = await call_judge(judge, judge.judge, view, deadline, **where)
+        result = await call_judge(judge, judge.judge, view, deadline, use, view.key, turn)
     except CallTimeout:
         reason = f"the judge gave nothing within {deadline:g} seconds"
     except Exception as error:
@@ -215,12 +238,18 @@ def work(
     turns_if_equal = cache(partial(_turns_if_equal, source))
     read = partial(files.read_views, source, keep_lost=True)
 
-    async def do(unit: Judgeable) -> Done:
+    async def do(unit: Judgeable, failures: FailureLog) -> Done:
         debate, views = unit
+
+        async def judge_turn(view: Debate) -> ViewVerdicts:
+            verdicts = await cached.judge(view, failures)
+            failures.check(*verdicts.fallbacks)
+            return verdicts
+
         if not debate.turns and not debate.wire:
             return _lost(criteria, await anyio.to_thread.run_sync(turns_if_equal))
         turns = await _judge_whole(judge, views, criteria, deadline)
-        return _done(debate, views, turns or await asyncio.gather(*map(cached.judge, views)))
+        return _done(debate, views, turns or await asyncio.gather(*map(judge_turn, views)))
 
     return Work("judge", source, read, do, identity)
 
@@ -269,12 +298,14 @@ class CachedJudge:
     those of the debates that are judged at the same time."""
     _tasks: OrderedDict[bytes, asyncio.Task[ViewVerdicts]] = field(default_factory=OrderedDict)
 
-    async def judge(self, view: Debate) -> ViewVerdicts:
+    async def judge(self, view: Debate, failures: FailureLog = FAILURES) -> ViewVerdicts:
         """Return the verdicts on the last response of a view."""
         seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
         key = hashlib.sha256(seen.encode()).digest()
         if key not in self._tasks:
-            verdicts = judge_view(self.plugin, view, self.criteria, deadline=self.deadline)
+            verdicts = judge_view(
+                self.plugin, view, self.criteria, deadline=self.deadline, failures=failures
+            )
             task = self._tasks[key] = asyncio.create_task(verdicts)
             # If the run stops, nobody waits for it, and asyncio would print its error.
             task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
@@ -312,12 +343,10 @@ async def _judge_whole(
     whole = views[-1]
     if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
         return []
-    use = ModelUse()
+    use = begin_use()
     result: Sequence[Verdicts] | None
     try:
-        result = await call_judge(
-            judge, judge_all, whole, deadline, debate=whole.key, model_use=use
-        )
+        result = await call_judge(judge, judge_all, whole, deadline, use, whole.key)
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)
         return []

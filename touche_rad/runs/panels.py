@@ -8,12 +8,13 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from touche_rad import __version__, files
-from touche_rad.calls import CallTimeout, ModelUse
+from touche_rad.calls import CallTimeout, begin_use
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flagged_sentences
@@ -21,10 +22,10 @@ from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Configured, LoadedPanel, Services
-from touche_rad.runs.fallbacks import Fallback
+from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import Journal
-from touche_rad.runs.judging import VERDICTS, NoVerdict, call_judge, fallbacks_of
+from touche_rad.runs.judging import FAILURES, VERDICTS, NoVerdict, call_judge, fallbacks_of
 from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import excerpt
@@ -72,19 +73,17 @@ async def judge_contest(
     panel: LoadedPanel, contest: Contest, *, deadline: float | None = None
 ) -> Outcome:
     """Return the panel's verdict; it has no winner if the panel fails or times out."""
-    return (await _judge_contest(panel, contest, deadline))[0]
+    return (await _judge_contest(panel, contest, deadline, FAILURES))[0]
 
 
 async def _judge_contest(
-    panel: LoadedPanel, contest: Contest, deadline: float | None
+    panel: LoadedPanel, contest: Contest, deadline: float | None, failures: FailureLog
 ) -> tuple[Outcome, tuple[Fallback, ...]]:
     """Return the panel's verdict, and why it is missing or made without the panel's model."""
-    use = ModelUse()
+    use = begin_use()
     failure: Exception | None = None
     try:
-        result = await call_judge(
-            panel, panel.judge, contest, deadline, debate=contest.id, model_use=use
-        )
+        result = await call_judge(panel, panel.judge, contest, deadline, use, contest.id)
         outcome = _check(result, contest)
         failure = None if outcome.winner else use.failure
     except (CallTimeout, NoVerdict) as error:
@@ -93,7 +92,7 @@ async def _judge_contest(
         log.debug("the panel failed", exc_info=error)
         reason = excerpt(f"{type(error).__name__}: {error}", 300)
         outcome, failure = Outcome(winner=None, reason=reason), error
-    return outcome, fallbacks_of("panel", panel, failure, use, by="")
+    return outcome, fallbacks_of("panel", panel, failure, use, failures, by="")
 
 
 def _check(outcome: object, contest: Contest) -> Outcome:
@@ -127,17 +126,21 @@ def work(
             for number, one in enumerate(files.read_contests(source, bad), 1)
         )
 
-    async def judge(contest: Contest) -> Done:
+    async def judge(failures: FailureLog, contest: Contest) -> Done:
         both = [contest, contest.swapped()] if swap else [contest]
-        results = await asyncio.gather(*(_judge_contest(panel, one, deadline) for one in both))
+        results = await asyncio.gather(
+            *(_judge_contest(panel, one, deadline, failures) for one in both)
+        )
+        for _, fallbacks in results:
+            failures.check(*fallbacks)
         return _done(contest, str(identity["judge"]), *zip(*results, strict=True))
 
-    async def do(contest: Contest) -> Done:
+    async def do(contest: Contest, failures: FailureLog) -> Done:
         """Judge one debate, or return the recorded verdict on the same words by the same panel."""
         if recorded is None:
-            return await judge(contest)
+            return await judge(failures, contest)
         key = {"judging": identity, "swap": swap, "contest": contest.model_dump(mode="json")}
-        return await recorded(key, judge, contest)
+        return await recorded(key, partial(judge, failures), contest)
 
     return Work("judge", source, read, do, {**identity, "swap": swap})
 

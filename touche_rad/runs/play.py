@@ -15,7 +15,7 @@ from touche_rad.files.records import dump
 from touche_rad.files.simulations import simulation_record, user_turn
 from touche_rad.plugins import Configured, LoadedDebater, Services
 from touche_rad.runs.answering import Answerer, make_answerer
-from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, Fallback, fallback_for
+from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, FailureLog, Fallback, fallback_for
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
@@ -38,7 +38,7 @@ def simulate(
     speaker = user if isinstance(user, Speaker) else Speaker(user)
     system = str(identity.get("debater", answerer.name))
 
-    async def do(claim: Debate) -> Done:
+    async def do(claim: Debate, failures: FailureLog) -> Done:
         """Simulate the debate on one claim."""
         debate = claim.model_copy(update={"turns": (), "wire": {}})
         events: list[Event] = []
@@ -46,12 +46,17 @@ def simulate(
         for turn in range(turns):
             utterance = await speaker.speak(debate)
             if utterance.error is not None:
-                fallbacks.append(_fallback(speaker, utterance.error, turn))
+                fallback = _fallback(speaker, utterance.error, turn)
+                failures.add(fallback, utterance.error)
+                failures.check(fallback)
+                fallbacks.append(fallback)
             debate = debate.with_utterance(utterance.utterance)
-            answer = await answerer.answer(debate)
+            answer = await answerer.answer(debate, failures=failures)
             debate = debate.with_response(answer.response)
             events += (event.at(claim.id, turn) for event in (*utterance.events, *answer.events))
-            fallbacks += [answer.fallback] if answer.fallback else []
+            if answer.fallback is not None:
+                failures.check(answer.fallback)
+                fallbacks.append(answer.fallback)
         configuration = {
             "topic": {"description": debate.claim},
             "user": describe_user(speaker.user, debate),
@@ -99,17 +104,19 @@ def respond(
     """
     system = str(identity.get("debater", answerer.name))
 
-    async def do(debate: Debate) -> Done:
+    async def do(debate: Debate, failures: FailureLog) -> Done:
         """Answer the turns of one debate."""
         events: list[Event] = []
         responses: dict[int, Response] = {}
         fallbacks: list[Fallback] = []
         count = len(debate.turns)
         for turn in range(max(count - 1, 0) if last_only else 0, count):
-            answer = await answerer.answer(debate.before_response(turn))
+            answer = await answerer.answer(debate.before_response(turn), failures=failures)
             responses[turn] = answer.response
             events += (event.at(debate.id, turn) for event in answer.events)
-            fallbacks += [answer.fallback] if answer.fallback else []
+            if answer.fallback is not None:
+                failures.check(answer.fallback)
+                fallbacks.append(answer.fallback)
         if shape == "simulations":
             lines: tuple[str, ...] = (_simulation(debate, responses, system),)
         else:

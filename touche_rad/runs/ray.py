@@ -24,7 +24,6 @@ from typing import Any, Final
 import anyio
 
 from touche_rad import __version__
-from touche_rad.calls import call_context
 from touche_rad.credentials import Servers, trusting
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.traces import TRACE
@@ -141,10 +140,13 @@ async def _process(
     stopped = ""
     options = replace(task.options, model=model)
     try:
-        with call_context(report_failure=FailureLog(folder / ERRORS, options.strict).add):
-            failures = await process_units(
-                work.do, iter(block.units), options, lambda number, one: done.append((number, one))
-            )
+        failures = await process_units(
+            work.do,
+            iter(block.units),
+            options,
+            FailureLog(folder / ERRORS, options.strict),
+            lambda number, one: done.append((number, one)),
+        )
     except (FallbackStop, ModelError) as error:
         stopped = redact(str(error)) or type(error).__name__
     result = BlockResult(

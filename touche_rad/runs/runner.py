@@ -21,7 +21,6 @@ from typing import Any, Final
 import anyio
 
 from touche_rad import __version__, files, session
-from touche_rad.calls import call_context
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
 from touche_rad.events import Event, EventKind
 from touche_rad.files.append_log import IDENTITY, AppendLog
@@ -107,9 +106,9 @@ async def run_work(
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")
         failures = FailureLog(options.errors, options.strict)
-        with call_context(report_failure=failures.add), output.begin(total, part) as log:
+        with output.begin(total, part) as log:
             with keep_folder():  # a plugin may leave it, and our paths are relative
-                await _work_through(work, options, output)
+                await _work_through(work, options, output, failures)
             status = output.finish()
             # Last, so that the next call finishes a run that is killed before.
             if log is not None and part is not None:
@@ -168,7 +167,9 @@ def whole_identity(verb: str, identity: Mapping[str, Any], source: Path) -> dict
     return written
 
 
-async def _work_through(work: Work[T], options: RunOptions, output: Output) -> None:
+async def _work_through(
+    work: Work[T], options: RunOptions, output: Output, failures: FailureLog
+) -> None:
     """Process units with parallel workers; an error of the journal stops all of them."""
     numbers = output.units
     read = enumerate(work.units(files.BadLines(skip=True)))
@@ -178,22 +179,23 @@ async def _work_through(work: Work[T], options: RunOptions, output: Output) -> N
     try:
         if options.process is not None:
             left = len(numbers) - len(output.journal.places)
-            failures = await options.process(units, left, options, output.append)
+            failed = await options.process(units, left, options, output.append)
         else:
-            failures = await process_units(work.do, units, options, output.append)
+            failed = await process_units(work.do, units, options, failures, output.append)
     except (FallbackStop, ModelError) as error:
         says_fix = isinstance(error, FallbackStop) or error.fix
         fix = "" if says_fix else "fix the server (see its log), then "
         raise WorkError(f"{error}; {output.how_to_continue(fix)}") from error
-    if failures:
-        lines = f"{len(failures)} of {len(numbers)} failed, first {failures[0]}"
+    if failed:
+        lines = f"{len(failed)} of {len(numbers)} failed, first {failed[0]}"
         raise WorkError(f"{lines}; {output.how_to_continue()}")
 
 
 async def process_units(
-    do: Callable[[T], Awaitable[Done]],
+    do: Callable[[T, FailureLog], Awaitable[Done]],
     units: Iterator[tuple[int, T]],
     options: RunOptions,
+    failures: FailureLog,
     keep: Callable[[int, Done], None],
 ) -> list[str]:
     """Process units with parallel workers in this process; return a line for each that failed.
@@ -202,19 +204,19 @@ async def process_units(
         FallbackStop: A result is a fallback, and the run is strict.
         ModelError: The model's server does not work any more.
     """
-    failures: list[str] = []
+    failed: list[str] = []
     fatal: list[Exception] = []
 
     async def take() -> None:
         try:
             for number, unit in units:
                 try:
-                    done = await do(unit)
+                    done = await do(unit, failures)
                 except FallbackStop:
                     raise
                 except Exception as error:
                     log.debug("number %d failed", number + 1, exc_info=error)
-                    failures.append(f"number {number + 1}: {type(error).__name__}: {error}")
+                    failed.append(f"number {number + 1}: {type(error).__name__}: {error}")
                     continue
                 if options.model is not None and not options.hand_in:
                     await options.model.check_after_failure()  # also results made in part
@@ -228,7 +230,7 @@ async def process_units(
             group.start_soon(take)
     if fatal:
         raise fatal[0]
-    return failures
+    return failed
 
 
 class Output:

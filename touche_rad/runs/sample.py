@@ -13,6 +13,7 @@ from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, WorkError
 from touche_rad.models.sending import Cost, Usage
+from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.work import Work
 
 SAMPLE: Final = 4
@@ -43,13 +44,13 @@ async def sample(
         raise InputError(work.source, "expected at least one debate, found none")
     count = min(len(sizes), SAMPLE)
     numbers = [at * len(sizes) // count for at in range(count)]  # spread over the input
-    fallbacks = 0
+    fallbacks, failures = 0, FailureLog()
     first, last = Cost(), Cost()
     for number, unit in enumerate(work.units(files.BadLines(skip=True))):
         if number not in numbers:
             continue
         try:
-            done = await work.do(unit)
+            done = await work.do(unit, failures)
         except Exception as error:
             raise WorkError(
                 f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"

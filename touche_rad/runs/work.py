@@ -19,7 +19,7 @@ from touche_rad.events import Event, EventCount, EventKind
 from touche_rad.files.outputs import Setup, Status, total_of
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
-from touche_rad.runs.fallbacks import ANSWERS, Fallback
+from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback
 from touche_rad.text import printable, redact_data
 
 T = TypeVar("T")
@@ -52,8 +52,8 @@ class Work(Generic[T]):
     source: Path
     read: Callable[[files.BadLines], Iterable[T]]
     """Reads the units of the source."""
-    do: Callable[[T], Awaitable[Done]]
-    """Processes one unit."""
+    do: Callable[[T, FailureLog], Awaitable[Done]]
+    """Processes one unit; each fallback is reported, and stops a strict run."""
     identity: Mapping[str, Any]
     """Everything that determines the result, apart from the content of the source."""
     _state: tuple[float, ...] = field(default=(), init=False, repr=False)

@@ -18,15 +18,15 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from pydantic import Field
 
-from touche_rad.calls import Calls, call_context, current_context
+from touche_rad.calls import Calls
 from touche_rad.criteria import grice
-from touche_rad.debate import Debate, Hit
+from touche_rad.debate import Debate
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
 from touche_rad.pages.marks import marked_answer
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
-from touche_rad.plugins import ArgumentIndex, LoadedJudge
+from touche_rad.plugins import LoadedJudge
 from touche_rad.plugins.loaded import Explain
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
@@ -44,9 +44,6 @@ _HEADERS: Final = {
 _ALIVE: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
 _CANDIDATES: Final = 5
-_LONGEST_QUERY: Final = 160
-_REPORTS: Final = "_touche_rad_reports"
-"""An attribute of indexes that report their searches."""
 
 
 @dataclass(frozen=True)
@@ -186,10 +183,8 @@ class _Steps:
         name = self.request.debater
         self._put("start", debater=name)
         answerer = await asyncio.to_thread(self.offer.debaters[name])
-        _report_searches(answerer.index)
         self._begin()
-        with call_context(observe=self._observe):
-            answer = await answerer.answer(self.debate)
+        answer = await answerer.answer(self.debate, observe=self._observe)
         count(answer)
         self._put(
             "answer",
@@ -229,8 +224,9 @@ class _Steps:
             notices = [redact(str(error))]
             self._put("verdicts", judge=name, list=[], notices=notices, **self._spent())
             return
-        with call_context(observe=self._observe):
-            judgement = await judge_view(judge, view, grice(), deadline=self.deadline)
+        judgement = await judge_view(
+            judge, view, grice(), deadline=self.deadline, observe=self._observe
+        )
         verdicts = [
             {
                 "maxim": criterion.title,
@@ -242,37 +238,3 @@ class _Steps:
         ]
         notices = [redact(one.notice) for one in judgement.fallbacks]
         self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())
-
-
-def _report_searches(index: ArgumentIndex | None) -> None:
-    """Let an index report each search to `CallContext.observe`, if somebody observes.
-
-    The object itself is changed, because plugins ask for its type and its optional members.
-    """
-    members = getattr(index, "__dict__", None)
-    if index is not None and members is not None and _REPORTS not in members:
-        members["search"] = _reporting(index.search, lambda hits: [hits])
-        members["search_all"] = _reporting(index.search_all, lambda lists: lists)
-        members[_REPORTS] = True
-
-
-def _reporting(search: Any, lists: Callable[[Any], Sequence[Sequence[Hit]]]) -> Any:
-    def reporting(field: str, query: Any, k: int) -> Any:
-        observe = current_context().observe
-        if observe is None:
-            return search(field, query, k)
-        with call_context(observe=None):  # a search may use other searches
-            result = search(field, query, k)
-        queries = [query] if isinstance(query, str) else list(query)
-        for text, hits in zip(queries, lists(result), strict=False):
-            observe(
-                {
-                    "event": "search",
-                    "field": field,
-                    "query": text[:_LONGEST_QUERY],
-                    "found": len(hits),
-                }
-            )
-        return result
-
-    return reporting

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
-from touche_rad.calls import Calls, call_context
+from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.debate import Debate
 from touche_rad.events import Event, EventKind
 from touche_rad.text import clean, count_words, cut_to_words, excerpt
@@ -88,9 +88,8 @@ class Speaker:
         """Return the user's next utterance."""
         method = self.user.reply if debate.turns else self.user.open
         try:
-            with call_context(
-                plugin=f"user {self.name}", debate=debate.key, turn=len(debate.turns)
-            ):
+            caller = Caller(f"user {self.name}", debate.key, len(debate.turns))
+            with call_context(caller=caller):
                 return self._bounded(await self._run(method, debate))
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)

@@ -44,7 +44,7 @@ class PerDebate(Usage):
         Cache hits count too, so that a repeated run gives the same debates.
         """
         with self._lock:
-            one = self._of(current_context().debate)
+            one = self._of(current_context().caller.debate)
             calls = one.total.calls + one.total.from_cache
             if self.max_calls is not None and calls >= self.max_calls:
                 raise OverBudget(f"the budget of {self.max_calls} calls per debate is used up")
@@ -53,7 +53,7 @@ class PerDebate(Usage):
 
     def spend(self, cost: Cost) -> None:
         """Add the tokens of a reply."""
-        self._of(current_context().debate).spend(cost)
+        self._of(current_context().caller.debate).spend(cost)
         self.whole.spend(cost)
 
     def count_fault(self, error: ModelError) -> None:
@@ -62,7 +62,7 @@ class PerDebate(Usage):
 
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Record a call here and for the run."""
-        self._of(context.debate).note(replace(context, observe=None), step, cost)
+        self._of(context.caller.debate).note(replace(context, use=None), step, cost)
         self.whole.note(context, step, cost)
 
 
