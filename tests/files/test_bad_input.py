@@ -37,6 +37,8 @@ def _system(**system: Any) -> str:
 BAD = {
     '{"simulation": {"userTurns": [': "expected JSON",
     '{"simulation": {"userTurns": [NaN]}}': "expected JSON: NaN is no number",
+    "\ufeff" + json.dumps(GOOD): "expected JSON, got '\\ufeff' before it",
+    "\x1e" + json.dumps(GOOD): "expected JSON, got '\\x1e' before it",
     '{"simulation": 3}': "simulation: expected an object, got 3",
     '{"simulation": {}, "userTurns": []}': "simulation.userTurns: missing",
     '{"simulation": {"userTurns": "x"}}': "simulation.userTurns: expected a list, got 'x'",

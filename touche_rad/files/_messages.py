@@ -27,7 +27,7 @@ from touche_rad.files.records import (
     renewed,
     short_repr,
 )
-from touche_rad.files.simulations import ANNOTATED, Body, Cited, arguments_of, body_of
+from touche_rad.files.simulations import ANNOTATED, Body, Citation, body_of
 
 RESPONSES = "responses"
 _MESSAGE = ("role", "content")
@@ -43,7 +43,7 @@ class Message(FileRecord):
 class AnnotatedMessage(Message):
     """A message with the arguments that it cites."""
 
-    arguments: tuple[Cited, ...] | None = None
+    arguments: tuple[Citation, ...] | None = None
 
 
 def _message(value: Any) -> Message:
@@ -65,7 +65,7 @@ def _turns(value: Any) -> tuple[Turn, ...]:
             order = "the user speaks first, then the two take turns"
             raise FieldError(f"[{number}].role", f"{role}: {order}")
         if isinstance(message, AnnotatedMessage):
-            cited = arguments_of(message.arguments or ())
+            cited = message.arguments or ()
             response = Response(content=message.content, arguments=cited, extra=message.rest)
             turns[-1] = turns[-1].model_copy(update={"response": response})
         else:

@@ -8,14 +8,29 @@ from difflib import get_close_matches
 from itertools import zip_longest
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.files.formats import Kind, OpenFile, read_debates
 from touche_rad.files.models import FileRecord, validate
-from touche_rad.files.records import BadLines, FieldError, Line, Place, dump, short_repr
+from touche_rad.files.records import (
+    BadLines,
+    FieldError,
+    Line,
+    Place,
+    dump,
+    field_error,
+    short_repr,
+)
 
 Labels = Mapping[str, int | None]
 """The labels of a turn, by the key of the criterion."""
@@ -87,7 +102,7 @@ class TurnLabels(FileRecord):
         unknown = record.keys() - set(keys) - _FIELDS
         misspelt = {name for name in unknown if get_close_matches(name.lower(), keys, cutoff=0.8)}
         if misspelt or (unknown and len(record.keys() & set(keys)) < len(keys)):
-            raise FieldError(f".{min(misspelt or unknown)}", f"expected one of {', '.join(keys)}")
+            raise FieldError(min(misspelt or unknown), f"expected one of {', '.join(keys)}")
         return record
 
 
@@ -96,9 +111,14 @@ def _labels_of(line: Line) -> tuple[Labels, ...]:
     if not isinstance(line.value, list):
         expected = "expected a list with one object a turn"
         raise FieldError("", f"{expected}, got {short_repr(line.value)}")
-    for number, turn in enumerate(line.value):
-        validate(TurnLabels, turn, f"[{number}]")
+    try:
+        _TURNS.validate_python(line.value)
+    except ValidationError as error:
+        raise field_error(error) from None
     return tuple(line.value)
+
+
+_TURNS: Final = TypeAdapter(list[TurnLabels])
 
 
 def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
@@ -115,7 +135,7 @@ def _grades(value: Any) -> dict[str, float]:
         raise FieldError("", f"{expected}, got {short_repr(value)}")
     for label, grade in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int | float) or grade < 0:
-            raise FieldError(f".{label}", f"expected a number from 0, got {short_repr(grade)}")
+            raise FieldError(label, f"expected a number from 0, got {short_repr(grade)}")
     return {label: float(grade) for label, grade in value.items()}
 
 

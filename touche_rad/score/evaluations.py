@@ -158,7 +158,7 @@ def _as_verdicts(scores: Mapping[str, Read], turn: JsonObject, criteria: Criteri
             verdicts[criterion.key] = Verdict(
                 score=read.score,
                 rationale=lenient_text(record.get("explanation")),
-                fallback=is_fallback(record),
+                fallback=is_fallback(record.get("fallback"), record.get("explanation")),
             )
     return verdicts
 

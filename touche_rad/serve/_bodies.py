@@ -14,24 +14,26 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from touche_rad.debate import MOST_CHARACTERS, Argument
 from touche_rad.files.models import lenient_text
-from touche_rad.files.records import check_depth, whole_characters
+from touche_rad.files.records import each_key_once, writable_again
 
 _LONGEST: Final = 10 * MOST_CHARACTERS
 """Characters of a text that are read: plugins get fewer, and more would hold up other requests."""
 
 
-def _to_text(value: object) -> str:
-    text = lenient_text(value)[:_LONGEST]
-    return text if text.isascii() else str(whole_characters(text))
+Text = Annotated[
+    str,
+    BeforeValidator(lambda value: lenient_text(value)[:_LONGEST], json_schema_input_type=Any),
+]
 
 
-Text = Annotated[str, BeforeValidator(_to_text, json_schema_input_type=Any)]
+def read_json(body: bytes) -> Any:
+    """Return the JSON value of a body; numbers may be infinite or none.
 
-
-def readable(record: dict[str, Any]) -> Any:
-    """Return a record that can be parsed and written: not nested too deeply, whole characters."""
-    check_depth(record)
-    return whole_characters(record)
+    Raises:
+        FieldError: A key occurs twice in an object, or the value is nested too deeply.
+    """
+    text = body.decode(json.detect_encoding(body), "surrogatepass")
+    return writable_again(json.loads(text, object_pairs_hook=each_key_once), text)
 
 
 class Body(BaseModel):

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
 import anyio
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.routing import APIRoute
+from starlette.responses import Response as HttpResponse
 
 from touche_rad import __version__
 from touche_rad.criteria import grice
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.models import validate
-from touche_rad.files.records import FieldError, each_key_once
+from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import Body as ResponseBody
-from touche_rad.files.simulations import arguments_of, body_of, parse_simulation
+from touche_rad.files.simulations import body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
@@ -34,7 +36,7 @@ from touche_rad.serve._bodies import (
     Health,
     JudgeRequest,
     Score,
-    readable,
+    read_json,
 )
 from touche_rad.serve.debate_page import Offer, add_debate_page, page_response
 from touche_rad.serve.limits import SMALL, Access, Gate, Limits
@@ -57,8 +59,8 @@ def to_debate(request: ChatRequest) -> Debate:
         cited: list[Argument] = []
         for one in of_role:
             if one.arguments is not None:
-                body = readable({"arguments": one.arguments})
-                cited += arguments_of(validate(ResponseBody, body, lenient=True).arguments)
+                body = validate(ResponseBody, {"arguments": one.arguments}, lenient=True)
+                cited += body.arguments
         response = Response(content=text, arguments=tuple(cited))
         utterance = turns.pop().utterance if turns else ""
         turns.append(Turn(utterance=utterance, response=response))
@@ -71,7 +73,7 @@ def to_view(request: JudgeRequest) -> Debate:
     if number is None:
         raise FieldError("userTurnIndex", "expected a number")
     record = {**(request.model_extra or {}), "simulation": request.simulation}
-    debate = parse_simulation(readable(record), lenient=True)
+    debate = parse_simulation(record, lenient=True)
     count = len(request.simulation["userTurns"])
     if count > MAX_TURNS:
         expected = f"expected at most {MAX_TURNS} turns, got {count}"
@@ -84,7 +86,8 @@ def to_view(request: JudgeRequest) -> Debate:
 
 
 log = logging.getLogger("touche_rad")
-Body = TypeVar("Body", ChatRequest, JudgeRequest)
+S = TypeVar("S")
+T = TypeVar("T")
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "not JSON"},
@@ -116,6 +119,7 @@ def create_app(
         redoc_url=None,
         lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
     )
+    app.router.route_class = _StrictRoute
     app.add_exception_handler(RequestValidationError, _refuse_invalid)
     app.add_exception_handler(FieldError, _refuse)
     app.add_exception_handler(400, _refuse_unreadable)
@@ -157,15 +161,33 @@ async def _warm_up(
     yield
 
 
-async def _parse(parse: Callable[[Body], Debate], request: Body, raw: Request) -> Debate:
-    """Parse a request; a large one in a thread, so that other requests are answered meanwhile."""
-    body = await raw.body()
-    check = partial(json.loads, body, object_pairs_hook=each_key_once)  # FastAPI takes the last key
-    if len(body) < SMALL:
-        check()
-        return parse(request)
-    await anyio.to_thread.run_sync(check)
-    return await anyio.to_thread.run_sync(parse, request)
+async def _parse(parse: Callable[[S], T], source: S, raw: Request) -> T:
+    """Parse a body; a large one in a thread, so that other requests are answered meanwhile."""
+    if len(await raw.body()) < SMALL:
+        return parse(source)
+    return await anyio.to_thread.run_sync(parse, source)
+
+
+class _StrictRequest(Request):
+    """A request whose body is read once, by our rules."""
+
+    async def json(self) -> Any:
+        try:
+            return await _parse(read_json, await self.body(), self)
+        except FieldError as error:
+            raise HTTPException(422, str(error)) from None
+
+
+class _StrictRoute(APIRoute):
+    """A route that gets strict requests, from which FastAPI makes the models of bodies."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, HttpResponse]]:
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> HttpResponse:
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return strict
 
 
 def _add_debater(app: FastAPI, answerer: Answerer, count: Callable[[Answer], None]) -> None:

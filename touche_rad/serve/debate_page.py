@@ -30,7 +30,7 @@ from touche_rad.plugins import LoadedJudge
 from touche_rad.plugins.loaded import Explain
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
-from touche_rad.serve._bodies import MAX_TURNS, Body, readable
+from touche_rad.serve._bodies import MAX_TURNS, Body
 from touche_rad.text import is_blank, redact
 
 log = logging.getLogger("touche_rad")
@@ -120,7 +120,7 @@ def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     for name in request.judges:
         if name not in offer.judges:
             raise FieldError("judges", f"{name!r} is not offered by this server")
-    debate = parse_simulation(readable(request.debate), lenient=True)
+    debate = parse_simulation(request.debate, lenient=True)
     if not 0 < len(debate.turns) <= MAX_TURNS:
         raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
     if debate.last.response is not None or is_blank(debate.last.utterance):
