@@ -13,7 +13,6 @@ import math
 import os
 import random
 import re
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -30,6 +29,8 @@ from touche_rad.errors import WorkError
 from touche_rad.text import KEY, excerpt, load_json, redact
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 TEMPORARY: Final = frozenset((408, 409, 425, 429, *range(500, 600))) - {501}
@@ -241,17 +242,16 @@ async def _try(client: httpx2.AsyncClient, request: Request, policy: Policy, end
 
 def _refusal(place: str, response: httpx2.Response, content: bytes) -> RequestError:
     """Return the error of a reply without the status 200."""
-    status, reason = response.status_code, ""
+    status = response.status_code
+    what, reason = f"{place}: {status}", ""
     with suppress(ValueError):
         reason = reason_of(load_json(content))
-    # Without it, or if it is a date, there is no number of seconds.
-    after = re.fullmatch(r"\d{1,4}(\.\d+)?", response.headers.get("retry-after", ""))
-    return (Busy if status in TEMPORARY else Refused)(
-        f"{place}: {status}{reason and ': '}{reason}",
-        status=status,
-        reason=reason,
-        retry_after=float(after[0]) if after else None,
-    )
+        what = f"{what}: {reason}"
+    # It may also be a date, which is not obeyed.
+    seconds = re.fullmatch(r"\d{1,4}(\.\d+)?", response.headers.get("retry-after", ""))
+    retry_after = float(seconds[0]) if seconds else None
+    kind = Busy if status in TEMPORARY else Refused
+    return kind(what, status=status, reason=reason, retry_after=retry_after)
 
 
 def valid_address(url: str) -> bool:

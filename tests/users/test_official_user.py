@@ -91,16 +91,12 @@ def test_the_run_is_named_by_the_user_and_its_address(server: Scripted, stage: S
 
 FAULTS = {
     "500": fails(500),
-    "429": fails(429, Retry_After="0"),
-    "reset": scripted.reset,
-    "broken off": scripted.broken_off,
     "no JSON": raw(b"\xff\xfe nothing"),
     "an array": says([1, 2]),
     "no message": says({"detail": "Not Found"}),
     "content is null": told(None),
     "empty": told(""),
     "blank": told(" \n\t "),
-    "nested deep": raw(b"[" * 100_000),
 }
 
 

@@ -211,7 +211,9 @@ class Endpoint(Backend):
         """Return a list of models; empty if the reply is something else."""
         value = await http.send(self._client(), self._request("GET", path), policy)
         models = value.get("data") if isinstance(value, dict) else None
-        return [model for model in models or () if isinstance(model, dict)]
+        if not isinstance(models, list):
+            return []
+        return [model for model in models if isinstance(model, dict)]
 
     def _error(self, error: http.RequestError) -> ModelError:
         """Return the error of a request as that of this model."""
