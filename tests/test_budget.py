@@ -81,7 +81,7 @@ def test_the_formatter_is_never_overruled() -> None:
     assert [path for path, text in texts.items() if any(mark in text for mark in marks)] == []
 
 
-ENTERED = {"respond": (33, 219), "serve": (15, 69), "judge": (39, 347)}
+ENTERED = {"respond": (33, 219), "serve": (15, 69), "judge": (40, 347)}
 """The most files and functions of ours that a request enters; the aims are 160, 62, 220 functions."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
+import importlib.util
 import re
 import tomllib
 from collections.abc import Iterator
@@ -108,6 +110,23 @@ def test_each_package_names_what_is_public() -> None:
     assert len(packages) > 30
     silent = [path for path in packages if "__all__" not in path.read_text("utf-8")]
     assert silent == [ROOT / "touche_rad" / "__init__.py"]
+
+
+def test_each_public_name_can_be_imported() -> None:
+    packages = [name for name, path in PATHS.items() if path.name == "__init__.py"]
+    missing = []
+    for name in packages:
+        package = importlib.import_module(name)
+        for public in getattr(package, "__all__", ()):
+            is_module = importlib.util.find_spec(f"{name}.{public}") is not None
+            if not is_module and not hasattr(package, public):
+                missing.append(f"{name}.{public}")
+    assert missing == []
+
+
+def test_each_covered_module_exists() -> None:
+    lines = (ROOT / "tests" / "covered_modules.txt").read_text("utf-8").splitlines()
+    assert [line for line in lines if not list(ROOT.glob(line))] == []
 
 
 def test_few_modules_are_at_the_root() -> None:
