@@ -44,7 +44,7 @@ SOURCES = ("touche_rad", "retrieval", "judges", "docs/plugins.md", "pyproject.to
 """What is taken of a checkout."""
 PRIVATE = "real/"
 """The part of the tree with real texts: only its paths are printed."""
-MAKERS = "commands.toml endpoint.py inside.py normal.py ../../tests/models/by_prompt.py".split()
+MAKERS = "commands.toml endpoint.py inside.py ../../tests/models/by_prompt.py".split()
 """Files of this program that a tree depends on."""
 PROCESSES = "2"
 SHOWN = 20
@@ -130,7 +130,7 @@ def _environment(place: Path) -> dict[str, str]:
 
 
 def _make_tree(commit: str | None, target: Path, groups: list[str]) -> None:
-    """Run all commands, and write the normal form of what they wrote."""
+    """Run all commands, and keep what they wrote, without the name of the temporary folder."""
     with _folder() as folder, scripted.serving() as server:
         place = Path(folder)
         _take(commit, place)
@@ -156,7 +156,7 @@ def _make_tree(commit: str | None, target: Path, groups: list[str]) -> None:
         shutil.rmtree(making, ignore_errors=True)
         for path, content in _files(tree, []).items():
             (making / path).parent.mkdir(parents=True, exist_ok=True)
-            (making / path).write_bytes(normal(path, content, place))
+            (making / path).write_bytes(content.replace(folder.encode(), b"/PLACE"))
         making.rename(target)
 
 
@@ -177,8 +177,8 @@ def _compare(before: dict[str, bytes], now: dict[str, bytes]) -> int:
     counts = Counter[str]()
     differing = 0
     for path in sorted({*before, *now}):
-        old = before.get(path, b"(no such file)")
-        new = now.get(path, b"(no such file)")
+        old = normal(path, before.get(path, b"(no such file)"))
+        new = normal(path, now.get(path, b"(no such file)"))
         if old == new:
             continue
         rule = next((rule for rule in allowed if _allows(rule, path, old, new)), None)

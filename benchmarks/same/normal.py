@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from pathlib import Path
 
 RULES = (
     # Addresses on the loopback interface have a free port; the pages of `label` a new token.
@@ -16,6 +15,8 @@ RULES = (
     (r'(PORT|")/[\w-]{16}/', r"\1/TOKEN/"),
     # Moments of the run, in files, on pages, and in links of pages.
     (r"20\d\d-\d\d-\d\d(T| |%20)\d\d(:|%3A)\d\d((:|%3A)\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?", "MOMENT"),
+    # Progress that is printed now and then; its last line stays.
+    (r"(?m)^\w+: (\d+) of (?!\1$)\d+\n", ""),
     # Durations, on the screen and in files.
     (r"\bin \d[\d.,]* (m?s|minutes?|min)\b", "in DURATION"),
     (r'("(?:seconds|milliseconds)": )[\d.e-]+', r"\1DURATION"),
@@ -31,9 +32,8 @@ SORTED = (
 )
 
 
-def normal(path: str, content: bytes, place: Path) -> bytes:
-    """Return the normal form of a file that was written in a temporary folder."""
-    content = content.replace(str(place).encode(), b"/PLACE")
+def normal(path: str, content: bytes) -> bytes:
+    """Return the normal form of a file."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
