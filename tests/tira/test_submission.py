@@ -161,7 +161,7 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
         (("forward: &endpoint [OPENAI_BASE_URL, ", "forward: &endpoint ["), "OPENAI_BASE_URL"),
         (("network: true", "netwerk: true"), "netwerk"),
         (("task: retr", "task: [retr"), "expected YAML"),
-        (("  2: rad25", "  4: rad25"), "datasets.4"),
+        (("  2: rad25", "  4: rad25"), ": datasets[4]: expected 1 or 2, got 4"),
     ],
 )
 def test_an_invalid_tira_yml_is_reported_in_one_line(

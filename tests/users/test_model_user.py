@@ -390,7 +390,7 @@ def test_without_a_model_a_model_user_says_how_to_give_one(
         (b"character = ", "expected TOML"),
         (b"moves = ['a']", "character: "),
         (b"character = 'c'\nname = 'n'", "name: Extra inputs are not permitted"),
-        (b"character = 'c'\nmoves = ['']", "moves.0: String should have at least 1 character"),
+        (b"character = 'c'\nmoves = ['']", "moves[0]: String should have at least 1 character"),
         (b"character = '" + b"c" * 5_000 + b"'", "at most 4000 characters"),
     ],
 )

@@ -230,7 +230,8 @@ _EXPECTED = {
 def field_error(error: ValidationError, place: str = "") -> FieldError:
     """Return the first error of a record, with the field's name after `place`."""
     first = error.errors()[0]
-    for step in first["loc"]:
+    steps = [step for step in first["loc"] if step != "[key]"]  # of a wrong key
+    for step in steps:
         place = inner_field(place, step if isinstance(step, str) else f"[{step}]")
     kind, cause = first["type"], first.get("ctx", {}).get("error")
     if isinstance(cause, FieldError):  # of a validator: its field is inside this one
