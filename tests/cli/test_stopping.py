@@ -17,6 +17,7 @@ import pytest
 
 from tests.models import scripted
 from tests.models.scripted import Scripted
+from tests.processes import children, gone
 from touche_rad import session
 from touche_rad.calls import call_context, current_context
 from touche_rad.demo import demo_file
@@ -262,3 +263,26 @@ def test_an_exit_of_a_plugin_is_an_error_and_the_loop_goes_on() -> None:
         with pytest.raises(RuntimeError, match="SystemExit"):
             session.run(function)
     assert session.run(_deadline) is None
+
+
+STARTING = """#!/bin/sh
+test "$1" = -m && echo started > {started} && exec sleep 60
+exit 1
+"""
+
+
+def test_ctrl_c_ends_a_server_of_a_model_that_is_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, started, folder = tmp_path / "python", tmp_path / "started", tmp_path / "work"
+    python.write_text(STARTING.format(started=started))
+    python.chmod(0o755)
+    monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", str(python))
+    process = _start(["respond", *ZOOS, "-d", "sinai", "-m", "vllm:owner/name"], folder)
+    log = folder / "log.txt"
+    _wait(started.exists, process, log)
+    servers = children(process.pid)
+    assert servers
+    _check_end(process, signal.SIGINT, log)
+    assert "error: stopped" in log.read_text()
+    assert gone(servers)

@@ -114,7 +114,7 @@ class Vllm(Backend):
         while not start.done():  # it fails as soon as its server has ended
             await anyio.to_thread.run_sync(self._stop)
             await anyio.sleep(0.05)
-        if start.exception() is None:
+        if not start.cancelled() and start.exception() is None:
             await start.result().close()
         await anyio.to_thread.run_sync(self._stop)
 
