@@ -144,6 +144,16 @@ def test_another_identity_is_refused(path: Path, identity: object, message: str)
     assert next(read_log(path, RUN)).record["identity"] == identity
 
 
+def test_identity_of_a_log_without_records_holds_only_in_a_lasting_log(path: Path) -> None:
+    other = {"identity": {"seed": 2}}
+    write(path)
+    AppendLog(path, RUN, other).close()
+    path.unlink()
+    write(path, kind=LABELS)
+    with pytest.raises(UserError, match="seed was 1 and is now 2; keep it"):
+        AppendLog(path, LABELS, other)
+
+
 def test_newer_log_is_refused(path: Path) -> None:
     write(path, kind=LogKind("run", 3, fix="", damaged=""))
     with pytest.raises(UserError, match="made by a newer touche-rad"):

@@ -19,6 +19,7 @@ _KIND: Final = LogKind(
     1,
     fix="replace it with --replace, or choose another folder with -o",
     damaged="its command runs again",
+    lasting=True,
 )
 
 

@@ -47,7 +47,8 @@ class LogKind:
     """The key of the header with everything that decides the records."""
     lasting: bool = False
     """Whether lines without a checksum are read, as earlier versions wrote them, and no line is
-    ever removed. In other logs, a line that a killed process did not complete is removed."""
+    ever removed, nor a header without records replaced. In other logs, a line that a killed process
+    did not complete is removed."""
     synced: bool = False
     """Whether a record is on the disk when it is appended, and outlasts a power failure."""
 
