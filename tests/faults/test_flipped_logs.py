@@ -205,4 +205,4 @@ def test_commands_that_run_once(place: Path) -> None:
         calls.clear()
         error = refusal(run_commands)
         assert "commands.jsonl" in error or not error
-        assert len(calls) == 0 if error else 1 <= len(calls) <= 2
+        assert len(calls) <= (0 if error else 2)
