@@ -188,7 +188,9 @@ def _compare(before: dict[str, bytes], now: dict[str, bytes]) -> int:
         differing += 1
         print(f"differs: {path}")
         if differing <= SHOWN and not path.startswith(PRIVATE):
-            start = next((at for at in range(len(old)) if old[at : at + 1] != new[at : at + 1]), 0)
+            start = next(
+                (at for at in range(len(old)) if old[at : at + 1] != new[at : at + 1]), len(old)
+            )
             for mark, content in (("-", old), ("+", new)):
                 part = content[max(0, start - 80) : start + 120].decode("utf-8", "replace")
                 print(f"  {mark} ...{part!r}")
