@@ -186,7 +186,7 @@ def test_a_finished_training_tells_its_report_and_another_needs_replace(
     assert "note:" not in again.err
     out = tmp_path / "out"
     _train(spoken, out, tiny, epochs=1, seed=1)
-    with pytest.raises(UserError, match="another seed: 1, now 2"):
+    with pytest.raises(UserError, match="seed was 1 and is now 2"):
         _train(spoken, out, tiny, epochs=1, seed=2, restart=True)
     anew = _said(*_words(spoken, out, tiny, epochs=1, seed=2), "--replace")
     assert anew.code == 0, anew.err

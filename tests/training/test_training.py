@@ -195,7 +195,7 @@ def test_a_finished_training_is_neither_done_again_nor_mixed_with_another(
     told = trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT})
     assert told["steps"] == 12
     assert (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns == stamp
-    with pytest.raises(UserError, match="another seed: 0, now 7"):
+    with pytest.raises(UserError, match="seed was 0 and is now 7"):
         trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT, "seed": 7})
 
 
