@@ -258,7 +258,7 @@ async def _check_panel(world: World, name: str, lines: Sequence[bytes], at_once:
     async def by_python(contest: Any) -> str:
         outcome = await judge_contest(panel, contest)
         return files.judgement_line(
-            Judgement(contest.id, name, outcome, None, words_digest(contest))
+            Judgement(id=contest.id, judge=name, outcome=outcome, words=words_digest(contest))
         )
 
     contests = list(files.read_contests(world.sources["panel"]))

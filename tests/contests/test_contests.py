@@ -64,7 +64,9 @@ def row(report: ContestReport, run: str, dimension: str = "general", **more: str
 
 
 def judged(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> list[Judgement]:
-    return [Judgement(c.id, "j", o) for c, o in zip(contests, outcomes, strict=True)]
+    return [
+        Judgement(id=c.id, judge="j", outcome=o) for c, o in zip(contests, outcomes, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_biases_of_winners(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}, words=(1, 9)) for n in range(4)]
     after = ["Con", "Pia", TIE, None]
     run = [
-        Judgement(c.id, "j", outcome("Con"), outcome(won))
+        Judgement(id=c.id, judge="j", outcome=outcome("Con"), swapped=outcome(won))
         for c, won in zip(contests, after, strict=True)
     ]
     (bias,) = scored(tmp_path, contests, run).biases
@@ -356,6 +358,8 @@ def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
 def test_a_bad_run_is_listed_and_the_others_are_scored(tmp_path: Path) -> None:
     contests = [pair(1, {"general": "Pia"}), pair(2, {"general": "Con"})]
     good = judged(contests, [outcome("Pia"), outcome("Con")])
-    report = scored(tmp_path, contests, [Judgement("9", "j", outcome("Pia"))], good)
+    report = scored(
+        tmp_path, contests, [Judgement(id="9", judge="j", outcome=outcome("Pia"))], good
+    )
     assert list(report.refused) == ["run1"]
     assert row(report, "run2").accuracy == 1.0

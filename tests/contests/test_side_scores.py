@@ -31,7 +31,8 @@ def scored(
         for n, gold in enumerate(golds)
     ]
     outcomes = [
-        Judgement(str(n), "j", Outcome(winner="ann", scores=its)) for n, its in enumerate(scores)
+        Judgement(id=str(n), judge="j", outcome=Outcome(winner="ann", scores=its))
+        for n, its in enumerate(scores)
     ]
     truth.write_text("".join(files.contest_line(one) + "\n" for one in contests), "utf-8")
     run.write_text("".join(files.judgement_line(one) + "\n" for one in outcomes), "utf-8")

@@ -71,7 +71,9 @@ def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> 
     (place / "arguments.jsonl").write_text(text, "utf-8")
     labels = files.read_labels(demo_file("labels.jsonl"))
     (place / "labels.jsonl").write_text("".join(f"{files.labels_line(one)}\n" for one in labels))
-    judgement = files.Judgement("1", "x", Outcome(winner="tie"), Outcome(winner=None))
+    judgement = files.Judgement(
+        id="1", judge="x", outcome=Outcome(winner="tie"), swapped=Outcome(winner=None)
+    )
     (place / "outcomes.jsonl").write_text(files.judgement_line(judgement) + "\n")
     return place
 

@@ -130,7 +130,9 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
             "A": {"emotional_appeal": pro, "logical_validity": None, "total": 0.0},
             "B": {"emotional_appeal": con, "logical_validity": 0.5, "total": 1.0},
         }
-        verdict = files.Judgement(contest.id, "inspirescore", Outcome(winner="A", scores=scores))
+        verdict = files.Judgement(
+            id=contest.id, judge="inspirescore", outcome=Outcome(winner="A", scores=scores)
+        )
         verdicts.append(files.judgement_line(verdict))
     for name, lines in (("contests", contests), ("outcomes", verdicts)):
         (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
@@ -176,7 +178,9 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
         run, verdicts = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.outcomes.jsonl"
         run.write_text(files.response_line(asked, 0, response) + "\n")
         scores = {"system": {"clarity": score}, "user": {"clarity": 1.0}}
-        verdict = files.Judgement("d", "panel", Outcome(winner="user", scores=scores))
+        verdict = files.Judgement(
+            id="d", judge="panel", outcome=Outcome(winner="user", scores=scores)
+        )
         verdicts.write_text(files.judgement_line(verdict) + "\n")
         sources += [run, verdicts]
     found = made(sources, tmp_path / "p.jsonl")

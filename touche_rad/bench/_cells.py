@@ -59,8 +59,9 @@ def cells_of(plan_file: PlanFile) -> Iterator[DebateCell | VerdictCell]:
                 debates = DebateCell(f"{place}.jsonl", seed, "claims", debater, user)
                 yield debates
                 for judge in plan_file.judges:
-                    path = f"{place}.{judge.name}.jsonl"
-                    yield VerdictCell(path, seed, debates.path, judge, debates)
+                    yield VerdictCell(
+                        f"{place}.{judge.name}.jsonl", seed, debates.path, judge, debates
+                    )
         for judge in plan_file.judges if plan_file.plan.labels else ():
             yield VerdictCell(f"labelled/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge)
 

@@ -258,14 +258,15 @@ class _Counts:
 
     def debaters(self) -> Iterator[DebaterFigures]:
         """Yield the debaters, best first."""
-        for name, rank in ranks(self.measured, MEAN, self.baselines):
+        for ranked in ranks(self.measured, MEAN, self.baselines):
+            name = ranked.run
             measured, own = self.measured[name], self.counts[:, self.names.index(name)]
             low, high = measured[MEAN].interval
             responses = self.responses[name]
             ranking = own[:, :, :, self.ranking]
             yield DebaterFigures(
                 name=name,
-                rank=rank,
+                rank=ranked.rank,
                 yes=measured[MEAN].value,
                 low=low,
                 high=high,

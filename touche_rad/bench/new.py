@@ -52,7 +52,9 @@ def new_bench(
             if not copy.exists() or not source.samefile(copy):
                 paths.append(copy)
                 shutil.copyfile(source, copy)
-        index = _location(folder, settings["index"])
+        index = settings["index"]
+        if index != DEMO and Path(index).is_dir():  # relative to the bench
+            index = os.path.relpath(Path(index).resolve(), folder.resolve())
         names = {key: _DATA[key] for key in data}
         named = {group: dict(zip(_names(of), of, strict=True)) for group, of in entries.items()}
         plugins = [*named["debaters"].items(), *named["judges"].items()]
@@ -75,13 +77,6 @@ def new_bench(
             folder.rmdir()
         raise
     return folder / PLAN
-
-
-def _location(folder: Path, index: str) -> str:
-    """Return the location of an index, relative to the bench if it is a folder."""
-    if index == DEMO or not Path(index).is_dir():
-        return index
-    return os.path.relpath(Path(index).resolve(), folder.resolve())
 
 
 def _names(entries: Sequence[str]) -> list[str]:

@@ -167,25 +167,25 @@ class PlanFile:
     @cached_property
     def debaters(self) -> tuple[PluginEntry[LoadedDebater], ...]:
         """The debaters in the order of the file."""
-        debaters = self.plan.debaters.items()
-        return tuple(
-            self._plugin(name, entry, "debaters", lambda plugin: find("debater", plugin))
-            for name, entry in debaters
-        )
+        return self._plugins("debaters", lambda name: find("debater", name))
 
     @cached_property
     def judges(self) -> tuple[PluginEntry[LoadedJudge], ...]:
         """The judges in the order of the file."""
-        judges = self.plan.judges.items()
-        return tuple(
-            self._plugin(name, entry, "judges", lambda plugin: find("judge", plugin))
-            for name, entry in judges
-        )
+        return self._plugins("judges", lambda name: find("judge", name))
 
     @cached_property
     def users(self) -> tuple[UserEntry, ...]:
         """The simulated users in the order of the file."""
-        return tuple(self._user(*one) for one in self.plan.users.items())
+        users = []
+        for name, entry in self.plan.users.items():
+            try:
+                choice = parse_user(entry.plugin, {}, self.folder)
+            except UserError as error:
+                raise InputError(self.path, str(error), field=f"users.{name}") from None
+            model = self._model(entry)
+            users.append(UserEntry(name, entry.plugin, choice.configured, model, choice))
+        return tuple(users)
 
     @property
     def groups(self) -> Mapping[str, Sequence[PluginEntry[object]]]:
@@ -197,33 +197,25 @@ class PlanFile:
         """All entries."""
         return (*self.users, *self.debaters, *self.judges)
 
-    def _plugin(
-        self, name: str, entry: Entry, group: str, find_plugin: Callable[[str], Plugin[L]]
-    ) -> PluginEntry[L]:
-        try:
-            plugin_name, values = parse_plugin(entry.plugin)
-            configured = find_plugin(plugin_name).configure(_beside(self.folder, values))
-        except OptionError as error:
-            raise InputError(self.path, str(error), field=f"{group}.{name}") from None
-        return PluginEntry(name, entry.plugin, configured, self._model(entry))
-
-    def _user(self, name: str, entry: Entry) -> UserEntry:
-        try:
-            choice = parse_user(entry.plugin, {}, self.folder)
-        except UserError as error:
-            raise InputError(self.path, str(error), field=f"users.{name}") from None
-        return UserEntry(name, entry.plugin, choice.configured, self._model(entry), choice)
+    def _plugins(
+        self, group: str, find_plugin: Callable[[str], Plugin[L]]
+    ) -> tuple[PluginEntry[L], ...]:
+        plugins = []
+        for name, entry in dict(self.plan)[group].items():
+            try:
+                plugin_name, options = parse_plugin(entry.plugin)
+                for key in options.keys() & _FILE_OPTIONS:
+                    path = self.folder / options[key]
+                    if path.exists():
+                        options[key] = str(path)
+                configured = find_plugin(plugin_name).configure(options)
+            except OptionError as error:
+                raise InputError(self.path, str(error), field=f"{group}.{name}") from None
+            plugins.append(PluginEntry(name, entry.plugin, configured, self._model(entry)))
+        return tuple(plugins)
 
     def _model(self, entry: Entry) -> str:
         return entry.model or self.model or self.plan.model
-
-
-def _beside(folder: Path, options: Mapping[str, str]) -> dict[str, str]:
-    """Return options with the paths in them relative to a folder, where such a file exists."""
-    return {
-        key: str(folder / text) if key in _FILE_OPTIONS and (folder / text).exists() else text
-        for key, text in options.items()
-    }
 
 
 def load_plan(path: Path) -> PlanFile:

@@ -74,8 +74,9 @@ class Bench:
                     else:
                         one.configured.make(services)
                 except ToucheRadError as error:
-                    field = f"{group}.{one.name}"
-                    raise InputError(plan_file.path, str(error), field=field) from None
+                    raise InputError(
+                        plan_file.path, str(error), field=f"{group}.{one.name}"
+                    ) from None
 
     async def run(self, options: RunOptions) -> None:
         """Play and judge everything that is not finished; failed cells do not stop the others.
@@ -115,7 +116,8 @@ class Bench:
 
     async def _run(self, cell: DebateCell | VerdictCell, options: RunOptions) -> None:
         """Run a cell, unless its output is that of a finished run with the same settings."""
-        out = self.results / cell.path
+        plan, out = self.plan_file.plan, self.results / cell.path
+        source = cell.source(self.plan_file, self.results)
         model = self._model(cell.entry, cell.seed, out)
         services = Services(self.index, cell.seed, model)
         job: JobSpec
@@ -123,10 +125,18 @@ class Bench:
             of_user = self._model(cell.user, cell.seed)
             if model is not None and of_user is not None:
                 of_user = of_user.copy(usage=model.usage)  # the status has the usage of both
-            job = self._simulation(cell, replace(services, model=of_user))
+            job = SimulateJob(
+                source=source,
+                debater=cell.entry.configured,
+                user=cell.user.choice,
+                max_words=plan.max_words,
+                deadline=plan.deadline,
+                turns=plan.turns,
+                user_services=replace(services, model=of_user),
+            )
             model = model or of_user
         else:
-            job = self._judging(cell)
+            job = JudgeJob(source=source, judge=cell.entry.configured, deadline=plan.deadline)
             if not job.needs_index:
                 services = replace(services, index=None)
         whole = whole_identity(job.verb, job.identity(services), job.source)
@@ -141,34 +151,13 @@ class Bench:
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         # Not in the loop: plugins read models and ask servers while they are made.
-        work = await anyio.to_thread.run_sync(job.open, services)
+        work = await anyio.to_thread.run_sync(lambda: job.open(services))
         await run_work(work, out, options)
 
     def _model(
         self, entry: PluginEntry[object], seed: int, out: Path | None = None
     ) -> Model | None:
         return self.open_model(entry.model, out, seed) if entry.configured.uses_model else None
-
-    def _judging(self, cell: VerdictCell) -> JobSpec:
-        """Return the run of a judge on the debates of a cell, or on the labelled debates."""
-        return JudgeJob(
-            source=cell.source(self.plan_file, self.results),
-            judge=cell.entry.configured,
-            deadline=self.plan_file.plan.deadline,
-        )
-
-    def _simulation(self, cell: DebateCell, user_services: Services) -> JobSpec:
-        """Return the run of a debater with a user, who may have another model."""
-        plan = self.plan_file.plan
-        return SimulateJob(
-            source=cell.source(self.plan_file, self.results),
-            debater=cell.entry.configured,
-            user=cell.user.choice,
-            max_words=plan.max_words,
-            deadline=plan.deadline,
-            turns=plan.turns,
-            user_services=user_services,
-        )
 
     def finish(self) -> Summary:
         """Write the figures, the pages and, last, the record; the cells must be done."""

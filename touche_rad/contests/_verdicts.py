@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contest import TIE, Contest, Outcome, Side
 
+SIDES: Final[tuple[Side, Side]] = ("pro", "con")
 Winners = frozenset[str]
 
 
@@ -91,32 +91,19 @@ def mean_absolute(errors: Sequence[Error]) -> float | None:
     return 100 * sum(times * abs(error) for error, times in errors) / count if count else None
 
 
-def constant_predictors(
-    contests: Sequence[Contest], dimension: str
-) -> dict[str, Callable[[Contest], str]]:
-    """Return the constant predictors: always a tie, a side, a team or a speaker."""
-    tie: dict[str, Callable[[Contest], str]] = {"always tie": lambda _: TIE}
-    two_sides = [two_sided(one) for one in contests]
+def constant_predictors(contests: Sequence[Contest]) -> dict[str, list[str]]:
+    """Return the winners of the constant predictors: always a tie, a side, a team or a speaker."""
+    ties = {"always tie": [TIE] * len(contests)}
+    two_sides = [two_sided(contest) for contest in contests]
     if all(two_sides):
-        return {
-            **tie,
-            "always pro": lambda contest: contest.of("pro")[0],
-            "always con": lambda contest: contest.of("con")[0],
-        }
-    teams = contests[0].speakers
-    if all(one.speakers == teams for one in contests):
-        return {f"always {team}": partial(_always, team) for team in teams}
-    fewest = min(len(one.speakers) for one in contests)
-    speakers = {f"always speaker {n + 1}": partial(_speaker, n) for n in range(fewest)}
-    return {**(tie if any(two_sides) else {}), **speakers}
-
-
-def _always(team: str, contest: Contest) -> str:
-    return team
-
-
-def _speaker(number: int, contest: Contest) -> str:
-    return contest.speakers[number]
+        sides = {f"always {side}": [one.of(side)[0] for one in contests] for side in SIDES}
+        return ties | sides
+    every = [contest.speakers for contest in contests]
+    if all(speakers == every[0] for speakers in every):
+        return {f"always {team}": [team] * len(contests) for team in every[0]}
+    by_place = enumerate(zip(*every, strict=False), 1)  # as many as the fewest speakers
+    speakers = {f"always speaker {number}": list(names) for number, names in by_place}
+    return ties | speakers if any(two_sides) else speakers
 
 
 def chance_accuracy(contest: Contest, winners: Winners, *, ties: bool) -> float:

@@ -191,7 +191,7 @@ class ContestReport(Printed):
         for name in dict.fromkeys(row.dimension for row in self.rows):
             rows = [row for row in self.rows if row.dimension == name]
             if any(row.basis != "constant" for row in rows):
-                yield table(((name, "{label}"), *SCORE_COLUMNS), rows)
+                yield table({"{label}": name, **SCORE_COLUMNS}, rows)
         yield table(SHARE_COLUMNS, () if self.rows else self.shares)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
@@ -209,51 +209,57 @@ class ContestReport(Printed):
             yield f"{run}: {count}, the first is {lost[0]}"
 
 
-_CORRELATIONS = ("Pearson", "Spearman", "Kendall")
-_CORRELATION_COLUMNS: Columns = tuple((name, f"{{{name.lower()}:.3f}}") for name in _CORRELATIONS)
-SHARE_COLUMNS: Columns = (
-    ("winners", "{run}"),
-    ("judge", "{judge}"),
-    ("debates", "{debates}"),
-    *((name, f"{{{name}:percent}}") for name in ("pro", "con", "tie", "none")),
-)
-SIDE_COLUMNS: Columns = (
-    ("scores of sides", "{run}: {dimension}"),
-    ("people's score", "{people}"),
-    ("sides", "{sides}"),
-    *_CORRELATION_COLUMNS,
-)
-SCORE_COLUMNS: Columns = (
-    ("debates", "{debates}"),
-    ("done", "{completed:percent}"),
-    ("accuracy", "{accuracy:percent}"),
-    (INTERVAL, "{accuracy_low:share} to {accuracy_high:share}"),
-    ("of done", "{accuracy_completed:percent}"),
-    ("RMSE", "{rmse:.2f}"),
-    (INTERVAL, "{rmse_low:.1f} to {rmse_high:.1f}"),
-    ("MAE", "{mae:.2f}"),
-    *_CORRELATION_COLUMNS,
-)
-BIAS_COLUMNS: Columns = (
-    ("biases", "{run}"),
-    ("decided", "{decided}"),
-    ("con wins", "{con:percent}"),
-    (TRUTH, "{con_gold:percent}"),
-    ("last speaker", "{last:percent}"),
-    (TRUTH, "{last_gold:percent}"),
-    ("longest speaker", "{longest:percent}"),
-    (TRUTH, "{longest_gold:percent}"),
-    ("swapped", "{swapped}"),
-    ("winner changes", "{flipped:percent}"),
-    ("same side wins", "{stays_with_side:percent}"),
-)
+_CORRELATION_COLUMNS: Columns = {
+    "{pearson:.3f}": "Pearson",
+    "{spearman:.3f}": "Spearman",
+    "{kendall:.3f}": "Kendall",
+}
+SHARE_COLUMNS: Columns = {
+    "{run}": "winners",
+    "{judge}": "judge",
+    "{debates}": "debates",
+    "{pro:percent}": "pro",
+    "{con:percent}": "con",
+    "{tie:percent}": "tie",
+    "{none:percent}": "none",
+}
+SIDE_COLUMNS: Columns = {
+    "{run}: {dimension}": "scores of sides",
+    "{people}": "people's score",
+    "{sides}": "sides",
+    **_CORRELATION_COLUMNS,
+}
+SCORE_COLUMNS: Columns = {
+    "{debates}": "debates",
+    "{completed:percent}": "done",
+    "{accuracy:percent}": "accuracy",
+    "{accuracy_low:share} to {accuracy_high:share}": INTERVAL,
+    "{accuracy_completed:percent}": "of done",
+    "{rmse:.2f}": "RMSE",
+    "{rmse_low:.1f} to {rmse_high:.1f}": INTERVAL,
+    "{mae:.2f}": "MAE",
+    **_CORRELATION_COLUMNS,
+}
+BIAS_COLUMNS: Columns = {
+    "{run}": "biases",
+    "{decided}": "decided",
+    "{con:percent}": "con wins",
+    "{con_gold:percent}": TRUTH,
+    "{last:percent}": "last speaker",
+    "{last_gold:percent}": TRUTH,
+    "{longest:percent}": "longest speaker",
+    "{longest_gold:percent}": TRUTH,
+    "{swapped}": "swapped",
+    "{flipped:percent}": "winner changes",
+    "{stays_with_side:percent}": "same side wins",
+}
 BIASES: Final = (
     "shares of wins are of the decided debates, without ties; same side wins: a side won before "
     "and after the swap, whoever spoke for it."
 )
-SAME_COLUMNS: Columns = (
-    ("agreement", "{first} and {second}"),
-    ("debates", "{debates}"),
-    ("same winner", "{same:percent}"),
-    ("kappa", "{kappa:.3f}"),
-)
+SAME_COLUMNS: Columns = {
+    "{first} and {second}": "agreement",
+    "{debates}": "debates",
+    "{same:percent}": "same winner",
+    "{kappa:.3f}": "kappa",
+}

@@ -42,7 +42,6 @@ Judgements = Mapping[str, Judgement]
 
 NO_DIMENSIONS: Final = ("votes", SCORES)
 """Keys of `gold` that name no winner."""
-SIDES: Final = ("pro", "con")
 
 
 def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
@@ -111,7 +110,7 @@ def share_row(run: str, contests: Contests, judgements: Judgements) -> ShareRow:
     """Return how often each side wins."""
     decided = [(contests[key].sides, one.outcome.decision) for key, one in judgements.items()]
     count = Counter(sides.get(won, won) if won else "none" for sides, won in decided)
-    shares = {key: count[key] / (len(decided) or 1) for key in (*SIDES, TIE, "none")}
+    shares = {key: count[key] / (len(decided) or 1) for key in (*v.SIDES, TIE, "none")}
     judge = ", ".join(sorted({one.judge for one in judgements.values()}))
     return ShareRow(run=run, judge=judge, debates=len(decided), **shares)
 
@@ -238,8 +237,12 @@ def _read_truth(path: Path) -> Contests:
         winners = [v.gold_winners(contest, name) for name in _dimensions({key: contest})]
         strangers = set().union(*winners) - {*contest.sides, TIE}
         if strangers:
-            message = f"{min(strangers)!r} is not a speaker: expected a speaker or tie"
-            raise InputError(path, message, line=number, field="gold")
+            raise InputError(
+                path,
+                f"{min(strangers)!r} is not a speaker: expected a speaker or tie",
+                line=number,
+                field="gold",
+            )
         try:
             people_scores(contest)
         except ValueError as error:
@@ -261,10 +264,14 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
             raise InputError(path, problem, line=number, field="id")
         contest = contests[one.id]
         for outcome in filter(None, (one.outcome, one.swapped)):
-            strangers = named_winners(outcome, contest) - {*contest.sides, *SIDES, TIE}
+            strangers = named_winners(outcome, contest) - {*contest.sides, *v.SIDES, TIE}
             if strangers:
-                message = f"the winner {min(strangers)!r} is not a speaker of the debate"
-                raise InputError(path, message, line=number, field="outcome")
+                raise InputError(
+                    path,
+                    f"the winner {min(strangers)!r} is not a speaker of the debate",
+                    line=number,
+                    field="outcome",
+                )
         judgements[one.id] = one
     return judgements
 
@@ -288,11 +295,11 @@ class _Scale:
         yield from rows
         judges = {name: {one.judge for one in of_run.values()} for name, of_run in runs.items()}
         yield from means(rows, {name: min(of) for name, of in judges.items() if len(of) == 1})
-        for name, predict in v.constant_predictors(self.contests, self.dimension).items():
-            yield self._row(name, "constant", [predict(one) for one in self.contests])
+        for name, winners in v.constant_predictors(self.contests).items():
+            yield self._row(name, "constant", winners)
         outcomes = (one.outcome for of_run in runs.values() for one in of_run.values())
         if self.dimension == "general" and any(one.decision != one.winner for one in outcomes):
-            for side in SIDES:
+            for side in v.SIDES:
                 yield self._row(f"always side {side}", "constant", [side] * len(self.contests))
         yield self._random()
 

@@ -31,8 +31,7 @@ def report_records(run: Path, run_id: str, team: str) -> Iterator[dict[str, Any]
     for number, debate, _ in files.read_numbered(run):
         for at, turn in enumerate(debate.turns):
             if turn.response is not None:
-                topic = f"{number}.{at + 1}"
-                yield _report(debate.view(at), turn.response, topic, run_id, team)
+                yield _report(debate.view(at), turn.response, f"{number}.{at + 1}", run_id, team)
 
 
 def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
@@ -43,8 +42,14 @@ def topic_records(runs: Sequence[Path]) -> list[dict[str, Any]]:
             claim = debate.claim or (debate.turns[0].utterance if debate.turns else "")
             for at in range(len(debate.turns)):
                 topic = f"{number}.{at + 1}"
-                earlier = topics.setdefault(topic, _topic(topic, claim, at))
-                if earlier["title"] != claim:
+                record = {
+                    "request_id": topic,
+                    "title": claim,
+                    "word_limit": WORDS,
+                    "problem_statement": f"Argue against the user in turn {at + 1} of a debate. "
+                    f"The user's claim: {claim}",
+                }
+                if topics.setdefault(topic, record)["title"] != claim:
                     wrong = "the claim differs from another run's: expected the same claims"
                     raise InputError(run, f"{wrong}, in the same order", line=number)
     return list(topics.values())
@@ -70,11 +75,6 @@ def truth_lines(run: Path, run_id: str, labels: Path, criteria: Criteria) -> Ite
                 yield f"{run_id}\t{number}.{at}\t{measure}\t{value}"
     for measure, of_all in values.items():
         yield f"{run_id}\tall\t{measure}\t{fmean(of_all)}"
-
-
-def _topic(topic: str, claim: str, at: int) -> dict[str, Any]:
-    task = f"Argue against the user in turn {at + 1} of a debate. The user's claim: {claim}"
-    return {"request_id": topic, "title": claim, "word_limit": WORDS, "problem_statement": task}
 
 
 def _report(view: Debate, response: Response, topic: str, run_id: str, team: str) -> dict[str, Any]:

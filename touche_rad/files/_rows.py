@@ -229,8 +229,14 @@ def read_queries(path: Place, bad: BadLines | None = None) -> Iterator[tuple[str
         if not tab:
             qid, query = str(number), line
         if len(qid.split()) != 1:
-            wrong = f"expected an id without white space, got {qid!r}"
-            bad.report(InputError(path, wrong, line=number, field="qid"))
+            bad.report(
+                InputError(
+                    path,
+                    f"expected an id without white space, got {qid!r}",
+                    line=number,
+                    field="qid",
+                )
+            )
         elif qid in seen:
             bad.report(InputError(path, f"duplicate id {qid!r}", line=number))
         else:

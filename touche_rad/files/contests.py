@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.files.models import FileRecord, validate
 from touche_rad.files.records import FieldError, Line, dump, require_object
-
-
-class Judgement(NamedTuple):
-    """A panel's verdict on a contest, and that on the same contest with the sides swapped."""
-
-    id: str
-    judge: str
-    outcome: Outcome
-    swapped: Outcome | None = None
-    words: str = ""
-    """The digest of the contest's words; empty in older files."""
-
 
 FORMAT: Final = 1
 """The format of contests and of verdicts on them, in each line."""
@@ -36,7 +24,7 @@ class ContestLine(Contest):
 _AnyText = Annotated[str, BeforeValidator(str)]
 
 
-class OutcomeLine(FileRecord):
+class Judgement(FileRecord):
     """A panel's verdict on a contest, and that on the contest with the sides swapped."""
 
     format: Literal[1] = 1
@@ -45,6 +33,7 @@ class OutcomeLine(FileRecord):
     outcome: Outcome
     swapped: Outcome | None = None
     words: _AnyText = ""
+    """The digest of the contest's words; empty in older files."""
 
 
 def words_digest(contest: Contest) -> str:
@@ -88,5 +77,4 @@ def judgement_line(judgement: Judgement) -> str:
 
 def judgement_from(line: Line) -> Judgement:
     """Read a panel's verdict."""
-    record = validate(OutcomeLine, _record_of(line))
-    return Judgement(record.id, record.judge, record.outcome, record.swapped, record.words)
+    return validate(Judgement, _record_of(line))

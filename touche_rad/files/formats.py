@@ -300,8 +300,14 @@ def _collection(file: OpenFile) -> Iterator[Argument]:
             file.bad.copies.append(number)
         if seen.setdefault(hash(argument.id), content) != content:
             file.bad.copies.pop()
-            message = f"another argument has the id {short_repr(argument.id)} already"
-            file.bad.report(InputError(file.path, message, line=number, field="id"))
+            file.bad.report(
+                InputError(
+                    file.path,
+                    f"another argument has the id {short_repr(argument.id)} already",
+                    line=number,
+                    field="id",
+                )
+            )
             continue
         yield argument
 

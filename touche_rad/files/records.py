@@ -108,10 +108,15 @@ def read_json(path: Place) -> Any:
     return parse(Path(path).read_text("utf-8"))
 
 
+def write_text(path: Place, text: str) -> None:
+    """Write a text to a file, atomically."""
+    with atomic_write(path) as stream:
+        stream.write(text)
+
+
 def write_json(path: Place, value: Any) -> None:
     """Write a value as indented JSON, atomically."""
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
 def check_depth(value: JsonObject | list[Any]) -> None:
@@ -170,8 +175,11 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
         nonlocal number
         for number, text in lines or numbered_lines(path, bad):
             if text.startswith(_MARKS):  # jsonlines would skip it, and the organisers refuse it
-                wrong = f"expected JSON, got {short_repr(text[0])} before it"
-                bad.report(InputError(path, wrong, line=number))
+                bad.report(
+                    InputError(
+                        path, f"expected JSON, got {short_repr(text[0])} before it", line=number
+                    )
+                )
             else:
                 yield text
 
@@ -359,8 +367,13 @@ def numbered_lines(
                 try:
                     text = line.rstrip(b"\r\n").decode(encoding)
                 except UnicodeDecodeError as error:
-                    wrong = f"expected UTF-8 text, got the byte {line[error.start]:#04x}"
-                    bad.report(InputError(path, wrong, line=number))
+                    bad.report(
+                        InputError(
+                            path,
+                            f"expected UTF-8 text, got the byte {line[error.start]:#04x}",
+                            line=number,
+                        )
+                    )
                     continue
                 if verbatim or text:
                     yield number, text

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from touche_rad.files._messages import AnnotatedLine, Request, ResponseLine
 from touche_rad.files._rows import ClaimRow
-from touche_rad.files.contests import ContestLine, OutcomeLine
+from touche_rad.files.contests import ContestLine, Judgement
 from touche_rad.files.formats import Kind
 from touche_rad.files.labels import AnnotationLine, TurnLabels
 from touche_rad.files.simulations import Cited, EvaluationLine, SimulationLine
@@ -28,7 +28,7 @@ SCHEMAS: Final[dict[Kind, Any]] = {
     Kind.LABELS: list[TurnLabels],
     Kind.ARGUMENTS: Cited,
     Kind.CONTESTS: ContestLine,
-    Kind.OUTCOMES: OutcomeLine,
+    Kind.OUTCOMES: Judgement,
     Kind.ANNOTATIONS: AnnotationLine,
 }
 """The record of each kind of file; TREC runs and qrels are no JSON."""

@@ -32,11 +32,11 @@ class Agreement(Printed):
         yield table(_ALPHAS, self.alphas)
 
 
-_ALPHAS: Columns = (
-    ("all annotators", "{maxim}"),
-    ("turns", "{turns}"),
-    ("Krippendorff's alpha", "{alpha:.3f}"),
-)
+_ALPHAS: Columns = {
+    "{maxim}": "all annotators",
+    "{turns}": "turns",
+    "{alpha:.3f}": "Krippendorff's alpha",
+}
 
 
 def agreement(study: Study) -> Agreement:

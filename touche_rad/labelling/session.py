@@ -11,6 +11,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.append_log import AppendLog, LogKind
+from touche_rad.files.records import write_text
 from touche_rad.labelling._queue import Item, Selection, make_queue, samples
 from touche_rad.labelling._study import Answer, Event, Study, effective, label_rows, labels_of
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
@@ -161,6 +162,5 @@ class Session:
         if not self.unwritten:
             return
         rows = label_rows(self.study, self.exchanges.shape, self.samples())
-        with files.atomic_write(self.output) as stream:
-            stream.writelines(f"{files.labels_line(turns)}\n" for turns in rows)
+        write_text(self.output, "".join(f"{files.labels_line(turns)}\n" for turns in rows))
         self.unwritten = False

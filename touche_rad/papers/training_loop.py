@@ -127,8 +127,9 @@ def split_topics(plan: LoopPlan) -> dict[str, list[Debate]]:
     if plan.recorded:
         del sizes["sft"]
     if len(topics) < len(sizes):
-        wanted = f"expected {len(sizes)} topics or more, got {len(topics)}"
-        raise InputError(Path(plan.topics), wanted)
+        raise InputError(
+            Path(plan.topics), f"expected {len(sizes)} topics or more, got {len(topics)}"
+        )
     spare, whole = len(topics) - len(sizes), sum(sizes.values())
     if len(topics) < whole:
         sizes = {name: 1 + size * spare // whole for name, size in sizes.items()}

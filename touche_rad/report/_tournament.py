@@ -97,8 +97,7 @@ def read_tournament(path: Path) -> Tournament:
         refuse_newer(path, record, VERSION)
         result = Tournament.model_validate_json(json.dumps(record))
     except ValidationError as error:
-        wrong = f"not a tournament's result: {field_error(error)}"
-        raise InputError(path, wrong) from None
+        raise InputError(path, f"not a tournament's result: {field_error(error)}") from None
     except (OSError, ValueError) as error:
         raise InputError(path, f"not a tournament's result: {error}") from None
     if any(len(row) != len(result.standings) for row in (result.shares, *result.shares)):
@@ -109,11 +108,15 @@ def read_tournament(path: Path) -> Tournament:
 def tournament_board(result: Tournament) -> Board:
     """Show the result of a tournament like other leaderboards."""
     standings, names = result.standings, [one.name for one in result.standings]
-    costs = COST_COLUMNS if any(one.asked for one in standings) else ()
-    columns = (*COLUMNS, ("fallbacks", "{fallbacks}"), *costs)
+    costs = COST_COLUMNS if any(one.asked for one in standings) else {}
+    columns = {**COLUMNS, "{fallbacks}": "fallbacks", **costs}
     shares = dict(zip(product(names, names), chain(*result.shares), strict=True))
-    caption = "Share of wins of the row against the column, ties as halves"
-    wins = boards.matrix(caption, names, lambda *pair: shares[pair], format_share)
+    wins = boards.matrix(
+        "Share of wins of the row against the column, ties as halves",
+        names,
+        lambda *pair: shares[pair],
+        format_share,
+    )
     rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
     return Board(
         f"Tournament: {count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}",

@@ -140,8 +140,13 @@ def _square(row: JudgementRow) -> BoardTable:
         for label, name in zip(("yes", "no"), names, strict=True):
             count = getattr(row, name)
             at = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
-            address = f"#debates&{urlencode(at, quote_via=quote, safe='')}"
-            line.append(Cell(str(count), address, count / row.labelled))
+            line.append(
+                Cell(
+                    str(count),
+                    f"#debates&{urlencode(at, quote_via=quote, safe='')}",
+                    count / row.labelled,
+                )
+            )
         lines.append(line)
     return BoardTable(row.maxim, ["", "label yes", "label no"], lines, grid=True)
 
@@ -171,7 +176,7 @@ def contest_board(report: ContestReport) -> Board:
         best = max(constants, key=lambda row: row.accuracy or 0, default=None)
         own = [row for row in runs if row.decides]
         board.sentences += _panels_in_words(dimension, own, best)
-        scores = table((("run", "{label}"), *SCORE_COLUMNS), [*runs, *constants])
+        scores = table({"{label}": "run", **SCORE_COLUMNS}, [*runs, *constants])
         board.tables.append(
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )

@@ -17,6 +17,7 @@ from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import write_text
 from touche_rad.pages import read_asset, render_fragment, render_page, to_json
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report._browse import PART_LETTERS, browser
@@ -287,19 +288,16 @@ class _Content:
     def write(self, out: Path, title: str) -> Path:
         """Write one file, or a folder with the parts beside the page."""
         if out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm")):
-            with files.atomic_write(out) as stream:
-                stream.write(self._page(title, self.parts))
+            write_text(out, self._page(title, self.parts))
             return out
         out.mkdir(parents=True, exist_ok=True)
-        with files.atomic_write(out / INDEX) as stream:  # first, because it may be refused
-            stream.write(self._page(title, ()))
+        write_text(out / INDEX, self._page(title, ()))  # first, because it may be refused
         data = out / DATA
         data.mkdir(exist_ok=True)
         for path in data.glob("[dqw][0-9]*.js"):  # of an earlier report
             path.unlink()
         for name, part in self.parts:
-            with files.atomic_write(data / f"{name}.js") as stream:
-                stream.write(f'radPart("{name}",{part});\n')
+            write_text(data / f"{name}.js", f'radPart("{name}",{part});\n')
         return out / INDEX
 
     def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
@@ -382,5 +380,10 @@ def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Markup:
     for every, runs in runs_by_lengths.items():
         name, cut = runs[0] if len(runs) == 1 else f"{len(runs)} runs", len(every) // 20
         rows.append(Dot(name, every[len(every) // 2], every[cut], every[-1 - cut]))
-    caption = "Words per response: median, and the middle 90 %"
-    return dot_plot(caption, rows, [("limit", 60.0)], digits=0, axis=(0.0,))
+    return dot_plot(
+        "Words per response: median, and the middle 90 %",
+        rows,
+        [("limit", 60.0)],
+        digits=0,
+        axis=(0.0,),
+    )

@@ -152,7 +152,13 @@ def _done(
     fallbacks: Sequence[tuple[Fallback, ...]],
 ) -> Done:
     swapped = outcomes[1] if len(outcomes) > 1 else None
-    judgement = Judgement(contest.id, judge, outcomes[0], swapped, words_digest(contest))
+    judgement = Judgement(
+        id=contest.id,
+        judge=judge,
+        outcome=outcomes[0],
+        swapped=swapped,
+        words=words_digest(contest),
+    )
     sides = sum(one.winner is None and one.decision is not None for one in outcomes)
     counts = {
         VERDICTS: len(outcomes),

@@ -108,22 +108,22 @@ class AgreementRow(Item):
     kendall: float | None
 
 
-_COLUMNS: Columns = (
-    ("annotator", "{run}"),
-    ("texts", "{texts}"),
-    ("Jaccard", "{jaccard:.4f}"),
-    ("precision", "{precision:.4f}"),
-    ("recall", "{recall:.4f}"),
-    ("F1", "{f1:.4f}"),
-    ("Hamming", "{hamming:.4f}"),
-    ("kappa micro", "{kappa_micro:.4f}"),
-    ("kappa macro", "{kappa_macro:.4f}"),
-    ("alpha", "{alpha:.4f}"),
-    ("grades", "{grades}"),
-    ("Pearson", "{pearson:.4f}"),
-    ("Spearman", "{spearman:.4f}"),
-    ("Kendall", "{kendall:.4f}"),
-)
+_COLUMNS: Columns = {
+    "{run}": "annotator",
+    "{texts}": "texts",
+    "{jaccard:.4f}": "Jaccard",
+    "{precision:.4f}": "precision",
+    "{recall:.4f}": "recall",
+    "{f1:.4f}": "F1",
+    "{hamming:.4f}": "Hamming",
+    "{kappa_micro:.4f}": "kappa micro",
+    "{kappa_macro:.4f}": "kappa macro",
+    "{alpha:.4f}": "alpha",
+    "{grades}": "grades",
+    "{pearson:.4f}": "Pearson",
+    "{spearman:.4f}": "Spearman",
+    "{kendall:.4f}": "Kendall",
+}
 
 
 class AgreementReport(Printed):

@@ -165,29 +165,29 @@ class Audit(Printed):
         yield (f"{self.turns} turns, judged unchanged and with {len(names)} probes",)
         for judge in self.judges:
             of_judge = [one for one in self.flips if one.judge == judge]
-            yield table(((judge, "{probe}"), *_FLIP_COLUMNS), of_judge)
+            yield table({"{probe}": judge, **_FLIP_COLUMNS}, of_judge)
         yield (f"{one.name}: {one.description}" for one in PROBES if one.name in names)
         yield table(AGREEMENT_COLUMNS, self.agreement)
         if self.warning:
             yield (self.warning,)
 
 
-_FLIP_COLUMNS: Columns = (
-    ("maxim", "{maxim}"),
-    ("verdict must", "{must}"),
-    ("tried", "{tried}"),
-    ("flipped", "{flipped:percent}"),
-    ("fails", "{fails:percent}"),
-    ("of", "{could_fail}"),
-    ("score change", "{shift:+.3f}"),
-)
-AGREEMENT_COLUMNS: Columns = (
-    ("agreement", "{first} and {second}"),
-    ("maxim", "{maxim}"),
-    ("turns", "{turns}"),
-    ("same", "{same:percent}"),
-    ("kappa", "{kappa:.3f}"),
-)
+_FLIP_COLUMNS: Columns = {
+    "{maxim}": "maxim",
+    "{must}": "verdict must",
+    "{tried}": "tried",
+    "{flipped:percent}": "flipped",
+    "{fails:percent}": "fails",
+    "{could_fail}": "of",
+    "{shift:+.3f}": "score change",
+}
+AGREEMENT_COLUMNS: Columns = {
+    "{first} and {second}": "agreement",
+    "{maxim}": "maxim",
+    "{turns}": "turns",
+    "{same:percent}": "same",
+    "{kappa:.3f}": "kappa",
+}
 
 
 async def audit(
@@ -326,8 +326,10 @@ def _agreements(
 ) -> Iterator[PairAgreement]:
     for first, second in combinations(scores, 2):
         for key in criteria.keys:
-            both = zip(scores[first], scores[second], strict=True)
-            pairs = [(a[key], b[key]) for a, b in both]
-            yes = [(says_yes(a), says_yes(b)) for a, b in pairs if a is not None and b is not None]
+            yes = [
+                (says_yes(a[key]), says_yes(b[key]))
+                for a, b in zip(scores[first], scores[second], strict=True)
+                if None not in (a[key], b[key])
+            ]
             if yes:
                 yield pair_agreement(first, second, key, yes)

@@ -132,11 +132,11 @@ def _row(run: str, key: str, sample: JudgedTurns) -> Corrected:
     )
 
 
-_COLUMNS: Columns = (
-    ("maxim", "{maxim}"),
-    ("judge", "{judge_yes:.3f}"),
-    ("people", "{yes:.3f}"),
-    ("95 %", "{yes_low:.2f} to {yes_high:.2f}"),
-    ("F1", "{f1:.3f}"),
-    ("95 %", "{f1_low:.2f} to {f1_high:.2f}"),
-)
+_COLUMNS: Columns = {
+    "{maxim}": "maxim",
+    "{judge_yes:.3f}": "judge",
+    "{yes:.3f}": "people",
+    "{yes_low:.2f} to {yes_high:.2f}": "95 %",
+    "{f1:.3f}": "F1",
+    "{f1_low:.2f} to {f1_high:.2f}": "95 %",
+}

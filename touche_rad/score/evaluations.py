@@ -93,24 +93,21 @@ class Run:
 
 def read_official(path: Path) -> list[list[Mapping[str, float]]]:
     """Read a run like the official scorer: any fault is an error."""
-    return [
-        [
-            {criterion.key: getattr(turn, criterion.title).score for criterion in grice()}
-            for turn in _official_line(path, number, line).userTurnsEvaluations
-        ]
-        for number, line in numbered_lines(path, verbatim=True)
-    ]
-
-
-def _official_line(path: Path, number: int, line: str) -> _Line:
-    try:
-        return _Line.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        broken = first["type"] == "json_invalid" and line.strip()[:1] not in ("", "\ufeff")
-        fix = REPAIR.format(path) if broken else f": {NO_SCORE}"
-        field = ".".join(map(str, first["loc"])) or None
-        raise InputError(path, first["msg"] + fix, line=number, field=field) from None
+    debates: list[list[Mapping[str, float]]] = []
+    names = [(criterion.key, criterion.title) for criterion in grice()]
+    for number, line in numbered_lines(path, verbatim=True):
+        try:
+            turns = _Line.model_validate_json(line).userTurnsEvaluations
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            broken = first["type"] == "json_invalid" and line.strip()[:1] not in ("", "\ufeff")
+            fix = REPAIR.format(path) if broken else f": {NO_SCORE}"
+            field = ".".join(map(str, first["loc"])) or None
+            raise InputError(path, first["msg"] + fix, line=number, field=field) from None
+        debates.append(
+            [{key: getattr(turn, title).score for key, title in names} for turn in turns]
+        )
+    return debates
 
 
 def read_evaluated(
@@ -184,8 +181,9 @@ def _row(
             raise FieldError("", f"expected an object, got {type(data).__name__}")
     except FieldError as error:
         fix = f"{REPAIR} (score and report have --skip-bad)".format(path) * (not bad.skip)
-        message = f"not a line of an evaluations file: {error}{fix}"
-        bad.report(InputError(path, message, line=number))
+        bad.report(
+            InputError(path, f"not a line of an evaluations file: {error}{fix}", line=number)
+        )
         return Row(number, ProblemKind.BAD_LINE), {}
     if not data:
         return Row(number, ProblemKind.LOST), {}

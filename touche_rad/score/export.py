@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from touche_rad import files
+from touche_rad.files.records import write_text
 from touche_rad.score.reports import JudgementReport
 
 PROTOTEXT = "evaluation.prototext"
@@ -19,8 +19,7 @@ def export(report: JudgementReport, folder: Path) -> list[Path]:
         path = (folder if len(report.runs) == 1 else folder / name) / PROTOTEXT
         while path in paths:
             path = path.parent.with_name(f"{path.parent.name}_") / PROTOTEXT
-        with files.atomic_write(path) as stream:
-            stream.write(prototext(report, run))
+        write_text(path, prototext(report, run))
         paths.append(path)
     return paths
 

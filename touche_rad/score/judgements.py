@@ -30,7 +30,6 @@ from touche_rad.score.result import (
     OfficialResult,
     Problem,
     ProblemKind,
-    Ranked,
 )
 from touche_rad.score.significance import comparisons, pairs, ranks
 
@@ -100,7 +99,7 @@ def score_judgements(
     always_yes = [[dict.fromkeys(criteria.keys, 1.0) for _ in turns] for turns in labels]
     rows, figures = measure(labels, {**scores, BASELINE: always_yes}, criteria, samples, seed)
     ranked = ranks(figures, MEAN, (BASELINE, *marked))
-    best = next(name for name, _ in ranked if name != BASELINE)
+    best = next(row.run for row in ranked if row.run != BASELINE)
     tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
     return JudgementReport(
         truth=str(truth),
@@ -118,7 +117,7 @@ def score_judgements(
         excluded=excluded,
         label_rows=tuple(_label_row(key, labels, excluded) for key in criteria.keys),
         rows=tuple(rows),
-        ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
+        ranking=ranked,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
         comparisons=comparisons(
             figures,

@@ -140,8 +140,11 @@ class Matcher:
         first: dict[tuple[str, ...], int] = {}
         for words, row in ((row.conversation, row) for row in self.run.rows):
             if words and first.setdefault(words, row.line) != row.line:
-                message = f"has the words of line {first[words]}, scored in its place"
-                self._note(ProblemKind.TWICE, message, line=row.line)
+                self._note(
+                    ProblemKind.TWICE,
+                    f"has the words of line {first[words]}, scored in its place",
+                    line=row.line,
+                )
 
     def _by_words(self, reference: Reference) -> dict[int, Row]:
         """Return the line of each labelled debate, by its id or its words."""
@@ -223,8 +226,11 @@ class Matcher:
                 continue
             places[place] = verdicts
             if place != own:
-                message = f"turn {own + 1} of the run, matched by its words"
-                self._note(ProblemKind.REORDERED, message, **where)
+                self._note(
+                    ProblemKind.REORDERED,
+                    f"turn {own + 1} of the run, matched by its words",
+                    **where,
+                )
         return places
 
     def _turn(

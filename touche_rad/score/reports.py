@@ -29,49 +29,48 @@ from touche_rad.score.tables import (
     Table,
     cell,
     cells,
-    heads,
     table,
 )
 
 _SHOWN_PROBLEMS: Final = 10
-_MAXIM_COLUMNS: Columns = (
-    ("", "  {run}"),
-    ("labelled", "{labelled}"),
-    ("yes", "{yes_rate:.4f}"),
-    ("precision", "{precision:.4f}"),
-    ("recall", "{recall:.4f}"),
-    ("F1", "{f1:.4f}"),
-    ("95 % of F1", "{low:.3f} to {high:.3f}"),
-    ("macro P", "{macro_precision:.4f}"),
-    ("macro R", "{macro_recall:.4f}"),
-    ("macro F1", "{macro_f1:.4f}"),
-    ("accuracy", "{accuracy:.4f}"),
-    ("kappa", "{kappa:.4f}"),
-    ("MCC", "{mcc:.4f}"),
-)
-_LABEL_COLUMNS: Columns = (
-    ("labels", "  {maxim}"),
-    ("yes", "{yes}"),
-    ("no", "{no}"),
-    ("unknown", "{unknown}"),
-)
-_COMPARISON_COLUMNS: Columns = (
-    ("runs", "{run} – {against}"),
-    ("measure", "{measure}"),
-    ("diff.", "{difference:+.4f}"),
-    ("95 %", "{low:+.3f} to {high:+.3f}"),
-    ("p", "{p:.4f}"),
-    ("p (Holm)", "{p_holm:.4f}"),
-)
-_EXTRA_COLUMNS: Columns = (
-    ("macro F1", "{macro_f1:.3f}"),
-    ("accuracy", "{accuracy:.3f}"),
-    ("kappa", "{kappa:.3f}"),
-    ("MCC", "{mcc:.3f}"),
-    ("precision", "{precision:.3f}"),
-    ("recall", "{recall:.3f}"),
-    ("yes", "{yes_rate:.2f}"),
-)
+_MAXIM_COLUMNS: Columns = {
+    "  {run}": "",
+    "{labelled}": "labelled",
+    "{yes_rate:.4f}": "yes",
+    "{precision:.4f}": "precision",
+    "{recall:.4f}": "recall",
+    "{f1:.4f}": "F1",
+    "{low:.3f} to {high:.3f}": "95 % of F1",
+    "{macro_precision:.4f}": "macro P",
+    "{macro_recall:.4f}": "macro R",
+    "{macro_f1:.4f}": "macro F1",
+    "{accuracy:.4f}": "accuracy",
+    "{kappa:.4f}": "kappa",
+    "{mcc:.4f}": "MCC",
+}
+_LABEL_COLUMNS: Columns = {
+    "  {maxim}": "labels",
+    "{yes}": "yes",
+    "{no}": "no",
+    "{unknown}": "unknown",
+}
+_COMPARISON_COLUMNS: Columns = {
+    "{run} – {against}": "runs",
+    "{measure}": "measure",
+    "{difference:+.4f}": "diff.",
+    "{low:+.3f} to {high:+.3f}": "95 %",
+    "{p:.4f}": "p",
+    "{p_holm:.4f}": "p (Holm)",
+}
+_EXTRA_COLUMNS: Columns = {
+    "{macro_f1:.3f}": "macro F1",
+    "{accuracy:.3f}": "accuracy",
+    "{kappa:.3f}": "kappa",
+    "{mcc:.3f}": "MCC",
+    "{precision:.3f}": "precision",
+    "{recall:.3f}": "recall",
+    "{yes_rate:.2f}": "yes",
+}
 _CSV_FIELDS: Final = [
     name
     for name in JudgementRow.model_fields
@@ -174,7 +173,7 @@ class JudgementReport(Report):
         for maxim in dict.fromkeys(row.maxim for row in self.rows):
             lines.append([maxim, *[""] * (len(_MAXIM_COLUMNS) - 1)])
             lines += [cells(_MAXIM_COLUMNS, row) for row in self.rows if row.maxim == maxim]
-        yield Table(heads(_MAXIM_COLUMNS), lines)
+        yield Table(list(_MAXIM_COLUMNS.values()), lines)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
@@ -233,7 +232,7 @@ class JudgementReport(Report):
         columns = ["rank", "run", "mean F1", INTERVAL, *short_names]
         if lost:
             columns.append("lost")
-        columns += heads(_EXTRA_COLUMNS)
+        columns += _EXTRA_COLUMNS.values()
         return Table(columns, lines, name=1, optional=len(_EXTRA_COLUMNS))
 
 

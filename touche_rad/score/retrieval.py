@@ -15,7 +15,7 @@ from touche_rad.runs.work import Progress
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import RetrievalReport
-from touche_rad.score.result import Problem, ProblemKind, Ranked, RetrievalRow
+from touche_rad.score.result import Problem, ProblemKind, RetrievalRow
 from touche_rad.score.significance import Measured, comparisons, pairs, ranks
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
@@ -77,7 +77,7 @@ def score_retrieval(
     figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused)
     marked = [tag for tag in marked if tag in figures]
     ranked = ranks(figures, MEASURES[0], marked)
-    compared = pairs(list(figures), ranked[0][0], marked) if compare else []
+    compared = pairs(list(figures), ranked[0].run, marked) if compare else []
     rows = []
     for name in MEASURES:
         for tag, of_run in figures.items():
@@ -94,7 +94,7 @@ def score_retrieval(
         measures=MEASURES,
         queries=len(relevance),
         baselines=tuple(marked),
-        ranking=tuple(Ranked(run=run, rank=rank) for run, rank in ranked),
+        ranking=ranked,
         rows=tuple(rows),
         comparisons=comparisons(figures, compared, MEASURES),
         problems=tuple(problems),

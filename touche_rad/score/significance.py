@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from touche_rad.score.result import Comparison
+from touche_rad.score.result import Comparison, Ranked
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -93,28 +93,24 @@ Figures = Mapping[str, Mapping[str, Measured]]
 """By run, then by measure."""
 
 
-def ranks(
-    figures: Figures, measure: str, unranked: Container[str] = ()
-) -> list[tuple[str, int | None]]:
+def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tuple[Ranked, ...]:
     """Sort the runs by a measure, best first, and rank them.
 
     A run shares the rank of the one above if the 95 % interval of its paired difference from the
     first run of that rank contains 0. Otherwise its rank is its place. The unranked runs stand at
     their places without a rank.
     """
-    ranked: list[tuple[str, int | None]] = []
+    ranked: list[Ranked] = []
     first: Measured | None = None
     rank = place = 0
     for run in sorted(figures, key=lambda one: -figures[one][measure].value):
-        own = figures[run][measure]
-        if run in unranked:
-            ranked.append((run, None))
-            continue
-        place += 1
-        if first is None or differs(first, own):
-            first, rank = own, place
-        ranked.append((run, rank))
-    return ranked
+        measured = figures[run][measure]
+        if run not in unranked:
+            place += 1
+            if first is None or differs(first, measured):
+                first, rank = measured, place
+        ranked.append(Ranked(run=run, rank=None if run in unranked else rank))
+    return tuple(ranked)
 
 
 def differs(one: Measured, other: Measured) -> bool:

@@ -29,8 +29,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a text that begins so for a formula."""
 _NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?")
 
-Columns = Sequence[tuple[str, str]]
-"""Head and format of each column, such as ("F1", "{f1:.4f}").
+Columns = Mapping[str, str]
+"""The head of each column by its format, such as {"{f1:.4f}": "F1"}.
 
 The formats `percent` and `share` multiply by 100; `share` has no sign.
 """
@@ -213,14 +213,9 @@ def cell(form: str, record: Item) -> str:
 
 def table(columns: Columns, records: Iterable[Item]) -> Table:
     """Return a table with a row per record."""
-    return Table(heads(columns), [cells(columns, record) for record in records])
-
-
-def heads(columns: Columns) -> list[str]:
-    """Return the heads of the columns."""
-    return [head for head, _ in columns]
+    return Table(list(columns.values()), [cells(columns, record) for record in records])
 
 
 def cells(columns: Columns, record: Item) -> list[str]:
     """Return the row of a record."""
-    return [cell(form, record) for _, form in columns]
+    return [cell(form, record) for form in columns]

@@ -6,12 +6,11 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -45,15 +44,6 @@ class Topic(StrEnum):
     FALLBACKS = "fallbacks"
 
 
-class Finding(NamedTuple):
-    """An issue without its line; without a message, the kind says all."""
-
-    kind: str
-    message: str = ""
-    level: Level = "fault"
-    topic: Topic | None = None
-
-
 @dataclass(frozen=True)
 class Issue:
     """A fault or warning with its place. Issues of one `kind` are shown as a group."""
@@ -62,8 +52,8 @@ class Issue:
     line: int | None
     kind: str
     message: str
-    level: Level = "fault"
-    topic: Topic | None = None
+    level: Level
+    topic: Topic | None
 
     @property
     def place(self) -> str:
@@ -227,12 +217,10 @@ def check(
         elif not debate.turns:
             what = "the debate has no turn" if debate.wire else "there is no simulation"
             result.add(number, what)
-        for finding in (
-            _verdict_findings(debate, evaluation)
-            if evaluation is not None
-            else _debate_findings(kind, debate, index, words)
-        ):
-            result.add(number, *finding)
+        if evaluation is not None:
+            _check_verdicts(result, number, debate, evaluation)
+        else:
+            _check_debate(result, number, debate, index, words)
     if kind is not Kind.RESPONSES:
         unread = [error.line for error in bad.errors if error.line is not None]
         input_of = _compare_with_input(result, lines, unread, source) if source else {}
@@ -251,70 +239,78 @@ def check(
     return result
 
 
-def _debate_findings(
-    kind: Kind, debate: Debate, index: ArgumentIndex | None, words: int
-) -> Iterator[Finding]:
-    if kind is Kind.SIMULATIONS and not files.has_configuration(debate):
+def _check_debate(
+    result: Validation, line: int, debate: Debate, index: ArgumentIndex | None, words: int
+) -> None:
+    is_simulation = result.kind == Kind.SIMULATIONS
+    if is_simulation and not files.has_configuration(debate):
         message = "TIRA refuses a line without simulation.configuration"
-        yield Finding("the configuration is missing", message)
-    first = len(debate.turns) if kind is Kind.RESPONSES else 1
+        result.add(line, "the configuration is missing", message)
+    first = len(debate.turns) if result.kind == Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns[first - 1 :], first):
-        for finding in _response_findings(turn.response, index, words):
-            message = f"turn {number}: {finding.message or finding.kind}"
-            yield finding._replace(message=message)
-        if kind is Kind.SIMULATIONS and turn.response:
+        place = f"turn {number}: "
+        _check_response(result, line, place, turn.response, index, words)
+        if is_simulation and turn.response:
             record = original_record(debate, SIMULATIONS) or {}
             system = record["simulation"]["userTurns"][number - 1]["systemResponse"]
             content = (system.get("response") or {}).get("content")
             if not isinstance(content, str) or not (content or turn.response.content == ""):
-                message = f"turn {number}: response.content: expected text, got {content!r:.40}"
-                yield Finding("the content is no text", message)
-    for place, where in flags(debate.turns):
-        yield Finding(EventKind.INSTRUCTION, f"turn {place + 1}: {where}", "warning")
+                message = f"{place}response.content: expected text, got {content!r:.40}"
+                result.add(line, "the content is no text", message)
+    for at, where in flags(debate.turns):
+        result.add(line, EventKind.INSTRUCTION, f"turn {at + 1}: {where}", "warning")
 
 
-def _response_findings(
-    response: Response | None, index: ArgumentIndex | None, words: int
-) -> Iterator[Finding]:
+def _check_response(
+    result: Validation,
+    line: int,
+    place: str,
+    response: Response | None,
+    index: ArgumentIndex | None,
+    words: int,
+) -> None:
+    def add(kind: str, message: str = "", level: Level = "fault") -> None:
+        result.add(line, kind, place + (message or kind), level)
+
     if response is None:
-        yield Finding("the turn has no answer", "there is no answer")
+        add("the turn has no answer", "there is no answer")
         return
     if is_blank(response.content):
-        yield Finding("the answer is empty")
+        add("the answer is empty")
     count = count_words(response.content)
     if words and count > words:
         message = f"the answer has {count} words, at most {words} are allowed"
-        yield Finding(f"the answer has more than {words} words", message)
+        add(f"the answer has more than {words} words", message)
     if not response.arguments:
-        yield Finding("nothing is cited", level="warning")
-    ids = [one.id for one in response.arguments]
+        add("nothing is cited", level="warning")
+    ids = [argument.id for argument in response.arguments]
     if len(set(ids)) < len(ids):
-        yield Finding("an argument is cited twice", level="warning")
-    for one in response.arguments if index is not None else ():
-        own = index.get(one.id) if index is not None else None
-        problem = "is not in the index" if own is None else "has another text in the index"
-        if own is None or own.text != one.text:
-            message = f"the cited argument {one.id!r} {problem}"
-            yield Finding(f"a cited argument {problem}", message)
+        add("an argument is cited twice", level="warning")
+    if index is None:
+        return
+    for argument in response.arguments:
+        in_index = index.get(argument.id)
+        if in_index is None or in_index.text != argument.text:
+            problem = "is not in the index" if in_index is None else "has another text in the index"
+            add(f"a cited argument {problem}", f"the cited argument {argument.id!r} {problem}")
 
 
-def _verdict_findings(debate: Debate, evaluation: Evaluation) -> Iterator[Finding]:
+def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> None:
     answered = sum(turn.response is not None for turn in debate.turns)
     if debate.turns and len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
-        yield Finding("the verdicts do not match the turns", message)
+        result.add(line, "the verdicts do not match the turns", message)
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for criterion in grice():
             verdict, place = verdicts.get(criterion.key), f"turn {turn}: {criterion.title}"
             if verdict is None or verdict.score is None:
-                yield Finding("a maxim has no score", f"{place} has no score")
+                result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"
-                yield Finding("a score is not 0 to 1", message)
+                result.add(line, "a score is not 0 to 1", message)
             elif verdict.fallback:
-                message = f"{place} has a fallback score"
-                kind = "a verdict is a fallback score"
-                yield Finding(kind, message, "warning", Topic.FALLBACKS)
+                kind, message = "a verdict is a fallback score", f"{place} has a fallback score"
+                result.add(line, kind, message, "warning", Topic.FALLBACKS)
 
 
 def _compare_with_input(
@@ -388,10 +384,14 @@ def _read_status(result: Validation, run: Path) -> None:
             result.all_fallbacks.append(what)
         else:
             of = f" of {total}" if total else ""
-            message = f"{count}{of} {what} are fallbacks"
-            result.add(None, f"some {what} are fallbacks", message, "warning", Topic.FALLBACKS)
+            result.add(
+                None,
+                f"some {what} are fallbacks",
+                f"{count}{of} {what} are fallbacks",
+                "warning",
+                Topic.FALLBACKS,
+            )
     if result.demo:
         result.add(None, "not fit to upload: demo index", topic=Topic.DEMO_INDEX)
     for what in result.all_fallbacks:
-        kind = f"not fit to upload: all {what} are fallbacks"
-        result.add(None, kind, topic=Topic.FALLBACKS)
+        result.add(None, f"not fit to upload: all {what} are fallbacks", topic=Topic.FALLBACKS)

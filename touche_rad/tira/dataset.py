@@ -23,6 +23,7 @@ from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import write_text
 from touche_rad.tira.submission import SubTask
 
 OFFICIAL_USER: Final = "https://touche25-rad.webis.de/user-sim/api/chat"
@@ -133,11 +134,9 @@ def write(dataset: Dataset, folder: Path, upload: Upload) -> None:
         "baseline/Dockerfile": f"# The commands are in README.md.\nFROM {upload.image}\n",
     }
     for name, text in content.items():
-        with files.atomic_write(folder / name) as stream:
-            stream.write(text)
-    with files.atomic_write(folder / "README.md") as stream:
-        stream.write(f"---\n{yaml.safe_dump(front, sort_keys=False, width=1000)}---\n\n")
-        stream.write(_text(dataset, folder, upload))
+        write_text(folder / name, text)
+    header = f"---\n{yaml.safe_dump(front, sort_keys=False, width=1000)}---\n\n"
+    write_text(folder / "README.md", header + _text(dataset, folder, upload))
 
 
 def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:

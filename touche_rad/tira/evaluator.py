@@ -15,7 +15,7 @@ from touche_rad import files, session
 from touche_rad.criteria import grice
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
-from touche_rad.files.records import numbered_lines
+from touche_rad.files.records import numbered_lines, write_text
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
@@ -49,12 +49,15 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     report = score_judgements([evaluations], labels, policy=policy, compare=False, samples=_SAMPLES)
     if count != expected:
         fix = "repair it with `touche-rad check RUN --input SIMULATIONS --fix -o NEW`"
-        message = f"expected {expected} lines, one for each debate, got {count}: {fix}"
-        raise InputError(evaluations, message)
+        raise InputError(
+            evaluations, f"expected {expected} lines, one for each debate, got {count}: {fix}"
+        )
     for line in report.warnings():
         judging.log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
-    return _write(out, prototext(report, report.runs[0]) + measure("mean f1", mean.f1))
+    measures = prototext(report, report.runs[0]) + measure("mean f1", mean.f1)
+    write_text(out / PROTOTEXT, measures)
+    return out / PROTOTEXT
 
 
 def evaluate_debaters(run: Path, truths: Path, out: Path, by: LoadedJudge, name: str) -> Path:
@@ -65,8 +68,11 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: LoadedJudge, name:
     known = {one.claim for one in claims} | {""}
     for number, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
         if debate.claim not in known:
-            text = f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates"
-            raise InputError(simulations, text, line=number)
+            raise InputError(
+                simulations,
+                f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates",
+                line=number,
+            )
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
@@ -89,11 +95,5 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, by: LoadedJudge, name:
         "responses over 60 words": sum(count_words(one.content) > WORDS for one in responses),
         "responses without citation": sum(not one.arguments for one in responses),
     }
-    return _write(out, "".join(measure(key, value) for key, value in values.items()))
-
-
-def _write(out: Path, content: str) -> Path:
-    path = out / PROTOTEXT
-    with files.atomic_write(path) as stream:
-        stream.write(content)
-    return path
+    write_text(out / PROTOTEXT, "".join(measure(*pair) for pair in values.items()))
+    return out / PROTOTEXT

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from touche_rad import files
 from touche_rad.errors import InputError, UserError, nearest
-from touche_rad.files.records import field_error
+from touche_rad.files.records import field_error, write_text
 from touche_rad.models.endpoint import parse_address
 
 SubTask = Literal[1, 2]
@@ -217,8 +216,7 @@ def save(path: Path, name: str, software: Software, *, write: bool = True) -> No
     if after != before.add(name, software):
         raise UserError(f"{path}: others use a YAML anchor of {name!r}: save with another name")
     if write:
-        with files.atomic_write(path) as stream:
-            stream.write(text)
+        write_text(path, text)
 
 
 def _with_entry(text: str, name: str, entry: str) -> str:

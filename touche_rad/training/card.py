@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import jinja2
 
-from touche_rad import files
+from touche_rad.files.records import write_text
 
 _PACKAGES: Final = ("touche-rad", "torch", "transformers", "peft", "trl")
 _JINJA: Final = jinja2.Environment(
@@ -36,8 +36,7 @@ def write_card(path: Path, *, template: str, **values: Any) -> None:
     """Render `card.md.jinja` of the package `template` into a file."""
     source = resources(template).joinpath("card.md.jinja").read_text("utf-8")
     page = _JINJA.from_string(source).render(**{"left_out": {}, **_escaped(values)})
-    with files.atomic_write(path) as stream:
-        stream.write(page.strip() + "\n")
+    write_text(path, page.strip() + "\n")
 
 
 def _escaped(values: Mapping[str, Any]) -> dict[str, Any]:

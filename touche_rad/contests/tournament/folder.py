@@ -12,7 +12,7 @@ from touche_rad.contests.tournament.result import Tournament, debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.append_log import refuse_other_identity
 from touche_rad.files.outputs import read_status
-from touche_rad.files.records import drop_keys
+from touche_rad.files.records import drop_keys, write_text
 from touche_rad.files.traces import TRACE
 from touche_rad.runs.journal import is_finished, journal_beside
 from touche_rad.runs.judging import VERDICTS
@@ -96,5 +96,4 @@ class Folder:
 
     def write(self, result: Tournament) -> None:
         """Write the ratings."""
-        with files.atomic_write(self.path / RATINGS) as stream:
-            stream.write(result.model_dump_json(indent=2) + "\n")
+        write_text(self.path / RATINGS, result.model_dump_json(indent=2) + "\n")

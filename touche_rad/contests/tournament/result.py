@@ -78,7 +78,7 @@ class Tournament(Printed):
     def parts(self) -> Iterator[Part]:
         """Yield the ratings, the matrix of win shares and the notes."""
         has_costs = any(one.asked for one in self.standings)
-        yield table((*COLUMNS, *(COST_COLUMNS if has_costs else ())), self.standings)
+        yield table({**COLUMNS, **(COST_COLUMNS if has_costs else {})}, self.standings)
         yield _matrix(self)
         yield _notes(self)
 
@@ -89,26 +89,23 @@ class Tournament(Printed):
                 yield f"{one.name}: {one.fallbacks} of {one.speeches} speeches are fallbacks"
 
 
-COLUMNS: Columns = (
-    ("debater", "{name}"),
-    ("rating", "{rating:.0f}"),
-    ("95 %", "{low:.0f} to {high:.0f}"),
-    ("won", "{wins}"),
-    ("tied", "{ties}"),
-    ("lost", "{losses}"),
-    ("share", "{share_text}"),
-    ("words a speech", "{words:.1f}"),
-)
-COST_COLUMNS: Columns = tuple(
-    (name, f"{{asked.{key}}}")
-    for name, key in (
-        ("calls", "calls"),
-        ("from cache", "from_cache"),
-        ("tokens in", "prompt_tokens"),
-        ("tokens out", "completion_tokens"),
-        ("failed calls", "failures"),
-    )
-)
+COLUMNS: Columns = {
+    "{name}": "debater",
+    "{rating:.0f}": "rating",
+    "{low:.0f} to {high:.0f}": "95 %",
+    "{wins}": "won",
+    "{ties}": "tied",
+    "{losses}": "lost",
+    "{share_text}": "share",
+    "{words:.1f}": "words a speech",
+}
+COST_COLUMNS: Columns = {
+    "{asked.calls}": "calls",
+    "{asked.from_cache}": "from cache",
+    "{asked.prompt_tokens}": "tokens in",
+    "{asked.completion_tokens}": "tokens out",
+    "{asked.failures}": "failed calls",
+}
 JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 
