@@ -273,7 +273,7 @@ def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     contests = [pair(n, {"general": "Pia"}) for n in range(4)]
     first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
     second = judged(contests, [outcome(won) for won in ("Pia", "Pia", "Pia", None)])
-    other = [one._replace(judge="another") for one in first]
+    other = [one.model_copy(update={"judge": "another"}) for one in first]
     report = scored(tmp_path, contests, first, second, other)
     mean = row(report, "mean of 2 runs of j")
     assert mean.accuracy == pytest.approx((2 / 4 + 3 / 4) / 2)
