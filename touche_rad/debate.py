@@ -51,7 +51,7 @@ class Result(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_names(cls, data: Any) -> Any:
+    def _check_names(cls, data: object) -> Any:
         """Refuse an unknown field like Python refuses an unknown argument, with the nearest name.
 
         Raises:

@@ -167,11 +167,11 @@ class Request:
         return headers
 
 
-Read = Callable[[Any], Any]
+Read = Callable[[object], object]
 """Reads the JSON of a reply. If its error is retryable, the request is sent again."""
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: object) -> Any:
     return value
 
 
@@ -265,7 +265,7 @@ def valid_address(url: str) -> bool:
     return has_server and "@" not in parts.netloc and not any(map(str.isspace, url))
 
 
-def reason_of(value: Any) -> str:
+def reason_of(value: object) -> str:
     """Return the reason that a server's reply gives for an error."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):

@@ -46,7 +46,7 @@ class _LoopThread(threading.Thread):
                 continue
 
 
-def run(function: Callable[..., Awaitable[T]], *args: Any) -> T:
+def run(function: Callable[..., Awaitable[T]], *args: object) -> T:
     """Run a coroutine function in the event loop, from plain code, and return its result.
 
     Ctrl-C cancels it and all else in the loop, and waits for the end: nothing may be closed while
@@ -74,9 +74,9 @@ def run(function: Callable[..., Awaitable[T]], *args: Any) -> T:
 async def _as_coroutine(function: Callable[..., Awaitable[T]], args: tuple[Any, ...]) -> T:
     try:
         return await function(*args)
-    except Exception:
-        raise
     except (SystemExit, BaseExceptionGroup) as error:
+        if isinstance(error, Exception):
+            raise
         # Of a plugin, which may end its own call, not the program.
         inner: BaseException = error
         while isinstance(inner, BaseExceptionGroup):  # that of a task group

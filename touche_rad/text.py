@@ -259,7 +259,7 @@ def _escaped(character: str) -> str:
     return f"(?:{'|'.join([*map(re.escape, sorted(texts)), percent])})"
 
 
-def redact_data(value: Any, hide: Callable[[str], str] = redact) -> Any:
+def redact_data(value: object, hide: Callable[[str], str] = redact) -> Any:
     """Return JSON data with the keys hidden in its texts; names of fields do not change."""
     if isinstance(value, str):
         return hide(value)

@@ -72,13 +72,13 @@ def draft_schema(most: int, first: int = 1) -> type[Draft]:
     """
     last = last_id(most, first)
 
-    def limited(kind: Any, **limits: int) -> Any:
+    def limited(kind: object, **limits: int) -> Any:
         return (Annotated[kind, Field(json_schema_extra={**limits})], ...)
 
-    argument: Any = create_model(
+    argument: object = create_model(
         "DraftArgument", __base__=DraftArgument, id=limited(int, minimum=first, maximum=last)
     )
-    relation: Any = create_model(
+    relation: object = create_model(
         "DraftRelation",
         __base__=DraftRelation,
         source=limited(int, minimum=1, maximum=last),

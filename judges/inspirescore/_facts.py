@@ -214,7 +214,7 @@ class FactChecker:
     async def _extract(self, motion: str, batch: Sequence[Response]) -> list[CheckedFacts]:
         """Extract facts; if they are searched for, also their queries, unless that is a step."""
         most, queries = self.options.max_facts, 0
-        kind: Any = bounded(Line, most)
+        kind: object = bounded(Line, most)
         if self.evidence.sources and not self.options.detailed:
             queries = self.options.max_queries
             kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})

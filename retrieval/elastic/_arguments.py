@@ -223,7 +223,7 @@ class ElasticArguments:
         if int(self._settings.get("number_of_shards") or 1) > 1:
             # Count words over all shards, so that the number of shards does not change scores.
             header["search_type"] = "dfs_query_then_fetch"
-        hits: list[list[Any]] = []
+        hits: list[list[object]] = []
         for start in range(0, len(bodies), BATCH):
             part = bodies[start : start + BATCH]
             lines = [line for body in part for line in (header, body)]

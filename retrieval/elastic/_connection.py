@@ -112,14 +112,15 @@ class Connection:
         takes at most `one_try` seconds (default: ONE_TRY).
         """
         client = self._client.options(request_timeout=one_try) if one_try else self._client
+        from elastic_transport import TransportError
+        from elasticsearch import ApiError
+
         end, wait = time.monotonic() + self._seconds, FIRST_WAIT
         while True:
             try:
                 return call(client)
-            except Exception as error:
+            except (ApiError, TransportError) as error:
                 fault, temporary = self._fault(error)
-                if fault is None:
-                    raise
                 pause = wait * random.uniform(0.5, 1.5)
                 if not temporary or time.monotonic() + pause > end:
                     raise fault from None
@@ -128,7 +129,7 @@ class Connection:
             time.sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _fault(self, error: Exception) -> tuple[ToucheRadError | None, bool]:
+    def _fault(self, error: Exception) -> tuple[ToucheRadError, bool]:
         """Return our error for a client's exception, and whether it may be temporary."""
         import elastic_transport
         import elasticsearch
@@ -145,9 +146,7 @@ class Connection:
                 return UserError(f"{self.where}: the server is not Elasticsearch"), False
             case elasticsearch.ApiError():
                 return self._refused(error.meta.status, reason(error.body))
-            case elastic_transport.TransportError():
-                return WorkError(f"{self.where}: {_short(error)}"), False
-        return None, False
+        return WorkError(f"{self.where}: {_short(error)}"), False
 
     def _refused(self, status: int, why: str) -> tuple[ToucheRadError, bool]:
         index, user = self.where.index, os.environ.get(USER) or "this key"
@@ -195,7 +194,7 @@ def _client(where: Place, seconds: float) -> Any:
         settings["ca_certs"] = ca
     try:
         return Elasticsearch(list(where.urls), **settings)
-    except Exception as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{where}: {_short(error)} ({CA}={ca})") from None
 
 

@@ -92,6 +92,6 @@ def _names(entries: Sequence[str]) -> list[str]:
     return names
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     """Return a value as TOML: JSON texts, numbers and lists are TOML, except for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -68,7 +68,7 @@ class Entry(_Part):
     model: str = ""
 
 
-def _entry(value: Any) -> Any:
+def _entry(value: object) -> Any:
     return {"plugin": value} if isinstance(value, str) else value
 
 

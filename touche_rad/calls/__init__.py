@@ -165,8 +165,8 @@ def hanging() -> int:
 class _Call:
     """A call of a plain function in a thread."""
 
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
+    function: Callable[..., object]
+    args: tuple[object, ...]
     is_abandoned: bool = False
     """Whether nobody waits for the result any more."""
 
@@ -205,7 +205,7 @@ class Calls:
     async def __call__(
         self,
         function: Callable[..., T | Awaitable[T]],
-        *args: Any,
+        *args: object,
         seconds: float | None = None,
         within: float | None = None,
     ) -> T:
@@ -256,7 +256,7 @@ class Calls:
         raise _timeout(seconds)
 
 
-async def _limited(awaitable: Awaitable[Any], seconds: float | None, left: float | None) -> Any:
+async def _limited(awaitable: Awaitable[object], seconds: float | None, left: float | None) -> Any:
     """Await for the time that is left of `seconds`."""
     with anyio.move_on_after(left):
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -192,7 +192,7 @@ def open_page(page: Path) -> str:
     return f"open {page.resolve().as_uri()} in a browser"
 
 
-def next_step(*steps: str | Sequence[Any], quiet: bool = False) -> None:
+def next_step(*steps: str | Sequence[object], quiet: bool = False) -> None:
     """Print what the user can do next: commands of ours as words, or other lines.
 
     A step of another command leaves that to it.

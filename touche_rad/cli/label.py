@@ -7,7 +7,7 @@ import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -165,7 +165,7 @@ def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> N
     if left:
         click.echo(f"{left} disagreements are not settled: null in {session.output}")
     say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
-    steps: list[list[Any]] = []
+    steps: list[list[object]] = []
     if left:
         steps.append(["label", *paths, "-o", session.output, "--settle"])
     if session.study.samples:

@@ -49,7 +49,9 @@ class TrainingOptions:
     quiet: bool = opt.QUIET
 
 
-def _train(name: str, *args: Any, options: TrainingOptions, **settings: Any) -> Mapping[str, Any]:
+def _train(
+    name: str, *args: object, options: TrainingOptions, **settings: object
+) -> Mapping[str, Any]:
     """Train and return the result; `--replace` deletes an earlier training first."""
     if options.replace:
         Folder(options.output).replace()
@@ -210,7 +212,7 @@ class AdapterOptions(TrainingOptions):
     )
 
 
-def _train_adapter(name: str, options: AdapterOptions, **settings: Any) -> None:
+def _train_adapter(name: str, options: AdapterOptions, **settings: object) -> None:
     result = _train(name, options.sources, options=options, restart=options.restart, **settings)
     _print_result(result, quiet=options.quiet)
 

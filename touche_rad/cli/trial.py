@@ -202,7 +202,7 @@ class Trial:
         turns = sum(len(one.turns) for one in files.read_evaluations(self.evaluations))
         return f"{count_of(turns, 'turn')} on four maxims: {seconds / max(1, turns):.2f} s per turn"
 
-    def _call(self, verb: str, source: Path, out: Path, *words: Any) -> float:
+    def _call(self, verb: str, source: Path, out: Path, *words: object) -> float:
         """Run a command with one debate at a time, and return its seconds."""
         from touche_rad.cli import touche_rad
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from touche_rad.contest import TIE, Contest, Outcome, Side
 
@@ -122,6 +122,6 @@ def longest_speaker(contest: Contest) -> str | None:
     return most[0][0] if most and not is_tied else None
 
 
-def share(parts: Sequence[Any]) -> float | None:
+def share(parts: Sequence[object]) -> float | None:
     """Return the share of true values."""
     return sum(map(bool, parts)) / len(parts) if parts else None

@@ -24,7 +24,7 @@ async def ask_about(
     *,
     step: str,
     max_tokens: int | None = None,
-    **more: Any,
+    **more: object,
 ) -> M:
     """Ask with the thesis and the dialogue; too long a prompt loses the oldest utterances."""
     values = {"thesis": Thesis.of(debate), "dialogue": render_dialogue(debate), **more}
@@ -60,12 +60,12 @@ def text_of(words: int, *, least: int = 1) -> Any:
     return Annotated[str, Field(min_length=least or None, json_schema_extra=limit)]
 
 
-def at_most(count: int, kind: Any) -> Any:
+def at_most(count: int, kind: object) -> Any:
     """Return the type of a list of this kind with at most so many items."""
     return Annotated[kind, Field(json_schema_extra={"maxItems": count})]
 
 
-def narrowed(schema: type[M], **types: Any) -> type[M]:
+def narrowed(schema: type[M], **types: object) -> type[M]:
     """Return a schema in which fields have narrower types; their defaults stay."""
     fields: dict[str, Any] = {
         name: (kind, ... if field.is_required() else field.default)

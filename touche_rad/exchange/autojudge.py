@@ -42,7 +42,7 @@ class GriceJudge:
         llm_config: Any,
         *,
         judge: str = "",
-        **more: Any,
+        **more: object,
     ) -> Any:
         """Return the scores of each report on the four maxims."""
         from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec
@@ -71,7 +71,7 @@ class GriceJudge:
         rag_responses: Iterable[Any],
         rag_topics: Sequence[Any],
         llm_config: Any,
-        **more: Any,
+        **more: object,
     ) -> Any:
         """Return for each cited argument whether it supports a sentence of a response.
 
@@ -96,7 +96,7 @@ class GriceJudge:
         rows = [QrelRow(topic_id=t, doc_id=d, grade=grade) for (t, d), grade in grades.items()]
         return Qrels(rows=rows)
 
-    def create_nuggets(self, *args: Any, **more: Any) -> None:
+    def create_nuggets(self, *args: object, **more: object) -> None:
         """Create no nuggets: a debate has no list of facts that a response must name."""
 
 

@@ -46,7 +46,7 @@ class AnnotatedMessage(Message):
     arguments: tuple[Citation, ...] | None = None
 
 
-def _message(value: Any) -> Message:
+def _message(value: object) -> Message:
     """Read the arguments of a system's message; a user's may have anything there."""
     is_system = isinstance(value, dict) and value.get("role") == "assistant"
     return (AnnotatedMessage if is_system else Message).model_validate(value)
@@ -55,7 +55,7 @@ def _message(value: Any) -> Message:
 _MESSAGES: Final = TypeAdapter(list[Annotated[Message, PlainValidator(_message)]])
 
 
-def _turns(value: Any) -> tuple[Turn, ...]:
+def _turns(value: object) -> tuple[Turn, ...]:
     """Read alternating messages that start with the user's."""
     turns: list[Turn] = []
     for number, message in enumerate(_MESSAGES.validate_python(value)):

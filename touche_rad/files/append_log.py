@@ -16,6 +16,7 @@ import stat
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -82,11 +83,10 @@ class AppendLog:
         """
         self.path, self.kind = path, kind
         self._file = _open(path)
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self.close)
             self.header = self._begin(header, restart=restart)
-        except BaseException:
-            self.close()
-            raise
+            on_failure.pop_all()
 
     def append(self, record: Mapping[str, Any]) -> int:
         """Append a record, and return its place.
@@ -201,7 +201,7 @@ def refuse_other_identity(
             raise UserError(f"{problem} {values}; {fix}")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
 from itertools import tee
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.debate import Argument, Debate, Turn
@@ -104,7 +104,7 @@ def _of_text(line: str) -> Kind | None:
     return kind
 
 
-def kind_of(value: Any) -> Kind | None:
+def kind_of(value: object) -> Kind | None:
     """Return the kind whose record a JSON value is."""
     if isinstance(value, list):
         return Kind.LABELS

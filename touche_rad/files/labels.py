@@ -75,7 +75,7 @@ def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Any
     return pairs
 
 
-def _label(label: Any) -> Any:
+def _label(label: object) -> Any:
     if label not in (0, 1, None) or isinstance(label, bool | float):
         raise FieldError("", f"expected 0, 1 or null, got {short_repr(label)}")
     return label
@@ -126,7 +126,7 @@ def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
     return dump([{str(key): label for key, label in turn.items()} for turn in turns])
 
 
-def _grades(value: Any) -> dict[str, float]:
+def _grades(value: object) -> dict[str, float]:
     """Return the grades of labels; each label of a list has the grade 1."""
     if isinstance(value, list):
         value = dict.fromkeys(_LABELS.validate_python(value), 1.0)

@@ -26,7 +26,7 @@ from touche_rad.files.records import JsonObject, drop_keys, field_error
 M = TypeVar("M", bound=BaseModel)
 
 
-def validate(model: type[M], value: Any, place: str = "", *, lenient: bool = False) -> M:
+def validate(model: type[M], value: object, place: str = "", *, lenient: bool = False) -> M:
     """Return a JSON value as a model; `lenient` records accept almost any value.
 
     Raises:
@@ -38,7 +38,7 @@ def validate(model: type[M], value: Any, place: str = "", *, lenient: bool = Fal
         raise field_error(error, place) from None
 
 
-def lenient_text(value: Any) -> str:
+def lenient_text(value: object) -> str:
     """Return a text where clients may send any JSON value.
 
     A list of parts such as `{"type": "text", "text": "..."}` is its texts; another object or list
@@ -77,7 +77,9 @@ class LenientRecord(FileRecord):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _read(cls, value: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+    def _read(
+        cls, value: object, read: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
         try:
             return read(value)
         except ValidationError as error:
@@ -90,7 +92,7 @@ class LenientRecord(FileRecord):
         return read({**drop_keys(record, wrong), **texts})
 
     @classmethod
-    def of_text(cls, value: Any) -> JsonObject:
+    def of_text(cls, value: object) -> JsonObject:
         """Return the object that a value stands for."""
         return dict.fromkeys(cls.texts[:1], value)
 
@@ -119,7 +121,7 @@ OptionalText = Annotated[str, NullAsText]
 """A text; null is empty."""
 
 
-def _content(value: Any) -> Any:
+def _content(value: object) -> Any:
     if value is None:
         return ""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

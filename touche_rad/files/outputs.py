@@ -198,18 +198,17 @@ def open_locked(path: Path, *, folder: bool = False, wait: bool = False) -> int:
         kind |= os.O_NOFOLLOW
     while True:
         opened = os.open(path, kind, 0o666)
-        try:
+        with ExitStack() as unless_returned:
+            unless_returned.callback(os.close, opened)
             is_free = True
             with suppress(OSError):  # the file system has no locks
                 is_free = lock_descriptor(opened, blocking=wait)
             if not is_free:
                 raise BlockingIOError("in use by another process")
             if os.fstat(opened).st_nlink:
+                unless_returned.pop_all()
                 return opened
-        except BaseException:
-            os.close(opened)
-            raise
-        os.close(opened)  # another process removed the file between our opening and our locking
+            # Else another process removed the file between our opening and our locking.
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def writable_again(value: Any, text: str) -> Any:
     return whole_characters(value) if "\\ud" in text or "\\uD" in text else value
 
 
-def each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
+def each_key_once(pairs: list[tuple[str, object]]) -> JsonObject:
     """Return a JSON object of its pairs; a key that occurs twice is an error."""
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -114,12 +114,12 @@ def write_text(path: Place, text: str) -> None:
         stream.write(text)
 
 
-def write_json(path: Place, value: Any) -> None:
+def write_json(path: Place, value: object) -> None:
     """Write a value as indented JSON, atomically."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
-def check_depth(value: JsonObject | list[Any]) -> None:
+def check_depth(value: JsonObject | list[object]) -> None:
     """Raise FieldError if a value is nested too deeply to be serialised later."""
     level = [value]
     for _ in range(DEEPEST):
@@ -146,7 +146,7 @@ _STRICT: Final = json.JSONDecoder(
 )
 
 
-def whole_characters(value: Any) -> Any:
+def whole_characters(value: object) -> Any:
     """Return the value with U+FFFD for each lone surrogate, in keys too."""
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value)
@@ -157,7 +157,7 @@ def whole_characters(value: Any) -> Any:
     return value
 
 
-def dump(value: Any) -> str:
+def dump(value: object) -> str:
     """Return strict JSON on one line; lone surrogates are escaped."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     try:
@@ -215,7 +215,7 @@ def at_line(path: Place, line: int, miss: FieldError) -> InputError:
     )
 
 
-def short_repr(value: Any) -> str:
+def short_repr(value: object) -> str:
     """Return a short form of a wrong value."""
     text = _SHORT.repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
@@ -260,7 +260,7 @@ def inner_field(place: str, field: str) -> str:
     return f"{place}{dot}{field}"
 
 
-def require_object(value: Any, field: str) -> JsonObject:
+def require_object(value: object, field: str) -> JsonObject:
     """Return the value if it is an object."""
     if not isinstance(value, dict):
         raise FieldError(field, f"expected an object, got {short_repr(value)}")

@@ -71,7 +71,7 @@ class Cited(LenientRecord):
     original: str | None = None
 
     @classmethod
-    def of_text(cls, value: Any) -> JsonObject:
+    def of_text(cls, value: object) -> JsonObject:
         """Return a text as an argument: it is an id, or a text if it has spaces."""
         text = lenient_text(value)
         return {"text": text} if " " in text else {"id": text}
@@ -85,7 +85,7 @@ class Cited(LenientRecord):
 _NULLABLE: Final = ("topic", "tags", "attacks", "supports", "references")
 
 
-def argument_of(value: Any, *, lenient: bool = False) -> Argument:
+def argument_of(value: object, *, lenient: bool = False) -> Argument:
     """Parse an argument; a null text or list is read as if it were missing."""
     # Almost all are arguments as they are: this takes a third of the time.
     if isinstance(value, dict) and None not in value.values():
@@ -94,14 +94,14 @@ def argument_of(value: Any, *, lenient: bool = False) -> Argument:
     return validate(Cited, value, lenient=lenient).argument()
 
 
-def _argument(value: Any, info: ValidationInfo) -> Argument:
+def _argument(value: object, info: ValidationInfo) -> Argument:
     return argument_of(value, lenient=bool(info.context))
 
 
 Citation = Annotated[Argument, PlainValidator(_argument, json_schema_input_type=Cited)]
 
 
-def _as_list(value: Any, info: ValidationInfo) -> Any:
+def _as_list(value: object, info: ValidationInfo) -> Any:
     if value is None:
         return []
     return [value] if info.context and not isinstance(value, list) else value
@@ -130,7 +130,7 @@ class _JudgedResponse(LenientRecord):
 
     @model_validator(mode="before")
     @classmethod
-    def _find_text(cls, value: Any, info: ValidationInfo) -> Any:
+    def _find_text(cls, value: object, info: ValidationInfo) -> Any:
         """Take the text of the body where the response has none."""
         if not isinstance(value, dict) or value.get("utterance") is not None:
             return value
@@ -325,7 +325,7 @@ class Evaluation:
     """The record and the evaluation as read; only for touche_rad.files."""
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, int | float):

@@ -28,7 +28,7 @@ def read_trace(path: Path) -> Iterator[Mapping[str, Any]]:
                 yield row
 
 
-def answer_text(answer: Any) -> str:
+def answer_text(answer: object) -> str:
     """Return the model's text in a row's answer, from the server or from the cache."""
     if not isinstance(answer, Mapping):
         return ""

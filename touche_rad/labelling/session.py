@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -65,7 +66,8 @@ class Session:
             "queue": [[*item.place, item.sample, item.rank] for item in queue],
         }
         self.log = AppendLog(log_beside(output), LABELS, header)
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self.log.close)
             self._events = [(entry.line, entry.record) for entry in self.log.entries()]
             self.queue = [
                 Item(Place(debate, turn), Selection(sample), rank)
@@ -74,9 +76,7 @@ class Session:
             self._sample_of = {item.place: item.sample for item in self.queue}
             self.others = {path: self._read(path) for path in others}
             self.study = self._study()
-        except BaseException:
-            self.log.close()
-            raise
+            on_failure.pop_all()
 
     def _study(self) -> Study:
         """Return the answers of the log and of the other files."""

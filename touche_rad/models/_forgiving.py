@@ -20,12 +20,12 @@ def bare(text: str) -> str:
     return re.sub(r"[\s_-]+", "_", text.strip(" \t\n*_`\"'.:;!").lower())
 
 
-def forgiving(value: Any, schema: Mapping[str, Any]) -> Any:
+def forgiving(value: object, schema: Mapping[str, Any]) -> Any:
     """Return the value with what a schema plainly means; unclear values stay as they are."""
     return _read(value, schema, schema.get("$defs", {}))
 
 
-def _read(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+def _read(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
     if "$ref" in part:
         return _read(value, definitions[part["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in part:
@@ -47,7 +47,7 @@ def _read(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -
     return value
 
 
-def _choice(value: Any, choices: list[Any]) -> Any:
+def _choice(value: object, choices: list[object]) -> Any:
     """Return the choice that a text is, or begins with if it contains no other choice.
 
     A part of a choice such as `Assertive/Critical` stands for it if no other choice has this part.
@@ -64,7 +64,7 @@ def _choice(value: Any, choices: list[Any]) -> Any:
     return halves[0] if len(halves) == 1 else value
 
 
-def _object(value: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+def _object(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
     properties: Mapping[str, Any] = part["properties"]
     if isinstance(value, list):
         lists = [key for key, kind in properties.items() if kind.get("type") == "array"]

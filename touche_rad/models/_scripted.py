@@ -23,7 +23,7 @@ from touche_rad.models.errors import BadRequest
 class _Line(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    answer: Any
+    answer: object
     when: str = ""
 
 

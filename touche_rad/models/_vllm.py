@@ -127,14 +127,16 @@ class Vllm(Backend):
 
     async def _run(self) -> Endpoint:
         """Start a server, and wait until it has completed a token."""
+        is_ready = False
         try:
             # In a thread: the configuration of the model may be downloaded first.
             endpoint, server = await anyio.to_thread.run_sync(self._launch)
             await self._wait_for_token(endpoint, server)
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._stop)
-            raise
+            is_ready = True
+        finally:
+            if not is_ready:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(self._stop)
         return endpoint
 
     def _launch(self) -> tuple[Endpoint, subprocess.Popen[bytes]]:

@@ -120,7 +120,7 @@ class _Writer:
         self._chance = random.Random(prompt) if prompt is not None else None
         self._words = re.findall(r"[\w'-]+", prompt or "")[-2000:] or ["none"]
 
-    def one_of(self, options: Sequence[Any]) -> Any:
+    def one_of(self, options: Sequence[object]) -> Any:
         """Choose one of several values."""
         return self._chance.choice(options) if self._chance else options[0]
 
@@ -161,7 +161,7 @@ class _Writer:
         if self._chance is None:
             return [self.value(part["items"], schema)] * max(1, least)
         most = max(least, part.get("maxItems", _ITEMS))
-        items: list[Any] = []
+        items: list[object] = []
         for _ in range(least + round(_LENGTH * (most - least))):
             item = self.value(part.get("items", {}), schema)
             if item not in items or len(items) < least:

@@ -33,7 +33,7 @@ def numbers_to(highest: int) -> Any:
     If there are none (0), the only number is 1, which names nothing. A server with schemas writes
     no other number. One that another server writes is no error: the caller leaves it out.
     """
-    limits: Any = {"minimum": 1, "maximum": max(1, highest)}
+    limits: object = {"minimum": 1, "maximum": max(1, highest)}
     return list[Annotated[int, Field(json_schema_extra=limits)]]
 
 
@@ -56,7 +56,7 @@ def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
     return dict(_strict(_schema_of(schema)))
 
 
-def _strict(part: Any) -> Any:
+def _strict(part: object) -> Any:
     if isinstance(part, list):
         return [_strict(item) for item in part]
     if not isinstance(part, dict):
@@ -135,7 +135,7 @@ _KEY_AND_VALUE: Final = re.compile(
 )
 
 
-def _validated(value: Any, schema: type[S]) -> S:
+def _validated(value: object, schema: type[S]) -> S:
     form = _schema_of(schema)  # has the keys of the answer: aliases, if fields have them
     exact = isinstance(value, dict) and not value.keys() - form.get("properties", {}).keys()
     try:
@@ -223,7 +223,7 @@ def _tokens(first: Fields) -> list[Fields]:
     return []
 
 
-def probabilities(tops: Any, choices: tuple[str, ...]) -> dict[str, float] | None:
+def probabilities(tops: object, choices: tuple[str, ...]) -> dict[str, float] | None:
     """Return the probability of each choice by a token's `top_logprobs`; None: unknown.
 
     No choice may begin like another.
@@ -270,7 +270,7 @@ class Question:
     name: str
     kind: Literal["object", "scored", "choice"]
     """Servers refuse a form of one kind of request as a rule."""
-    key: list[Any]
+    key: list[object]
     """What the cache's key has of it."""
     forms: list[Fields]
     """Fields that are added to a request, the best ones first; a server may refuse some."""

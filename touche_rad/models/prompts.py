@@ -97,7 +97,7 @@ class Prompt:
             names |= Prompt(name, _partial(name)).variables
         return names
 
-    def messages(self, **values: Any) -> tuple[Message, ...]:
+    def messages(self, **values: object) -> tuple[Message, ...]:
         """Render the messages; a missing variable is a TypeError."""
         use = current_context().use
         if use is not None:
@@ -147,7 +147,7 @@ def _jinja() -> jinja2.Environment:
     class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         """Runs templates of a folder that may be a stranger's: they reach no code of Python."""
 
-        def is_safe_callable(self, obj: Any) -> bool:
+        def is_safe_callable(self, obj: object) -> bool:
             """Allow macros, and methods of texts, numbers and collections, but not of objects."""
             owner = getattr(obj, "__self__", None)
             plain = isinstance(owner, str | int | float | Mapping | Sequence)

@@ -79,7 +79,7 @@ _FIELDS: Final = ("reasoning", "reasoning_content")
 """The fields of a message in which servers put thoughts."""
 
 
-def place_of_thoughts(message: Any) -> str:
+def place_of_thoughts(message: object) -> str:
     """Return where a message of a reply has thoughts: a field of it, or empty if it has none."""
     if not isinstance(message, Mapping):
         return ""

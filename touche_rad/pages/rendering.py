@@ -39,7 +39,7 @@ def visible(text: object) -> str:
     return _HIDDEN.sub(lambda match: f"‹U+{ord(match[0]):04X}›", str(text).replace("\r\n", "\n"))
 
 
-def json_island(name: str, value: Any) -> Markup:
+def json_island(name: str, value: object) -> Markup:
     """Return JSON data for the page's scripts: `rad.island(name)` reads it.
 
     No text in it can end the element.
@@ -48,7 +48,7 @@ def json_island(name: str, value: Any) -> Markup:
     return Markup('<script type="application/json" id="{}">{}</script>').format(name, data)
 
 
-def to_json(value: Any) -> str:
+def to_json(value: object) -> str:
     """Return JSON that may stand in a script element: without tags, and valid as UTF-8."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(_ISLAND).encode("utf-8", "replace").decode("utf-8")
@@ -66,7 +66,7 @@ def render_page(
     scripts: Sequence[str] = (),
     styles: Sequence[str] = (),
     policy: Mapping[str, str] | None = None,
-    **context: Any,
+    **context: object,
 ) -> str:
     """Return one self-contained HTML file with a strict content policy."""
     all_scripts = [*map(read_asset, SCRIPTS), *scripts]
@@ -99,7 +99,7 @@ def render_served(
     scripts: Sequence[str] = (),
     styles: Sequence[str] = (),
     root: str = "/assets/",
-    **context: Any,
+    **context: object,
 ) -> str:
     """Return a page for a server, which sends the header `SERVED_POLICY` and the named files."""
     return _render(
@@ -110,12 +110,12 @@ def render_served(
     )
 
 
-def render_fragment(template: str, **context: Any) -> str:
+def render_fragment(template: str, **context: object) -> str:
     """Return a part of a page, for templates without a frame."""
     return _environment().get_template(template).render(context)
 
 
-def _render(template: str, context: Mapping[str, Any], **frame: Any) -> str:
+def _render(template: str, context: Mapping[str, Any], **frame: object) -> str:
     parts = ("policy", "scripts", "styles", "linked_scripts", "linked_styles")
     values = {"version": __version__, **context, **dict.fromkeys(parts, ()), **frame}
     values["json_island"] = json_island

@@ -82,7 +82,7 @@ class Options(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _apply_profile(cls, values: Any) -> Any:
+    def _apply_profile(cls, values: object) -> Any:
         if not isinstance(values, Mapping) or not has_profiles(cls):
             return values
         profile = values.get("profile", cls.model_fields["profile"].default)

@@ -34,7 +34,7 @@ def browser(
         runs: The name and kind of each run, in the order of their numbers.
         criteria: What the verdicts and labels are on.
     """
-    debates: list[list[Any]] = []
+    debates: list[list[object]] = []
     parts: list[str] = []
     part: list[str] = []
     for number, topic in enumerate(topics):

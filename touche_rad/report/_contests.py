@@ -178,7 +178,7 @@ def _with_names(one: Judgement, names: Mapping[str, str]) -> tuple[Outcome, Outc
     return outcome, Outcome.model_validate(_renamed(one.swapped.model_dump(), names))
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _renamed(value: object, names: Mapping[str, str]) -> Any:
     """Replace speakers' names where they are a whole text or a key."""
     if not names:
         return value
@@ -191,7 +191,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def _tables(details: Any, name: str = "") -> Iterator[tuple[str, list[str], list[list[str]]]]:
+def _tables(details: object, name: str = "") -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Yield each list of records in a panel's details as a table; `_timeline` shows one of them."""
     if isinstance(details, Mapping):
         for key, value in details.items():
@@ -207,13 +207,13 @@ def _tables(details: Any, name: str = "") -> Iterator[tuple[str, list[str], list
         yield from _tables(nested, f"{name} {number}:")
 
 
-def _is_flat(value: Any) -> bool:
+def _is_flat(value: object) -> bool:
     return not isinstance(value, Mapping | list) or (
         isinstance(value, list) and not any(isinstance(one, Mapping | list) for one in value)
     )
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "–" if value is None else str(value)

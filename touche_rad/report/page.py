@@ -209,7 +209,7 @@ class _Content:
         heading: str,
         about: str,
         template: str,
-        pairs: Sequence[tuple[dict[str, Any], Any]],
+        pairs: Sequence[tuple[dict[str, Any], object]],
     ) -> None:
         """Add a browser of fragments, with an entry for each to list and filter it."""
         entries: list[dict[str, Any]] = []

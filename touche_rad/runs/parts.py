@@ -167,7 +167,7 @@ def _read(folder: Path) -> FinishedPart:
         names, identity = header[_PART], dict(header[IDENTITY])
         shard = Shard.parse(identity.pop(SHARD))
         places: dict[int, int] = {}
-        end: Any = None
+        end: object = None
         for entry in entries:
             if UNIT in entry.record:
                 places[entry.record[UNIT]] = entry.place

@@ -78,7 +78,7 @@ async def sample(
     )
 
 
-def _size(unit: Any) -> int:
+def _size(unit: object) -> int:
     if isinstance(unit, tuple):
         return max(1, len(unit[1]))
     if isinstance(unit, Debate):

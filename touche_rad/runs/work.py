@@ -80,7 +80,7 @@ class Work(Generic[T]):
                 yield unit
 
 
-def count_units(units: Iterable[Any]) -> tuple[int, Event | None]:
+def count_units(units: Iterable[object]) -> tuple[int, Event | None]:
     """Return the number of units, and a warning if debates are there more than once."""
     total, copies, first = 0, list[tuple[int, int]](), dict[int, int]()
     for total, unit in enumerate(units, 1):
@@ -131,7 +131,7 @@ class RunOptions:
 
 
 Process = Callable[
-    [Iterator[tuple[int, Any]], int, RunOptions, Callable[[int, Done], None]],
+    [Iterator[tuple[int, object]], int, RunOptions, Callable[[int, Done], None]],
     Awaitable[list[str]],
 ]
 """Processes units, of which there are so many, hands each record to the function, and returns a
@@ -197,7 +197,7 @@ class Tally:
         warnings: Iterable[Event] = (),
         usage: Usage | None = None,
         errors: Path | None = None,
-        **fields: Any,
+        **fields: object,
     ) -> Status:
         """Return the status of a run with these results; `warnings` are about other things."""
         groups = sorted(self.groups.values(), key=lambda group: -group.count)
@@ -250,7 +250,7 @@ def _warnings_of(groups: Iterable[FallbackGroup], counts: Mapping[str, int]) -> 
             yield Event(kind=EventKind.FALLBACKS, detail=detail)
 
 
-def write_readable(path: Path, value: Any) -> None:
+def write_readable(path: Path, value: object) -> None:
     """Write JSON that people read: keys are hidden, and unprintable characters are escaped."""
     text = json.dumps(redact_data(value), ensure_ascii=False, indent=2)
     with files.atomic_write(path) as stream:

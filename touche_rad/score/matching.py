@@ -254,13 +254,13 @@ class Matcher:
                 self._note_missing(read.trouble, count, read.text, maxim=key, **where)
         return {key: read.score for key, read in verdicts.items()}
 
-    def _note_missing(self, kind: ProblemKind, count: int, text: str = "", **where: Any) -> None:
+    def _note_missing(self, kind: ProblemKind, count: int, text: str = "", **where: object) -> None:
         message = "nothing is labelled there"
         if count:
             message = f"{count} verdict{'s' if count > 1 else ''} counted as no"
         self._note(kind, f"{text}, {message}" if text else message, counted_as_no=count, **where)
 
-    def _note(self, kind: ProblemKind, message: str, **where: Any) -> None:
+    def _note(self, kind: ProblemKind, message: str, **where: object) -> None:
         self.problems.append(Problem(run=self.run.name, kind=kind, message=message, **where))
 
     def _labelled(self, labels: Mapping[str, int | None]) -> int:

@@ -161,12 +161,12 @@ def _mend_simulation(row: Record, result: Repair) -> None:
 def _mend_verdicts(row: Record, result: Repair) -> None:
     answered = sum(bool(turn.get("systemResponse")) for turn in _turns(row))
     turns = row.get("userTurnsEvaluations")
-    verdicts: list[Any] = turns if isinstance(turns, list) else []
+    verdicts: list[object] = turns if isinstance(turns, list) else []
     verdicts += [None] * (answered - len(verdicts))
     row["userTurnsEvaluations"] = [_mend_turn(one, result) for one in verdicts]
 
 
-def _mend_turn(turn: Any, result: Repair) -> Record:
+def _mend_turn(turn: object, result: Repair) -> Record:
     mended = dict(turn) if isinstance(turn, dict) else {}
     for title in grice().titles:
         verdict = mended.get(title)

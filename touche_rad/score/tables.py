@@ -181,7 +181,7 @@ def csv_text(records: Iterable[Mapping[str, Any]]) -> str:
     return csv_rows([names, *([row.get(name) for name in names] for row in rows)])
 
 
-def csv_rows(rows: Iterable[Iterable[Any]]) -> str:
+def csv_rows(rows: Iterable[Iterable[object]]) -> str:
     """Return rows as CSV; a text that a spreadsheet would take for a formula gets a quote."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")

@@ -147,7 +147,7 @@ class _Steps:
         seconds = round(time.monotonic() - self._start, 2)
         return {"seconds": seconds, "calls": self._calls, "tokens": self._tokens}
 
-    def _put(self, event: str, **values: Any) -> None:
+    def _put(self, event: str, **values: object) -> None:
         """Send an event; plugins' threads may call this too."""
         with suppress(RuntimeError):  # the server has stopped
             self._loop.call_soon_threadsafe(self._queue.put_nowait, {"event": event, **values})

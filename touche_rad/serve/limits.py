@@ -243,7 +243,7 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
     most: ClassVar[int] = sys.maxsize
     """Maximum number of open connections; for a further one, the longest waiting one is closed."""
 
-    def __init__(self, *, app_state: dict[str, Any], **options: Any) -> None:
+    def __init__(self, *, app_state: dict[str, Any], **options: object) -> None:
         super().__init__(app_state={**app_state, "connection": self}, **options)
         self.head_since: float | None = None
         """When the connection was made, or when an unfinished request began to arrive."""

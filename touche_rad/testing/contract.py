@@ -163,7 +163,7 @@ class _Work:
         self.broken.extend(f"{where}: {fault}" for fault in faults)
 
     def results(
-        self, method: str, cases: Mapping[str, Sequence[Any]], *, parallel: bool = False
+        self, method: str, cases: Mapping[str, Sequence[object]], *, parallel: bool = False
     ) -> dict[str, Any]:
         """Make the plugin, call a method of it for each case, and return what it gave.
 
@@ -190,7 +190,7 @@ class _Work:
         session.run(every)
         return {what: results[what] for what in cases if what in results}
 
-    def repeated(self, method: str, cases: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    def repeated(self, method: str, cases: Mapping[str, Sequence[object]]) -> dict[str, Any]:
         """Call a method twice for each case, compare, and return the first results."""
         first = self.results(method, cases)
         self.compare(first, self.results(method, cases), "a second call gave another result")
@@ -225,7 +225,7 @@ def _unanswered() -> dict[str, Debate]:
     return {what: one.before_response(len(one.turns) - 1) for what, one in _answered().items()}
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         value = {str(key): _plain(one) for key, one in value.items()}
     elif isinstance(value, Sequence) and not isinstance(value, str):

@@ -144,9 +144,9 @@ def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
     runs = {"minimum_lines": dataset.lines, **size}
     if dataset.sub_task == DEBATERS:
         claims = {"minimum_lines": dataset.lines + 1, **size}
-        input_format: Any = {"name": "*.tsv", "config": claims}
-        output_format: Any = {"name": "GenIR-Simulation", "config": runs}
-        truth_format: Any = input_format
+        input_format: object = {"name": "*.tsv", "config": claims}
+        output_format: object = {"name": "GenIR-Simulation", "config": runs}
+        truth_format: object = input_format
     else:
         fields = {"required_fields": ["userTurnsEvaluations"]}
         input_format = {"name": "GenIR-Simulation", "config": runs}

@@ -32,7 +32,7 @@ def versions(*also: str) -> dict[str, str]:
     return installed
 
 
-def write_card(path: Path, *, template: str, **values: Any) -> None:
+def write_card(path: Path, *, template: str, **values: object) -> None:
     """Render `card.md.jinja` of the package `template` into a file."""
     source = resources(template).joinpath("card.md.jinja").read_text("utf-8")
     page = _JINJA.from_string(source).render(**{"left_out": {}, **_escaped(values)})
@@ -42,7 +42,7 @@ def write_card(path: Path, *, template: str, **values: Any) -> None:
 def _escaped(values: Mapping[str, Any]) -> dict[str, Any]:
     """Escape what would end a table cell or start a new line; commands to copy stay as they are."""
 
-    def one(value: Any) -> Any:
+    def one(value: object) -> Any:
         if isinstance(value, str):
             return value.replace("\n", " ").replace("|", "\\|").replace("`", "'")
         if isinstance(value, Mapping):

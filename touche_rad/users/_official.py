@@ -95,7 +95,7 @@ class OfficialUser:
             except http.RequestError as error:
                 raise model_error(error) from None
 
-    def _read(self, value: Any) -> str:
+    def _read(self, value: object) -> str:
         """Return `message.content` of an answer; other fields are ignored."""
         message = value.get("message") if isinstance(value, dict) else None
         text = message.get("content") if isinstance(message, dict) else None

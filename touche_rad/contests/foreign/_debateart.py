@@ -43,14 +43,14 @@ class _Vote(FileRecord):
 _ROUND: Final = TypeAdapter(list[_Speech])
 
 
-def _round(value: Any) -> list[_Speech]:
+def _round(value: object) -> list[_Speech]:
     """Read a round, or a speech alone."""
     is_round = isinstance(value, list)
     return _ROUND.validate_python(value) if is_round else [_Speech.model_validate(value)]
 
 
 class _Debate(FileRecord):
-    id: Any = None
+    id: object = None
     title: OptionalText = ""
     description: OptionalText = ""
     pro: OptionalText = ""
@@ -59,7 +59,7 @@ class _Debate(FileRecord):
     votes: Annotated[tuple[_Vote, ...], BeforeValidator(lambda value: value or ())] = ()
 
 
-def is_debate(record: Any) -> bool:
+def is_debate(record: object) -> bool:
     """Whether a record has the format of the site."""
     return isinstance(record, dict) and isinstance(record.get("arguments"), list)
 

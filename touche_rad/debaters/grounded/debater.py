@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -247,7 +247,7 @@ class Grounded:
 
 async def _choose(model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Choice:
     """Ask a model which quotation answers the user best."""
-    number: Any = Annotated[int, Field(ge=0, le=len(quotables))]
+    number: object = Annotated[int, Field(ge=0, le=len(quotables))]
     return await ask_about(
         debate,
         model,

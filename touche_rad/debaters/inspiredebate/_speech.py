@@ -40,7 +40,7 @@ async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
         side=debate.side,
         opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
     )
-    limits: Any = Field(json_schema_extra={"minItems": 1, "maxItems": most})
+    limits: object = Field(json_schema_extra={"minItems": 1, "maxItems": most})
     schema = narrowed(Terms, terms=Annotated[list[Line], limits])
     answer = await model.ask(messages, schema, step="inspiredebate.keywords")
     return in_bounds(answer.terms, most)

@@ -191,7 +191,7 @@ def read_answers(
     """Read the recorded answers of files, and hold a share of their topics out."""
     reader = Reader(wording=wording)
     reader.learn(sources)
-    by_text: dict[tuple[Any, str], TrainingSample] = {}
+    by_text: dict[tuple[object, str], TrainingSample] = {}
     for one in (one for path in sources for one in recorded(reader, path)):
         earlier = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
         by_text[one.prompt, one.answer] = earlier if earlier and earlier.topic else one

@@ -139,7 +139,7 @@ def json_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             raise at_line(path, number, miss) from None
 
 
-def messages_at(value: Any, path: Path, line: int, name: str) -> tuple[Message, ...]:
+def messages_at(value: object, path: Path, line: int, name: str) -> tuple[Message, ...]:
     """Parse chat messages; raise InputError if they are invalid."""
     try:
         return _CHAT.validate_python(value)

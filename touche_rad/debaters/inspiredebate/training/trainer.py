@@ -184,7 +184,7 @@ class Training:
         self._finish(folder, done)
         return done
 
-    def _rows(self, path: Path, tokenizer: Any) -> tuple[Rows, int]:
+    def _rows(self, path: Path, tokenizer: object) -> tuple[Rows, int]:
         """Return the records in the trainer's format, and how many are too long."""
         rows, too_long = [], 0
         for _, record in read_records(path):
@@ -200,7 +200,7 @@ class Training:
                 too_long += 1
         return rows, too_long
 
-    def _trainer(self, folder: Folder, tokenizer: Any, training: Rows, held_out: Rows) -> Any:
+    def _trainer(self, folder: Folder, tokenizer: object, training: Rows, held_out: Rows) -> Any:
         """Return TRL's trainer; it makes a new adapter, or the reference of a given one."""
         import torch
         from datasets import Dataset
