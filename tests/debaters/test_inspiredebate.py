@@ -269,7 +269,7 @@ def test_the_web_alone_is_enough_without_an_index(
 def test_no_web_is_asked_by_default_and_one_that_cannot_be_is_told() -> None:
     model = Model(Address("http://127.0.0.1:9/v1", "tiny"))
     services = Services(index=BothSides(), model=model)
-    assert find("debater", "inspiredebate").make(services).web is None
+    assert find("debater", "inspiredebate").make(services).instance.web is None
     with pytest.raises(UserError):
         find("debater", "inspiredebate").make(services, {"web": "/no/such/folder"})
 
