@@ -47,7 +47,7 @@ class Searching(pt.Transformer):
     def __repr__(self) -> str:
         return f"{type(self.searcher).__name__}(k={self.k})"
 
-    def transform(self, inp: Any) -> Any:
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Search each query; other columns of the queries are kept."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         results = self.searcher.search_all([str(query) for query in inp["query"]], self.k)
@@ -57,7 +57,7 @@ class Searching(pt.Transformer):
             for rank, hit in enumerate(hits)
         ]
         others = [column for column in inp.columns if column not in COLUMNS]
-        typed = {column: inp[column].dtype for column in others}
+        typed: dict[str, Any] = {column: inp[column].dtype for column in others}
         typed |= {"docno": str, "score": float, "rank": int}
         # As objects first: not every column type accepts a query with a lone surrogate.
         return pd.DataFrame(rows, columns=[*others, *COLUMNS], dtype=object).astype(typed)

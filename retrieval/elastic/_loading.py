@@ -10,6 +10,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import IO, Any, Final
 
+from retrieval._arrays import Array
 from retrieval.elastic import _shape as shape
 from retrieval.elastic._connection import WRITING_TRY, Connection, log, place, reason
 from retrieval.index.analyser import PARTS, tokens
@@ -76,7 +77,7 @@ def load(
     return count
 
 
-def _spool(arguments: Iterable[Argument], file: IO[str]) -> tuple[str, Any]:
+def _spool(arguments: Iterable[Argument], file: IO[str]) -> tuple[str, Array]:
     """Write the documents without the groups of their statements; return digest and groups.
 
     The groups are known only after the last argument.
@@ -94,7 +95,7 @@ def _spool(arguments: Iterable[Argument], file: IO[str]) -> tuple[str, Any]:
     return digest.hexdigest(), groups
 
 
-def _actions(file: IO[str], groups: Any, concrete: str) -> Iterator[Mapping[str, Any]]:
+def _actions(file: IO[str], groups: Array, concrete: str) -> Iterator[Mapping[str, Any]]:
     """Yield the bulk actions that create the documents, in order."""
     file.seek(0)
     for order, (line, numbers) in enumerate(zip(file, groups.tolist(), strict=True)):

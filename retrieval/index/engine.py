@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from retrieval._arrays import Array
+
 Scored = tuple[float, int]
 
 # Two to three times as fast as an exhaustive search. The order of its sums depends on the depth, so
@@ -39,7 +41,7 @@ def pisa_is_here() -> bool:
     return find_spec("pyterrier_pisa") is not None
 
 
-def rounded(scores: Any) -> Any:
+def rounded(scores: Array) -> Array:
     """Return scores with the digits that do not depend on the order of their sums."""
     unit = 10.0 ** (np.floor(np.log10(np.maximum(scores, 1e-30))) - (_DIGITS - 1))
     return np.round(scores / unit) * unit

@@ -21,7 +21,7 @@ TOPICS = ("qid", "query", "debate")
 ANSWERS = (*TOPICS, "qanswer", "qcontext")
 
 
-def answer_topics(path: str | Path) -> Any:
+def answer_topics(path: str | Path) -> pd.DataFrame:
     """Return each user message of a file of debates or claims as a topic to answer."""
     rows = [
         {**_topic(debate, number), "debate": debate.before_response(number)}
@@ -31,7 +31,7 @@ def answer_topics(path: str | Path) -> Any:
     return pd.DataFrame(rows, columns=list(TOPICS))
 
 
-def judge_topics(path: str | Path) -> Any:
+def judge_topics(path: str | Path) -> pd.DataFrame:
     """Return each response of a file of debates as a topic to judge."""
     rows = [
         {
@@ -46,7 +46,7 @@ def judge_topics(path: str | Path) -> Any:
     return pd.DataFrame(rows, columns=list(ANSWERS))
 
 
-def label_qrels(debates: str | Path, labels: str | Path) -> Any:
+def label_qrels(debates: str | Path, labels: str | Path) -> pd.DataFrame:
     """Return people's labels as qrels: the documents of a turn are the maxims, with 1 for yes."""
     rows = []
     pairs = zip_longest(files.read_views(Path(debates)), files.read_labels(Path(labels)))

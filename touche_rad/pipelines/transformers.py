@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -60,7 +60,7 @@ class Answer(pt.Transformer):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.plugin!r})"
 
-    def transform(self, inp: Any) -> Any:
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Answer each topic; a topic without documents is answered too."""
         inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query"], warn=False)
@@ -88,7 +88,7 @@ class Answer(pt.Transformer):
         return pd.DataFrame(rows, columns=[*columns, *_ADDED])
 
 
-def _with_query(inp: Any) -> Any:
+def _with_query(inp: pd.DataFrame) -> pd.DataFrame:
     """Name the query `query` again: readers of pyterrier_rag keep it as `query_0`."""
     if "query" in inp.columns or "query_0" not in inp.columns:
         return inp
@@ -103,7 +103,7 @@ class Texts(pt.Transformer):
         super().__init__()
         self.index = plugins.open_index(index) if isinstance(index, str) else index
 
-    def transform(self, inp: Any) -> Any:
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Add the text of each argument; it is empty if the index does not contain it."""
         pt.validate.columns(inp, includes=["docno"], warn=False)
         arguments = (self.index.get(str(docno)) for docno in inp["docno"])
@@ -142,7 +142,7 @@ class Judge(pt.Transformer):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.plugin!r})"
 
-    def transform(self, inp: Any) -> Any:
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Judge each answer; other columns of the answers are kept."""
         inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query", "qanswer"], warn=False)
@@ -171,7 +171,7 @@ class Judge(pt.Transformer):
         return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})
 
 
-def _asked(row: Mapping[str, Any]) -> Debate:
+def _asked(row: Mapping[Hashable, Any]) -> Debate:
     """Return the debate in a row, or one of its query alone."""
     debate = row.get("debate")
     if isinstance(debate, Debate):
@@ -180,7 +180,7 @@ def _asked(row: Mapping[str, Any]) -> Debate:
     return Debate(id=str(row["qid"]), claim=query, turns=(Turn(utterance=query),))
 
 
-def _debate_of(row: Mapping[str, Any]) -> Debate:
+def _debate_of(row: Mapping[Hashable, Any]) -> Debate:
     debate, answer = _asked(row), str(row["qanswer"])
     if debate.last.response is not None and debate.last.response.content == answer:
         return debate
@@ -192,7 +192,7 @@ def _debate_of(row: Mapping[str, Any]) -> Debate:
 class Candidates:
     """An index whose searches return the documents that a retriever found."""
 
-    def __init__(self, index: ArgumentIndex, documents: Any) -> None:
+    def __init__(self, index: ArgumentIndex, documents: pd.DataFrame) -> None:
         """Keep the documents of one topic: rows with `docno`, and perhaps `score` and `rank`."""
         self._index = index
         if "rank" in documents.columns:

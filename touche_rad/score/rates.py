@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -24,14 +23,14 @@ def count_yes(turns: Iterable[Verdicts], criteria: Criteria) -> Floats:
     return counts
 
 
-def shares(counts: Any) -> Floats:
+def shares(counts: Floats) -> Floats:
     """Return the share of yes in counts of `count_yes`; 0 where there is no verdict."""
     yes, total = counts[..., 0], counts[..., 1]
     result: Floats = np.divide(yes, total, out=np.zeros(total.shape), where=total > 0)
     return result
 
 
-def measure_yes(counts: Any, criteria: Criteria, samples: int, seed: int) -> dict[str, Measured]:
+def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> dict[str, Measured]:
     """Return the share of yes as the mean of the judges: of each criterion, and of all.
 
     Args:
