@@ -18,7 +18,6 @@ grounded = "grounded"
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +30,7 @@ from pydantic.functional_validators import BeforeValidator
 from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer
 from touche_rad.files import read_labelled
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import read_whole
+from touche_rad.files.records import read_toml
 from touche_rad.plugins import (
     Configured,
     LoadedDebater,
@@ -224,10 +223,7 @@ def load_plan(path: Path) -> PlanFile:
     Raises:
         InputError: Something in the file is wrong; the error names the key.
     """
-    try:
-        content = tomllib.loads(read_whole(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(path, f"expected TOML: {error}") from None
+    content = read_toml(path)
     refuse_newer(path, content, FORMAT)
     try:
         plan = BenchPlan.model_validate(content)

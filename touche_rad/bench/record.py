@@ -72,7 +72,10 @@ def write_record(
         },
         "index": index.fingerprint if index is not None else None,
         "inputs": {key: sha256_of(path) for key, path in plan_file.data.items()},
-        "entries": entry_records(plan_file),
+        "entries": {
+            group: {entry.name: _entry_record(entry) for entry in entries}
+            for group, entries in plan_file.groups.items()
+        },
         "models": _models(statuses),
         "usage": _usage(statuses.values()),
         "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
@@ -93,14 +96,6 @@ def _models(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         for path, identity in identities.items()
     }
     return {path: of_cell for path, of_cell in models.items() if of_cell}
-
-
-def entry_records(plan_file: PlanFile) -> dict[str, dict[str, Any]]:
-    """Return the plugins of a plan by group and name."""
-    return {
-        group: {one.name: _entry_record(one) for one in entries}
-        for group, entries in plan_file.groups.items()
-    }
 
 
 def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -70,12 +69,9 @@ def load_settings(path: str) -> Settings:
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    from touche_rad.files.records import read_whole
+    from touche_rad.files.records import read_toml
 
-    try:
-        return tomllib.loads(read_whole(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(path, f"expected TOML: {error}") from None
+    return read_toml(path)
 
 
 def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:

@@ -106,12 +106,6 @@ def constant_predictors(contests: Sequence[Contest]) -> dict[str, list[str]]:
     return ties | speakers if any(two_sides) else speakers
 
 
-def chance_accuracy(contest: Contest, winners: Winners, *, ties: bool) -> float:
-    """Return the accuracy of a random guess."""
-    options = [*contest.speakers, TIE] if ties else list(contest.speakers)
-    return len(winners & set(options)) / len(options)
-
-
 def longest_speaker(contest: Contest) -> str | None:
     """Return the speaker with the most words, or None if two are equal."""
     words = Counter(dict.fromkeys(contest.speakers, 0))

@@ -316,9 +316,8 @@ class _Scale:
             "winner": [winner_by(one, "by_verdict", self.dimension) for one in outcomes],
             "score": [winner_by(one, "by_score", self.dimension) for one in outcomes],
         }
-        decides: Basis = "score" if by["score"] == in_file else "winner"
-        if by["winner"] == in_file or not any(by["score"]):
-            decides = "winner"
+        by_scores = any(by["score"]) and by["score"] == in_file != by["winner"]
+        decides: Basis = "score" if by_scores else "winner"
         by[decides] = in_file
         for basis in sorted(by, key=lambda one: one != decides):
             if basis == decides or any(by[basis]):
@@ -383,10 +382,11 @@ class _Scale:
     def _random(self) -> ContestRow:
         """Return the expected row of a random guess."""
         ties = all(v.two_sided(one) for one in self.contests)
-        shares = [
-            v.chance_accuracy(one, v.gold_winners(one, self.dimension), ties=ties)
-            for one in self.contests
-        ]
+        shares = []
+        for contest in self.contests:
+            options = {*contest.speakers, TIE} if ties else {*contest.speakers}
+            right = options & v.gold_winners(contest, self.dimension)
+            shares.append(len(right) / len(options))
         guessed = self.contests if ties else ()
         errors = [error for one in guessed for error in self._errors(one, 0.0, 0.5, 1.0)]
         mean = sum(shares) / len(shares)

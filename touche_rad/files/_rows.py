@@ -109,20 +109,14 @@ def _number(field: str, text: str, kind: type[int] | type[float]) -> float:
 def run_lines(rows: Iterable[Ranked]) -> Iterator[str]:
     """Write a run."""
     for row in rows:
-        _check(row.query, row.document, row.tag)
+        for word in (row.query, row.document, row.tag):
+            if word.split() != [word]:
+                got = f"got {short_repr(word)}: a run cannot hold it"
+                raise UserError(f"expected a name without white space, {got}")
         score = f"{row.score:.6f}"
         if float(score) != row.score:  # six decimals are not exact
             score = repr(float(row.score))
         yield f"{row.query} Q0 {row.document} {row.rank} {score} {row.tag}"
-
-
-def _check(*words: str) -> None:
-    for word in words:
-        if word.split() != [word]:
-            problem = "a run cannot hold it"
-            raise UserError(
-                f"expected a name without white space, got {short_repr(word)}: {problem}"
-            )
 
 
 CLAIM, USER = "TOPIC_DESCRIPTION", "USER"

@@ -48,7 +48,7 @@ def contest_line(contest: Contest) -> str:
 
 
 def _record_of(line: Line) -> dict[str, Any]:
-    record = require_object(line.value, "")
+    record = require_object(line.value)
     number = record.get("format")
     if isinstance(number, int) and number > FORMAT:
         what = f"made by a newer touche-rad (format {number}; this one reads {FORMAT}): upgrade"

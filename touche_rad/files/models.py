@@ -26,16 +26,16 @@ from touche_rad.files.records import JsonObject, drop_keys, field_error
 M = TypeVar("M", bound=BaseModel)
 
 
-def validate(model: type[M], value: object, place: str = "", *, lenient: bool = False) -> M:
+def validate(model: type[M], value: object, *, lenient: bool = False) -> M:
     """Return a JSON value as a model; `lenient` records accept almost any value.
 
     Raises:
-        FieldError: A field, which it names after `place`, is missing or wrong.
+        FieldError: A field, which it names, is missing or wrong.
     """
     try:
         return model.model_validate(value, context=lenient)
     except ValidationError as error:
-        raise field_error(error, place) from None
+        raise field_error(error) from None
 
 
 def lenient_text(value: object) -> str:

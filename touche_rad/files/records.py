@@ -15,6 +15,7 @@ import reprlib
 import secrets
 import stat
 import sys
+import tomllib
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,7 +28,7 @@ import jsonlines
 from pydantic import BaseModel, ValidationError
 
 from touche_rad.debate import Debate
-from touche_rad.errors import InputError, InputProblem, UserError, why
+from touche_rad.errors import InputError, InputProblem, UserError, refuse_newer, why
 
 JsonObject = dict[str, Any]
 B = TypeVar("B", bound=BaseModel)
@@ -106,6 +107,18 @@ def read_json(path: Place) -> Any:
         ValueError: It is no strict JSON.
     """
     return parse(Path(path).read_text("utf-8"))
+
+
+def read_toml(path: Place) -> JsonObject:
+    """Return the content of a TOML file that a user wrote.
+
+    Raises:
+        InputError: It cannot be read, or is no TOML.
+    """
+    try:
+        return tomllib.loads(read_whole(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, f"expected TOML: {error}") from None
 
 
 def write_text(path: Place, text: str) -> None:
@@ -199,9 +212,10 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
 _MARKS = ("\ufeff", "\x1e")
 
 
-def read_models(path: Place, model: type[B]) -> Iterator[B]:
-    """Read a file with one record of a model per line."""
+def read_models(path: Place, model: type[B], newest: int = 1) -> Iterator[B]:
+    """Read a file with one record of a model per line; refuse a format after `newest`."""
     for number, value in records(path, BadLines()):
+        refuse_newer(path, value, newest)
         try:
             yield model.model_validate(value)
         except ValidationError as error:
@@ -235,9 +249,9 @@ _EXPECTED = {
 """What was expected, by pydantic's name of the error."""
 
 
-def field_error(error: ValidationError, place: str = "") -> FieldError:
-    """Return the first error of a record, with the field's name after `place`."""
-    first = error.errors()[0]
+def field_error(error: ValidationError) -> FieldError:
+    """Return the first error of a record, with the field's name."""
+    first, place = error.errors()[0], ""
     steps = [step for step in first["loc"] if step != "[key]"]  # of a wrong key
     for step in steps:
         place = inner_field(place, step if isinstance(step, str) else f"[{step}]")
@@ -260,10 +274,10 @@ def inner_field(place: str, field: str) -> str:
     return f"{place}{dot}{field}"
 
 
-def require_object(value: object, field: str) -> JsonObject:
+def require_object(value: object) -> JsonObject:
     """Return the value if it is an object."""
     if not isinstance(value, dict):
-        raise FieldError(field, f"expected an object, got {short_repr(value)}")
+        raise FieldError("", f"expected an object, got {short_repr(value)}")
     return value
 
 

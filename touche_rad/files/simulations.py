@@ -1,8 +1,8 @@
 """Simulations (what the official client writes, one debate a line), and their evaluations.
 
-`parse_simulation` is the only parser of simulations. Files use it strictly: a wrong field is an
-error with file and line. The server and the scorer use it with `lenient`: the official client sends
-back whatever a system once answered, and one refused request ends its whole evaluation.
+Files are read strictly: a wrong field is an error with file and line. The server and the scorer
+use `parse_simulation`, which is lenient: the official client sends back whatever a system once
+answered, and one refused request ends its whole evaluation.
 """
 
 from __future__ import annotations
@@ -263,16 +263,16 @@ def simulation_of(line: Line) -> Debate:
     return keep_record(debate, SIMULATIONS, line.value)
 
 
-def parse_simulation(record: JsonObject, *, lenient: bool = False) -> Debate:
-    """Parse a record with the key `simulation`.
+def parse_simulation(record: JsonObject) -> Debate:
+    """Parse a record with the key `simulation` leniently.
 
-    With `lenient`, missing texts, null, numbers and booleans are texts, and other fields of a wrong
-    type are ignored.
+    Missing texts, null, numbers and booleans are texts, and other fields of a wrong type are
+    ignored.
 
     Raises:
         FieldError: A field is missing or has a wrong type.
     """
-    line = validate(SimulationLine, record, lenient=lenient)
+    line = validate(SimulationLine, record, lenient=True)
     return line.simulation.debate(line.rest)
 
 

@@ -83,23 +83,15 @@ def _ranked(places: Sequence[Place], judges: JudgeVerdicts, criteria: Criteria) 
     """Return the turns that judges scored; the most disputed, or least certain, first."""
     keys: dict[Place, tuple[float, float]] = {}
     for place in places:
-        worst = [
-            (-_apart(scores), -pstdev(scores))
-            for key in criteria.keys
-            if (scores := _scores(place, key, judges))
-        ]
-        if worst:
-            keys[place] = min(worst)
+        for key in criteria.keys:
+            verdicts = (of_judge.get(place, {}).get(key) for of_judge in judges.values())
+            scores = [one.score for one in verdicts if one is not None and one.score is not None]
+            if not scores:
+                continue
+            # The difference of the scores, or the uncertainty of a single score.
+            apart = max(scores) - min(scores)
+            if len(scores) == 1:
+                apart = 1 - 2 * abs(scores[0] - 0.5)
+            disputed = (-apart, -pstdev(scores))
+            keys[place] = min(keys.get(place, disputed), disputed)
     return sorted(keys, key=keys.__getitem__)
-
-
-def _scores(place: Place, key: str, judges: JudgeVerdicts) -> list[float]:
-    verdicts = (of_judge.get(place, {}).get(key) for of_judge in judges.values())
-    return [one.score for one in verdicts if one is not None and one.score is not None]
-
-
-def _apart(scores: Sequence[float]) -> float:
-    """Return the difference of the scores, or the uncertainty of a single score."""
-    if len(scores) > 1:
-        return max(scores) - min(scores)
-    return 1 - 2 * abs(scores[0] - 0.5)

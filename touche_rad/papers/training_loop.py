@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from touche_rad.contests.scoring import score_contests
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OptionError, nearest
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import read_whole
+from touche_rad.files.records import read_toml
 from touche_rad.files.traces import TRACE
 from touche_rad.plugins import Kind, find, parse_plugin
 from touche_rad.plugins.profiles import expected
@@ -97,9 +96,7 @@ _OF_VLLM: Final = (
 def load_loop(path: Path) -> LoopPlan:
     """Read and check a plan."""
     try:
-        plan = LoopPlan.model_validate(tomllib.loads(read_whole(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(path, f"expected TOML: {error}") from None
+        plan = LoopPlan.model_validate(read_toml(path))
     except ValidationError as error:
         key = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(path, expected(error).lower(), field=key) from None

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from markupsafe import Markup
+from pydantic import BaseModel
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Side
@@ -84,8 +85,29 @@ class PanelVerdict:
 
     @property
     def timeline(self) -> Timeline | None:
-        """The scores by speech, if the panel reports them."""
-        return _timeline(self.outcome, self.contest)
+        """The scores by speech, if the panel reports a `timeline`."""
+        timeline = self.outcome.details.get("timeline")
+        sides: Mapping[str, Side] = self.contest.sides if self.contest else {}
+        pieces: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
+        speakers: dict[int, str] = {}
+        for row in timeline if isinstance(timeline, list) else ():
+            if not isinstance(row, Mapping):
+                continue
+            number, speaker, name = row.get("speech"), row.get("speaker"), row.get("dimension")
+            if not (isinstance(number, int) and isinstance(speaker, str) and isinstance(name, str)):
+                return None
+            speakers[number] = speaker
+            pieces.setdefault(name, {}).setdefault(number, []).append(row)
+        if not pieces:
+            return None
+        numbers = sorted(speakers)
+        return Timeline(
+            [(number, speakers[number], sides.get(speakers[number], "pro")) for number in numbers],
+            [
+                (name, [_speech_score(of_speech.get(number, ())) for number in numbers])
+                for name, of_speech in pieces.items()
+            ],
+        )
 
     @property
     def details(self) -> list[tuple[str, list[str], list[list[str]]]]:
@@ -153,35 +175,30 @@ def contest_sections(
     for key in judgements or contests:
         named, debaters = None, dict[str, str]()
         if key in contests:
-            debaters = _display_names(contests[key])
-            named = Contest.model_validate(_renamed(contests[key].model_dump(), debaters))
+            of_speakers, sides = debaters_of(contests[key]), contests[key].sides
+            debaters = {who: of_speakers[who] for who in sides if of_speakers.get(who, TIE) != TIE}
+            if len(set(debaters.values())) < len(debaters):
+                debaters = {who: f"{name} ({sides[who]})" for who, name in debaters.items()}
+            named = _renamed(contests[key], debaters)
         verdicts = [
-            PanelVerdict(run, one.judge, *_with_names(one, debaters), named)
-            for run, one in judgements.get(key, ())
+            PanelVerdict(
+                run,
+                judgement.judge,
+                _renamed(judgement.outcome, debaters),
+                _renamed(judgement.swapped, debaters),
+                named,
+            )
+            for run, judgement in judgements.get(key, ())
         ]
         yield ContestSection(key, named, verdicts)
-
-
-def _display_names(contest: Contest) -> dict[str, str]:
-    """Return the name of the debater for each speaker whose debater is recorded."""
-    debaters = debaters_of(contest)
-    names = {who: debaters[who] for who in contest.sides if debaters.get(who, TIE) != TIE}
-    twice = len(set(names.values())) < len(names)
-    return {who: f"{name} ({contest.sides[who]})" if twice else name for who, name in names.items()}
-
-
-def _with_names(one: Judgement, names: Mapping[str, str]) -> tuple[Outcome, Outcome | None]:
-    """Return the outcomes of a judgement with the debaters' names for the speakers'."""
-    outcome = Outcome.model_validate(_renamed(one.outcome.model_dump(), names))
-    if one.swapped is None:
-        return outcome, None
-    return outcome, Outcome.model_validate(_renamed(one.swapped.model_dump(), names))
 
 
 def _renamed(value: object, names: Mapping[str, str]) -> Any:
     """Replace speakers' names where they are a whole text or a key."""
     if not names:
         return value
+    if isinstance(value, BaseModel):
+        return value.model_validate(_renamed(value.model_dump(), names))
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Mapping):
@@ -217,32 +234,6 @@ def _cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "–" if value is None else str(value)
-
-
-def _timeline(outcome: Outcome, contest: Contest | None) -> Timeline | None:
-    """Return the scores by speech, if the panel reports a `timeline`."""
-    timeline = outcome.details.get("timeline")
-    sides: Mapping[str, Side] = contest.sides if contest else {}
-    pieces: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
-    speakers: dict[int, str] = {}
-    for row in timeline if isinstance(timeline, list) else ():
-        if not isinstance(row, Mapping):
-            continue
-        number, speaker, name = row.get("speech"), row.get("speaker"), row.get("dimension")
-        if not isinstance(number, int) or not isinstance(speaker, str) or not isinstance(name, str):
-            return None
-        speakers[number] = speaker
-        pieces.setdefault(name, {}).setdefault(number, []).append(row)
-    if not pieces:
-        return None
-    numbers = sorted(speakers)
-    return Timeline(
-        [(number, speakers[number], sides.get(speakers[number], "pro")) for number in numbers],
-        [
-            (name, [_speech_score(of_speech.get(number, ())) for number in numbers])
-            for name, of_speech in pieces.items()
-        ],
-    )
 
 
 def _speech_score(pieces: Sequence[Mapping[str, Any]]) -> SpeechScore:

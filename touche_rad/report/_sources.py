@@ -148,7 +148,12 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
         for number, (debate, verdicts) in enumerate(source.debates):
             if (debate, verdicts) == LOST:
                 continue
-            fallbacks = places.get(number, set()) | _nothing_found(debate)
+            # Also the turns that were answered with the last fallback's fixed sentence.
+            fallbacks = places.get(number, set()) | {
+                place
+                for place, turn in enumerate(debate.turns)
+                if turn.response is not None and turn.response.content == NOTHING_FOUND
+            }
             labelled = labels_by_words.get(digests(debate), ())
             verdicts = verdicts or ({},) * (source.kind is Kind.EVALUATIONS)
             yield DebateOfRun(run, debate, verdicts, labelled, run_calls, frozenset(fallbacks))
@@ -169,15 +174,6 @@ def _labels_by_words(
     best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
     debates = best.debates if best else ()
     return {digests(debate): of for (debate, _), of in zip(debates, truth, strict=False)}
-
-
-def _nothing_found(debate: Debate) -> set[int]:
-    """Return the turns that were answered with the last fallback's fixed sentence."""
-    return {
-        place
-        for place, turn in enumerate(debate.turns)
-        if turn.response is not None and turn.response.content == NOTHING_FOUND
-    }
 
 
 def _fallback_turns(origin: Origin) -> dict[int, set[int]]:

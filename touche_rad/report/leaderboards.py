@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from urllib.parse import quote, urlencode
 
 from touche_rad.contests.score_report import (
@@ -42,13 +43,10 @@ def judgement_board(report: JudgementReport) -> Board:
     measured = [key for key in keys if rows[BASELINE, key].labelled]
     names = [one.run for one in report.ranking]
     captions = {"Mean F1": MEAN, **{f"F1 on {key}": key for key in measured}}
-    dots = {
-        caption: [
-            Dot(name, row.f1, row.low, row.high)
-            for name, row in ((name, rows[name, key]) for name in names)
-        ]
-        for caption, key in captions.items()
-    }
+    dots: dict[str, list[Dot]] = {caption: [] for caption in captions}
+    for (caption, key), name in product(captions.items(), names):
+        row = rows[name, key]
+        dots[caption].append(Dot(name, row.f1, row.low, row.high))
     board = _ranked_board(report, "Leaderboard", dots, "mean F1", MEAN)
     board.sentences = too_few(board.scores, "mean F1", report.debates, "debates") or board.sentences
     if not measured:
@@ -69,15 +67,11 @@ def judgement_board(report: JudgementReport) -> Board:
 
 def retrieval_board(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
-    rows = {(row.run, row.measure): row for row in report.rows}
     first = report.measures[0]
-    dots = {
-        measure: [
-            Dot(row.run, row.value, row.low, row.high)
-            for row in (rows[one.run, measure] for one in report.ranking)
-        ]
-        for measure in report.measures
-    }
+    dots: dict[str, list[Dot]] = {measure: [] for measure in report.measures}
+    for run, row in product(report.ranking, report.rows):
+        if row.run == run.run:
+            dots[row.measure].append(Dot(row.run, row.value, row.low, row.high))
     board = _ranked_board(report, "Leaderboard of retrieval", dots, first, first)
     board.sentences = too_few(board.scores, first, report.queries, "queries") or board.sentences
     board.note = (

@@ -30,7 +30,7 @@ from touche_rad.score.measures import (
 )
 from touche_rad.score.reference import Labelled
 from touche_rad.score.result import MEAN, JudgementRow
-from touche_rad.score.significance import Figures, Floats, Measured
+from touche_rad.score.significance import Figures, Measured
 
 _CELLS = ("labelled", "tp", "fp", "fn", "tn")
 _OFFICIAL: Mapping[str, Callable[[Counts], float]] = {
@@ -56,7 +56,10 @@ def measure(
     All runs share the bootstrap samples of debates, which are drawn once.
     """
     counts = np.array([_counts(labels, scored, criteria) for scored in scores.values()])
-    drawn = _drawn_f1(counts, samples, seed)
+    drawn = None  # the F1 by run, sample and criterion; None with fewer than two debates
+    if len(labels) > 1:
+        sums = bootstrap.resampled_sums(np.moveaxis(counts, 1, 0), samples, seed)
+        drawn = np.moveaxis(bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2]), 1, 0)
     rows: list[JudgementRow] = []
     figures: dict[str, dict[str, Measured]] = {}
     for at, run in enumerate(scores):
@@ -75,25 +78,18 @@ def measure(
     return rows, figures
 
 
-def _counts(labels: Labelled, scores: Scored, criteria: Criteria) -> list[list[tuple[int, ...]]]:
+def _counts(labels: Labelled, scores: Scored, criteria: Criteria) -> list[list[Counts]]:
     """Return the true and false positives and negatives by debate and criterion."""
-    result: list[list[tuple[int, ...]]] = []
+    result = []
     for turns, verdicts in zip(labels, scores, strict=True):
         pairs = list(zip(turns, verdicts, strict=True))
-        counts = [
-            count((label.get(key), verdict.get(key)) for label, verdict in pairs)
-            for key in criteria.keys
-        ]
-        result.append([(one.tp, one.fp, one.fn, one.tn) for one in counts])
+        result.append(
+            [
+                count((label.get(key), verdict.get(key)) for label, verdict in pairs)
+                for key in criteria.keys
+            ]
+        )
     return result
-
-
-def _drawn_f1(counts: Any, samples: int, seed: int) -> Floats | None:
-    """Return the F1 by run, sample and criterion; None with fewer than two debates."""
-    if counts.shape[1] < 2:
-        return None
-    sums = bootstrap.resampled_sums(np.moveaxis(counts, 1, 0), samples, seed)
-    return np.moveaxis(bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2]), 1, 0)
 
 
 def _row(run: str, maxim: str, counts: Counts, measured: Measured) -> JudgementRow:

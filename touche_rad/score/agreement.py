@@ -162,7 +162,13 @@ def score_annotations(
     refused: dict[str, str] = {}
     annotators = each_run(dict(zip(names(runs), runs, strict=True)), read, refused)
     every = [*annotators.values(), gold]
-    labels = _label_set({label for one in every for grades in one.values() for label in grades})
+    used_labels = {label for one in every for grades in one.values() for label in grades}
+    # With all other labels of the annotator plugins that give them.
+    for plugin in registered("annotator").values():
+        of_plugin = set(plugin.attribute("labels", tuple[str, ...]()))
+        if used_labels & of_plugin:
+            used_labels |= of_plugin
+    labels = sorted(used_labels)
     if not labels:
         raise InputError(truth, "no text has a label")
     return AgreementReport(
@@ -172,14 +178,6 @@ def score_annotations(
         rows=tuple(_row(name, one, gold, labels) for name, one in annotators.items()),
         refused=refused,
     )
-
-
-def _label_set(labels: set[str]) -> list[str]:
-    """Return the labels that occur, with all others of the annotator plugins that give them."""
-    for plugin in registered("annotator").values():
-        of_plugin = set(plugin.attribute("labels", tuple[str, ...]()))
-        labels = labels | of_plugin if labels & of_plugin else labels
-    return sorted(labels)
 
 
 def _read(path: Path, bad: files.BadLines | None) -> Annotator:

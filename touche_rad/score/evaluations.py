@@ -51,9 +51,7 @@ class Read:
     score: float | None
     trouble: ProblemKind | None = None
     text: str = ""
-    """The value in the file, if it is no number from 0 to 1."""
-    is_quoted: bool = False
-    """Whether this value is a number in quotes."""
+    """The value in the file, if it is no number, and what is odd about it, if it is one."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +216,7 @@ def _row(
 def debate_of(record: JsonObject) -> Debate:
     """Read the debate of a record; it has no turns where it cannot be read."""
     try:
-        return parse_simulation(record, lenient=True)
+        return parse_simulation(record)
     except FieldError:
         return Debate()
 
@@ -242,7 +240,10 @@ def _verdict(verdict: JsonObject) -> Read:
         number = _number.validate_python(score)
     except ValidationError:
         return Read(None, ProblemKind.BAD_SCORE, repr(score)[:40])
-    if isinstance(score, str | bool) or not 0 <= number <= 1:
-        is_quoted = isinstance(score, str)
-        return Read(number, ProblemKind.ODD_SCORE, repr(score)[:40], is_quoted)
+    if isinstance(score, str):
+        quoted = f"a score in quotes, read as the number {number},"
+        return Read(number, ProblemKind.ODD_SCORE, quoted)
+    if isinstance(score, bool) or not 0 <= number <= 1:
+        odd = f"{score!r:.40} is no number from 0 to 1, and"
+        return Read(number, ProblemKind.ODD_SCORE, odd)
     return Read(number)

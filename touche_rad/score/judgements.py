@@ -57,7 +57,13 @@ def score_judgements(
 
     A run that cannot be scored is listed if another one can; otherwise its error is raised.
     """
-    _check_policy(policy, exclude)
+    if policy.strict and (exclude is not None or policy.debates is not None or policy.by_place):
+        raise UserError(
+            "--strict cannot be used with --exclude, --debates or --by-place: the official scorer "
+            "scores all turns by their places"
+        )
+    if policy.by_place and policy.debates is not None:
+        raise UserError("--by-place and --debates cannot be used together")
     criteria = criteria or grice()
     labels: Labelled = list(files.read_labels(truth))
     excluded, source = 0, None
@@ -133,16 +139,6 @@ def score_judgements(
         labels=labels,
         scores=scores,
     )
-
-
-def _check_policy(policy: Policy, exclude: Path | None) -> None:
-    if policy.strict and (exclude is not None or policy.debates is not None or policy.by_place):
-        raise UserError(
-            "--strict cannot be used with --exclude, --debates or --by-place: the official scorer "
-            "scores all turns by their places"
-        )
-    if policy.by_place and policy.debates is not None:
-        raise UserError("--by-place and --debates cannot be used together")
 
 
 def _label_row(key: str, labels: Labelled, excluded: int) -> LabelRow:

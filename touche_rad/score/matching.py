@@ -244,11 +244,7 @@ class Matcher:
         for key, read in verdicts.items():
             if read.trouble is ProblemKind.ODD_SCORE:
                 meant = "yes" if says_yes(read.score) else "no"
-                message = f"{read.text} is no number from 0 to 1, and counts as {meant}"
-                if read.is_quoted:
-                    number = f"a score in quotes, read as the number {read.score}"
-                    message = f"{number}, counts as {meant}"
-                self._note(read.trouble, message, **where, maxim=key)
+                self._note(read.trouble, f"{read.text} counts as {meant}", **where, maxim=key)
             elif read.trouble is not None:
                 count = int(labels.get(key) is not None)
                 self._note_missing(read.trouble, count, read.text, maxim=key, **where)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 CORRELATIONS = ("pearson", "spearman", "kendall")
 
@@ -21,8 +21,7 @@ def says_yes(score: float | None) -> bool:
     return score is not None and score >= 0.5
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """True and false positives and negatives."""
 
     tp: int = 0

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -163,19 +164,14 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
     turns = row.get("userTurnsEvaluations")
     verdicts: list[object] = turns if isinstance(turns, list) else []
     verdicts += [None] * (answered - len(verdicts))
-    row["userTurnsEvaluations"] = [_mend_turn(one, result) for one in verdicts]
-
-
-def _mend_turn(turn: object, result: Repair) -> Record:
-    mended = dict(turn) if isinstance(turn, dict) else {}
-    for title in grice().titles:
-        verdict = mended.get(title)
+    row["userTurnsEvaluations"] = [turn if isinstance(turn, dict) else {} for turn in verdicts]
+    for turn, title in product(row["userTurnsEvaluations"], grice().titles):
+        verdict = turn.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:
             fallback = {"score": 0, "explanation": MISSING, "fallback": True}
-            mended[title] = {**(verdict or {}), **fallback}
+            turn[title] = {**(verdict or {}), **fallback}
             result.done["a missing score written as no"] += 1
         elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):
             verdict["score"] = float(score)
             result.done["a score in quotes written as a number"] += 1
-    return mended

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import ir_measures
@@ -67,7 +67,17 @@ def score_retrieval(
         if scores and relevance and scores.keys().isdisjoint(relevance):
             ids = f"expected ids such as {next(iter(relevance))!r}, not {next(iter(scores))!r}"
             raise InputError(path, f"no query of {qrels.name} is in this run: {ids}")
-        problems.extend(_problems(tag, scores, relevance))
+        texts = {
+            ProblemKind.NO_QUERY: [
+                f"{query} counts as 0" for query in relevance if query not in scores
+            ],
+            ProblemKind.EXTRA_QUERY: [
+                f"{query} is left out" for query in scores if query not in relevance
+            ],
+        }
+        problems.extend(
+            Problem(run=tag, kind=kind, message=text) for kind in texts for text in texts[kind]
+        )
         measured = _measured(relevance, scores, samples, seed)
         if progress is not None:
             progress(tags.index(tag) + 1, len(tags))
@@ -116,12 +126,3 @@ def _measured(qrels: Qrels, run: Run, samples: int, seed: int) -> dict[str, Meas
         name: Measured(float(observed[at]), None if sums is None else sums[:, at] / len(table))
         for at, name in enumerate(MEASURES)
     }
-
-
-def _problems(run: str, scores: Run, relevance: Qrels) -> Iterator[Problem]:
-    for query in relevance:
-        if query not in scores:
-            yield Problem(run=run, kind=ProblemKind.NO_QUERY, message=f"{query} counts as 0")
-    for query in scores:
-        if query not in relevance:
-            yield Problem(run=run, kind=ProblemKind.EXTRA_QUERY, message=f"{query} is left out")

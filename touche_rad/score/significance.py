@@ -150,8 +150,16 @@ def compare_runs(figures: Figures, run: str, against: str, measure: str) -> Comp
     """Return the difference between two runs, without correction."""
     ours, theirs = figures[run][measure], figures[against][measure]
     difference = ours.value - theirs.value
-    row = Comparison(run=run, against=against, measure=measure, difference=difference)
-    if ours.draws is None or theirs.draws is None:
-        return row
-    low, high, p = compare(difference, ours.draws - theirs.draws)
-    return row.model_copy(update={"low": low, "high": high, "p": p, "p_holm": p})
+    low = high = p = None
+    if ours.draws is not None and theirs.draws is not None:
+        low, high, p = compare(difference, ours.draws - theirs.draws)
+    return Comparison(
+        run=run,
+        against=against,
+        measure=measure,
+        difference=difference,
+        low=low,
+        high=high,
+        p=p,
+        p_holm=p,
+    )

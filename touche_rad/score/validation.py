@@ -62,10 +62,7 @@ class Issue:
         return path if self.line is None else f"{path}:{self.line}"
 
 
-_JSON = (
-    *("path", "kind", "debates", "unread", "turns", "unfit", "findings"),
-    *("good", "official", "verdict"),
-)
+_JSON = "path kind debates unread turns unfit findings good official verdict".split()
 _OF_ISSUE = ("path", "line", "kind", "message", "level")
 """The fields of the JSON output."""
 

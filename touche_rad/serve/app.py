@@ -73,7 +73,7 @@ def to_view(request: JudgeRequest) -> Debate:
     if number is None:
         raise FieldError("userTurnIndex", "expected a number")
     record = {**(request.model_extra or {}), "simulation": request.simulation}
-    debate = parse_simulation(record, lenient=True)
+    debate = parse_simulation(record)
     count = len(request.simulation["userTurns"])
     if count > MAX_TURNS:
         expected = f"expected at most {MAX_TURNS} turns, got {count}"

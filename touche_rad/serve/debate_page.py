@@ -120,7 +120,7 @@ def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     for name in request.judges:
         if name not in offer.judges:
             raise FieldError("judges", f"{name!r} is not offered by this server")
-    debate = parse_simulation(request.debate, lenient=True)
+    debate = parse_simulation(request.debate)
     if not 0 < len(debate.turns) <= MAX_TURNS:
         raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
     if debate.last.response is not None or is_blank(debate.last.utterance):

@@ -72,7 +72,14 @@ def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Data
         one.model_copy(update={"user": one.user or "base-user"})
         for one in files.read_claims(claims)
     ][:first]
-    content = {_CLAIMS: files.claims_text(debates), _CONFIGURATION: _configuration(turns, user)}
+    simulation = {  # the organisers' client reads all of it, our `simulate` its `maxTurns`
+        "topic": {"description": "{{TOPIC_DESCRIPTION}}"},
+        "user": {"class": "Touche25RADUser", "url": user, "model": "{{USER}}"},
+        "system": {"class": "BasicChatSystem", "url": "http://localhost:8080"},
+        "maxTurns": turns,
+    }
+    configuration = json.dumps({"simulation": simulation}, indent=2) + "\n"
+    content = {_CLAIMS: files.claims_text(debates), _CONFIGURATION: configuration}
     return Dataset(
         DEBATERS,
         content,
@@ -112,17 +119,6 @@ def _blind(debate: Debate) -> Debate:
             response = Response(content=turn.response.content, arguments=cited)
             turns.append(Turn(utterance=turn.utterance, response=response))
     return Debate(claim=debate.claim, turns=tuple(turns))
-
-
-def _configuration(turns: int, user: str) -> str:
-    """Return the configuration of the organisers' client; our `simulate` reads its `maxTurns`."""
-    simulation = {
-        "topic": {"description": "{{TOPIC_DESCRIPTION}}"},
-        "user": {"class": "Touche25RADUser", "url": user, "model": "{{USER}}"},
-        "system": {"class": "BasicChatSystem", "url": "http://localhost:8080"},
-        "maxTurns": turns,
-    }
-    return json.dumps({"simulation": simulation}, indent=2) + "\n"
 
 
 def write(dataset: Dataset, folder: Path, upload: Upload) -> None:

@@ -60,14 +60,10 @@ class Software(_Strict):
         return command
 
     @model_validator(mode="after")
-    def _can_be_repeated(self) -> Software:
-        """Require the variables that the client empties when it repeats a run from the cache."""
+    def _check(self) -> Software:
+        # The client empties these variables when it repeats a run from the cache.
         if self.cache and not set(MODEL_VARIABLES) <= set(self.forward):
             raise ValueError(f"with a cache, forward {', '.join(MODEL_VARIABLES)}")
-        return self
-
-    @model_validator(mode="after")
-    def _says_whose_user(self) -> Software:
         if (self.user is None) != (self.sub_task == 2):
             raise ValueError("user: expected own or official in sub-task 1, and none in sub-task 2")
         return self

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from touche_rad import files
 from touche_rad.errors import UserError
+from touche_rad.files.records import write_text
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import Recipe
 
@@ -21,22 +20,6 @@ Batch = TypeVar("Batch")
 _STATE: Final = "state.pt"
 _WARMUP: Final = 0.1
 """Share of the steps over which the learning rate grows."""
-
-
-class Metrics:
-    """A file with the loss of each step: each once, also after a kill."""
-
-    def __init__(self, path: Path, *, from_step: int) -> None:
-        """Drop the rows after `from_step`: a resumed training writes them again."""
-        self.path = path
-        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-        with files.atomic_write(path) as stream:
-            stream.writelines(f"{line}\n" for line in lines[:from_step])
-
-    def note(self, step: int, loss: float) -> None:
-        """Append the loss of a step."""
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"loss": loss, "step": step}) + "\n")
 
 
 def trainable(model: Any, layers: int) -> list[Any]:
@@ -83,7 +66,10 @@ def fit(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate_at(step, steps))
     state = (model, optimizer, schedule)
     start = _restore(folder, state)
-    metrics = Metrics(folder.metrics, from_step=start)
+    metrics = folder.metrics
+    lines = metrics.read_text("utf-8").splitlines() if metrics.is_file() else []
+    # The rows of later steps are written again.
+    write_text(metrics, "".join(f"{line}\n" for line in lines[:start]))
     # No dropout in frozen parts: their outputs do not change during training.
     model.eval()
     for part in parts:
@@ -97,7 +83,8 @@ def fit(
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
         schedule.step()
-        metrics.note(step, float(value.detach()))
+        with metrics.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"loss": float(value.detach()), "step": step}) + "\n")
         if step % recipe.save_every == 0 or step == steps:
             _save(folder, step, state)
         if progress is not None:

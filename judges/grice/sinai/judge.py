@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
-from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files.records import BadLines, at_line, field_error, records
+from touche_rad.errors import UserError
+from touche_rad.files.records import read_models
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
@@ -62,15 +62,7 @@ class Example(BaseModel):
 def examples(path: Path | None = None) -> tuple[Example, ...]:
     """Return the examples of a file, or ours; an InputError names a wrong line."""
     place = path or Path(str(files(__package__).joinpath("examples.jsonl")))
-    pool = []
-    for line in records(place, BadLines()):
-        if path is not None:
-            refuse_newer(path, line.value, EXAMPLES_FORMAT)
-        try:
-            pool.append(Example.model_validate(line.value))
-        except ValidationError as error:
-            raise at_line(place, line.number, field_error(error)) from None
-    return tuple(pool)
+    return tuple(read_models(place, Example, EXAMPLES_FORMAT))
 
 
 def select(pool: Sequence[Example], key: str, label: YesNo, count: int) -> list[Example]:

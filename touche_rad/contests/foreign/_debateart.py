@@ -76,7 +76,19 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
         for speeches_of_round in debate.arguments
         for speech in speeches_of_round
     ]
-    votes = [_by_dimension(vote.model_dump()) for vote in debate.votes]
+    votes = []
+    for cast in debate.votes:
+        vote = cast.model_dump()
+        # Without a winner, the points decide.
+        points = [vote[criterion] for criterion, times in _POINTS.items() for _ in range(times)]
+        votes.append(
+            {
+                "general": vote["winner"] or winner(points),
+                "argument": vote["arguments"],
+                "source": vote["sources"],
+                "language": winner([vote["legibility"], vote["conduct"]]),
+            }
+        )
     return validate(
         Contest,
         {
@@ -88,17 +100,6 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
             "gold": _gold(votes, speakers),
         },
     )
-
-
-def _by_dimension(vote: Vote) -> Vote:
-    """Return a voter's side by dimension; without a winner, the points decide."""
-    by_points = [vote[criterion] for criterion, points in _POINTS.items() for _ in range(points)]
-    return {
-        "general": vote["winner"] or winner(by_points),
-        "argument": vote["arguments"],
-        "source": vote["sources"],
-        "language": winner([vote["legibility"], vote["conduct"]]),
-    }
 
 
 def winner(votes: Sequence[str]) -> str:

@@ -43,21 +43,18 @@ def _foreign_records(source: Path) -> list[Record] | None:
     try:
         whole = parse(text)
     except FieldError:
-        records = list(_by_line(text))
+        records: list[Record] = []
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                try:
+                    record = parse(line)
+                except FieldError as error:
+                    record = error
+                records.append((str(number), number, record))
     else:
         several = whole if isinstance(whole, list) else [whole]
         records = [(str(number), None, one) for number, one in enumerate(several, 1)]
     return records if any(debateart.is_debate(one) for _, _, one in records) else None
-
-
-def _by_line(text: str) -> Iterator[Record]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                record = parse(line)
-            except FieldError as error:
-                record = error
-            yield str(number), number, record
 
 
 def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator[Contest]:

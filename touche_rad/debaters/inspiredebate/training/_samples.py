@@ -134,7 +134,7 @@ def json_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the objects of any JSONL file with their line numbers."""
     for number, line in numbered_lines(path):
         try:
-            yield number, require_object(parse(line), "")
+            yield number, require_object(parse(line))
         except FieldError as miss:
             raise at_line(path, number, miss) from None
 
