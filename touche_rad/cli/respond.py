@@ -91,7 +91,6 @@ def respond_command(options: RespondOptions) -> int:
 
 def _respond_on_screen(options: RespondOptions) -> int:
     """Print one answer, or the candidates of every turn."""
-    from touche_rad.cli.explain import print_explanations
     from touche_rad.debate import Debate
     from touche_rad.plugins import find
     from touche_rad.runs.answering import make_answerer
@@ -110,6 +109,8 @@ def _respond_on_screen(options: RespondOptions) -> int:
     ) as session:
         answerer = make_answerer(debater, session.services, options.max_words, options.deadline)
         if options.explain:
+            from touche_rad.cli.explain import print_explanations
+
             explain = partial(
                 print_explanations,
                 answerer,

@@ -20,7 +20,6 @@ from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, Service
 from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.jobs import JobSpec
-from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.users.contest_views import objection, sided_view, task_view
 
@@ -146,9 +145,10 @@ class ContestsJob(JobSpec):
         """Whether speeches have arguments of the index, if there is one."""
         return True
 
-    def identity(self, services: Services) -> dict[str, Any]:
-        """Return what decides the debates."""
-        return identity_of(services, *self.debaters, deadline=self.deadline, words=self.words)
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The length of the speeches."""
+        return {"words": self.words}
 
     def answerers(self, services_of: Callable[[Configured], Services]) -> dict[str, Answerer]:
         """Make the debaters with their fallbacks, by their tags."""

@@ -6,10 +6,8 @@ read them all takes long, and a run would end at every upgrade.
 
 from __future__ import annotations
 
-import inspect
-import os
+import re
 import sys
-from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import (
     Distribution,
@@ -20,12 +18,14 @@ from importlib.metadata import (
 from pathlib import Path
 from typing import Final
 
-from touche_rad.plugins.registry import Configured
+from touche_rad.plugins.registry import Configured, MayNameFile, NamesPlugins, split_plugins
 
 _OURS: Final = ("touche_rad", "retrieval", "judges")
-_LARGE: Final = 4 * 2**20
-_PART: Final = 2**20
-"""Of a larger file, such as a model's weights, the first and last part and the size count."""
+_FIRST: Final = 4 * 2**20
+_LAST: Final = 2**20
+"""Of a large file, such as a model's weights, the first and the last part and the size count."""
+_NO_CODE: Final = re.compile(r"\.\.|/|.*(?:\.dist-info/|__editable__|\.pyc,|\.pth,)")
+"""Lines of a package's record that are not of its modules; a clone has no others."""
 
 
 def code_of(plugin: Configured) -> dict[str, str]:
@@ -42,35 +42,33 @@ def code_of(plugin: Configured) -> dict[str, str]:
         needed = need.partition(":")[2].rpartition("/")[2]
         if needed:
             digests[f"package {needed}"] = _digest_of_package(needed.partition(".")[0])
-    for option, place in plugin.places():
-        digests[f"{option} of {whose}"] = digest_of(place)
-    for part in plugin.parts():
-        digests |= code_of(part)
+    for option, value in plugin.options:
+        path = value if isinstance(value, Path) else None
+        for mark in type(plugin.options).model_fields[option].metadata:
+            if isinstance(mark, NamesPlugins):
+                for part in split_plugins(value):
+                    digests |= code_of(mark.find(part))
+            elif isinstance(mark, MayNameFile) and isinstance(value, str) and value:
+                path = Path(value.removeprefix(mark.after))
+        if path is not None and (plugin.folder / path).exists():
+            digests[f"{option} of {whose}"] = digest_of(plugin.folder / path)
     return digests
 
 
 def digest_of(path: Path) -> str:
     """Return a digest of a file, or of all files in a folder with their names."""
     content = sha256()
-    for file in [path] if path.is_file() else _files_in(path):
+    # No broken link, pipe or device is a file.
+    for file in [path] if path.is_file() else sorted(filter(Path.is_file, path.rglob("*"))):
+        if file.parent.name == "__pycache__":
+            continue
         size = file.stat().st_size
         content.update(f"{file.relative_to(path)}\0{size}\0".encode(errors="surrogateescape"))
         with file.open("rb") as stream:
-            if size <= _LARGE:
-                content.update(stream.read())
-                continue
-            content.update(stream.read(_PART))
-            stream.seek(-_PART, os.SEEK_END)
+            content.update(stream.read(_FIRST))
+            stream.seek(max(_FIRST, size - _LAST))
             content.update(stream.read())
     return content.hexdigest()[:16]
-
-
-def _files_in(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(names):
-            if (file := Path(place, name)).is_file():  # no broken link, pipe or device
-                yield file
 
 
 def _digest_of_code(package: Distribution, module: str) -> str:
@@ -79,9 +77,10 @@ def _digest_of_code(package: Distribution, module: str) -> str:
     Our version is part of every identity, and who works in a clone of ours changes much that
     decides no answer. Another package in a clone is read whole, because its version says nothing.
     """
-    if module.partition(".")[0] in _OURS:
-        return digest_of(_file_of(module).parent)
-    return _recorded_digest(package) or digest_of(_place_of(module.partition(".")[0]))
+    if _is_ours(module):
+        return digest_of(Path(sys.modules[module].__file__ or "").parent)
+    place = _place_of(module)
+    return _recorded_digest(package) or (digest_of(place) if place else package.version)
 
 
 def _digest_of_package(name: str) -> str:
@@ -98,23 +97,25 @@ def _digest_of_package(name: str) -> str:
 
 def _recorded_digest(package: Distribution) -> str:
     """Return a digest of the hashes that an installer wrote; empty if the package is in a clone."""
-    lines = []
-    for line in (package.read_text("RECORD") or "").splitlines():
-        name = line.partition(",")[0]
-        inside = not name.startswith(("..", "/")) and ".dist-info/" not in name
-        if inside and not name.endswith((".pyc", ".pth")) and "__editable__" not in name:
-            lines.append(line)
-    return sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16] if lines else ""
+    record = (package.read_text("RECORD") or "").splitlines()
+    lines = sorted(line for line in record if not _NO_CODE.match(line))
+    return sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
 
 
-def _file_of(module: str) -> Path:
-    return Path(inspect.getfile(sys.modules[module])).absolute()
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in _OURS
 
 
-def _place_of(top: str) -> Path:
-    """Return the file of a top module, or the folder of a package."""
-    file = _file_of(top)
-    return file.parent if file.name == "__init__.py" else file
+def _file_of(module: str) -> Path | None:
+    """Return the file of a module; None if it is built in, of a notebook, or gone meanwhile."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return Path(file).absolute() if file else None
+
+
+def _place_of(module: str) -> Path | None:
+    """Return the file of the top module of a module, or the folder of its package."""
+    file = _file_of(module.partition(".")[0])
+    return file.parent if file is not None and file.name == "__init__.py" else file
 
 
 def _imported_beside(module: str) -> list[tuple[Path, Path]]:
@@ -122,22 +123,15 @@ def _imported_beside(module: str) -> list[tuple[Path, Path]]:
 
     Each has its path from the folder of the plugin.
     """
-    top = module.partition(".")[0]
-    if top in _OURS or top not in sys.modules:
-        return []
-    try:
-        folder = _place_of(top).parent
-    except TypeError:  # of a notebook
+    place = _place_of(module)
+    if place is None or _is_ours(module):
         return []
     files = set()
-    for name, imported in list(sys.modules.items()):
-        if name.partition(".")[0] in _OURS or not inspect.ismodule(imported):
-            continue
-        try:
-            file = _file_of(name)
-        except (TypeError, KeyError):  # built in, or gone meanwhile
+    for name in list(sys.modules):
+        file = _file_of(name)
+        if file is None or _is_ours(name) or not file.is_relative_to(place.parent):
             continue
         installed = "site-packages" in file.parts or file.is_relative_to(sys.base_prefix)
-        if file.is_relative_to(folder) and file.is_file() and not installed:
-            files.add((file.relative_to(folder), file))
+        if file.is_file() and not installed:
+            files.add((file.relative_to(place.parent), file))
     return sorted(files)

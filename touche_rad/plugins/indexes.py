@@ -73,7 +73,7 @@ def index_backend_of(location: str, options: Mapping[str, str] | None = None) ->
 
 
 def _is_for_paths(backend: Plugin) -> bool:
-    return backend.attribute("for_paths", False)
+    return bool(getattr(backend.factory, "for_paths", False))
 
 
 def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:

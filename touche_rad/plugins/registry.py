@@ -9,7 +9,7 @@ import inspect
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -136,7 +136,6 @@ class MayNameFile:
 
 
 NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
-T = TypeVar("T")
 L = TypeVar("L", covariant=True, default=object)
 """What a plugin is when it is made, such as LoadedDebater."""
 
@@ -189,11 +188,6 @@ class Plugin(Generic[L]):
                 "correct or uninstall its package"
             ) from error
 
-    def attribute(self, name: str, default: T) -> T:
-        """Return an attribute of the class that its author may leave out."""
-        value: T = getattr(self.factory, name, default)
-        return value
-
     @property
     def file(self) -> Path | None:
         """The file of `--plugin FILE.py` that defines it; None for what is installed."""
@@ -213,12 +207,12 @@ class Plugin(Generic[L]):
         `index`, `model`, `module:NAME` (an importable module), or `extra:EXTRA/MODULE` (a module
         that an extra of touche-rad installs).
         """
-        return self.needs_of_decorator or tuple(self.attribute("needs", ()))
+        return self.needs_of_decorator or tuple(getattr(self.factory, "needs", ()))
 
     @property
     def uses(self) -> tuple[str, ...]:
         """What the plugin uses if it is available: `model`."""
-        return tuple(self.attribute("uses", ()))
+        return tuple(getattr(self.factory, "uses", ()))
 
     @property
     def uses_model(self) -> bool:
@@ -228,7 +222,7 @@ class Plugin(Generic[L]):
     @cached_property
     def options(self) -> type[Options]:
         """The class of the options; a plugin with prompt files has the option `prompts`."""
-        options = self.attribute("Options", Options)
+        options: type[Options] = getattr(self.factory, "Options", Options)
         return with_prompts_option(options) if prompt_files(self.factory) else options
 
     def missing(self, *, index: bool, model: bool = False) -> list[str]:
@@ -312,17 +306,14 @@ class Plugin(Generic[L]):
 
         Values of a bundled profile are represented by the profile's name.
         """
+        kind, values = type(options), dict(options)
         base: Mapping[str, Any] = {}
-        values = dict(options)
-        profile = str(values.get("profile", ""))
-        by_file = profile.endswith(PROFILE_FILE)
-        if has_profiles(type(options)) and not by_file:
-            base = load_profile(type(options), profile).settings
-        changed = {}
-        for key, option in type(options).model_fields.items():
-            default = option.get_default(call_default_factory=True, validated_data={})
-            if values[key] != base.get(key, default) and not (key == "profile" and by_file):
-                changed[key] = values[key]
+        if has_profiles(kind) and values["profile"].endswith(PROFILE_FILE):
+            del values["profile"]
+        elif has_profiles(kind):
+            base = load_profile(kind, values["profile"]).settings
+        defaults = dict(kind.model_construct(**base))
+        changed = {key: value for key, value in values.items() if value != defaults.get(key)}
         if PROMPTS in changed:
             changed[PROMPTS] = digest(Path(changed[PROMPTS]))
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
@@ -377,7 +368,7 @@ class Configured(Generic[L]):
     def works_without_index(self) -> bool:
         """Whether the plugin needs an index, but not with these options."""
         works: Callable[[Options], bool] | None
-        works = self.plugin.attribute("works_without_index", None)
+        works = getattr(self.plugin.factory, "works_without_index", None)
         return works is not None and bool(works(self.options))
 
     @property
@@ -385,25 +376,6 @@ class Configured(Generic[L]):
         """The user's folder of prompt files."""
         prompts = dict(self.options).get(PROMPTS)
         return self.folder / prompts if prompts else None
-
-    def places(self) -> Iterator[tuple[str, Path]]:
-        """Yield the files and folders that options name, each with the option."""
-        for key, value in self.options:
-            marks = [mark for mark in self._marks(key) if isinstance(mark, MayNameFile)]
-            if marks and isinstance(value, str):
-                value = Path(value.removeprefix(marks[0].after)) if value else None
-            if isinstance(value, Path) and (self.folder / value).exists():
-                yield key, self.folder / value
-
-    def parts(self) -> Iterator[Configured]:
-        """Yield the plugins that options name, which this plugin makes."""
-        for key, value in self.options:
-            for mark in self._marks(key):
-                if isinstance(mark, NamesPlugins):
-                    yield from map(mark.find, split_plugins(value))
-
-    def _marks(self, option: str) -> Sequence[object]:
-        return type(self.options).model_fields[option].metadata
 
     def with_model(self, model: str) -> Configured[L]:
         """Return the plugin with a language model of its own; it is in the tag by its name."""
@@ -528,10 +500,6 @@ def make(kind: Literal["judge"], text: str, services: Services) -> LoadedJudge: 
 def make(kind: Literal["panel"], text: str, services: Services) -> LoadedPanel: ...
 @overload
 def make(kind: Literal["retriever"], text: str, services: Services) -> LoadedRetriever: ...
-@overload
-def make(kind: Literal["index"], text: str, services: Services) -> IndexBackend: ...
-@overload
-def make(kind: Literal["annotator"], text: str, services: Services) -> Annotator: ...
 @overload
 def make(kind: Kind, text: str, services: Services) -> object: ...
 def make(kind: Kind, text: str, services: Services) -> object:

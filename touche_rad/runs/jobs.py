@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from touche_rad.plugins import Configured, Services
+from touche_rad.errors import ToucheRadError
+from touche_rad.plugins import Configured, Services, annotations_of, vectors_of
 from touche_rad.runs.work import Work
 
 
@@ -48,9 +50,31 @@ class JobSpec(ABC):
         """Return a run on the same source, a sample of which shows what this one costs."""
         return self
 
+    @property
     @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What decides the results besides the source and what all jobs have."""
+
     def identity(self, services: Services) -> dict[str, Any]:
-        """Return what decides the results, besides the content of the source."""
+        """Return everything that decides the results, besides the content of the source.
+
+        A run with another identity cannot resume. The model counts only if a plugin uses it.
+        """
+        from touche_rad.plugins.digests import code_of  # only here: most commands make no identity
+
+        identity = {**self.settings, "seed": services.seed, "deadline": self.deadline}
+        if services.index is not None:
+            identity["index"] = services.index.fingerprint
+            for encoder, digest in vectors_of(services.index).items():
+                identity[f"vectors.{encoder}"] = digest
+            with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
+                for name, annotations in annotations_of(services.index).items():
+                    identity[f"annotations.{name}"] = annotations.fingerprint
+        if services.model is not None and any(plugin.uses_model for plugin in self.plugins):
+            identity["model"] = services.model.identity
+        for plugin in self.plugins:
+            identity |= code_of(plugin)
+        return identity
 
     @abstractmethod
     def open(self, services: Services) -> Work[Any]:

@@ -39,7 +39,6 @@ from touche_rad.files.formats import Judgeable
 from touche_rad.plugins import Configured, LoadedJudge, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.runs.jobs import JobSpec
-from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean, excerpt
 
@@ -154,13 +153,28 @@ async def judge_view(
     """
     view = view.within(MOST_CHARACTERS)
     use = begin_use(observe)
-    results, failure = await _call(judge, view, criteria, deadline, use)
-    verdicts = {key: result for key, result in results.items() if isinstance(result, Verdict)}
-    unscored = {key: result for key, result in results.items() if isinstance(result, str)}
-    for key, reason in unscored.items():
-        log.info("no verdict on %s: %s", key, reason)
-        rationale = f"no verdict ({reason}); fallback score {PRIOR}"
-        verdicts[key] = Verdict(score=PRIOR, rationale=rationale, fallback=True)
+    turn = len(view.turns)
+    verdicts: dict[str, Verdict] = {}
+    unscored: dict[str, str] = {}
+    result: object = None
+    failure: Exception | None = None
+    try:
+        result = await call_judge(judge, judge.judge, view, deadline, use, view.key, turn - 1)
+        reason = f"the judge gave {type(result).__name__}, not verdicts"
+    except CallTimeout:
+        reason = f"the judge gave nothing within {deadline:g} seconds"
+    except Exception as error:
+        log.debug("the judge failed", exc_info=error)
+        failure = error
+        reason = excerpt(f"{type(error).__name__}: {error}", 300)
+    for criterion in criteria:
+        verdict = _verdict(result, criterion) if isinstance(result, Mapping) else reason
+        if isinstance(verdict, str):
+            log.info("no verdict on %s: %s", criterion.key, verdict)
+            unscored[criterion.key] = verdict
+            rationale = f"no verdict ({verdict}); fallback score {PRIOR}"
+            verdict = Verdict(score=PRIOR, rationale=rationale, fallback=True)
+        verdicts[criterion.key] = verdict
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
         failure = failure or use.failure or missing
@@ -172,30 +186,9 @@ async def judge_view(
         failures,
         by="the fallback that always says yes",
         count=len(unscored or criteria),
-        turn=len(view.turns),
+        turn=turn,
     )
-    return ViewVerdicts({key: verdicts[key] for key in criteria.keys}, unscored, fallbacks)
-
-
-async def _call(
-    judge: LoadedJudge, view: Debate, criteria: Criteria, deadline: float | None, use: ModelUse
-) -> tuple[Mapping[str, Verdict | str], Exception | None]:
-    """Return the judge's verdicts, or what is wrong with them, and what it raised."""
-    failure: Exception | None = None
-    turn = len(view.turns) - 1
-    try:
-        result = await call_judge(judge, judge.judge, view, deadline, use, view.key, turn)
-    except CallTimeout:
-        reason = f"the judge gave nothing within {deadline:g} seconds"
-    except Exception as error:
-        log.debug("the judge failed", exc_info=error)
-        failure = error
-        reason = excerpt(f"{type(error).__name__}: {error}", 300)
-    else:
-        if isinstance(result, Mapping):
-            return {criterion.key: _verdict(result, criterion) for criterion in criteria}, None
-        reason = f"the judge gave {type(result).__name__}, not verdicts"
-    return dict.fromkeys(criteria.keys, reason), failure
+    return ViewVerdicts(verdicts, unscored, fallbacks)
 
 
 def _verdict(verdicts: Mapping[Any, Any], criterion: Criterion) -> Verdict | str:
@@ -377,9 +370,10 @@ class JudgeJob(JobSpec):
         """The judge."""
         return (self.judge,)
 
-    def identity(self, services: Services) -> dict[str, Any]:
-        """Return what decides the verdicts."""
-        return identity_of(services, self.judge, deadline=self.deadline, judge=self.judge.tag)
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The judge."""
+        return {"judge": self.judge.tag}
 
     def open(self, services: Services) -> Work[Judgeable]:
         """Make the judge."""

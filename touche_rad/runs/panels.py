@@ -26,7 +26,6 @@ from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import Journal
 from touche_rad.runs.judging import FAILURES, VERDICTS, NoVerdict, call_judge, fallbacks_of
-from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import excerpt
 
@@ -194,9 +193,10 @@ class PanelJob(JobSpec):
         """The panel."""
         return (self.panel,)
 
-    def identity(self, services: Services) -> dict[str, Any]:
-        """Return what decides the verdicts."""
-        return identity_of(services, self.panel, deadline=self.deadline, judge=self.panel.tag)
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The panel."""
+        return {"judge": self.panel.tag}
 
     def open(self, services: Services) -> Work[Contest]:
         """Make the panel."""

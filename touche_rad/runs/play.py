@@ -17,7 +17,6 @@ from touche_rad.plugins import Configured, LoadedDebater, Services
 from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, FailureLog, Fallback, fallback_for
 from touche_rad.runs.jobs import JobSpec
-from touche_rad.runs.runner import identity_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.users import Speaker, UserChoice, UserSimulator, describe_user
 
@@ -167,15 +166,10 @@ class _DebaterJob(JobSpec):
         """Whether answers have arguments of the index, if there is one."""
         return True
 
-    def identity(self, services: Services) -> dict[str, Any]:
-        """Return what decides the answers."""
-        return identity_of(
-            services,
-            *self.plugins,
-            deadline=self.deadline,
-            debater=self.debater.tag,
-            max_words=self.max_words,
-        )
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The debater and the length of its answers."""
+        return {"debater": self.debater.tag, "max_words": self.max_words}
 
     def _answerer(self, services: Services) -> Answerer:
         return make_answerer(self.debater, services, self.max_words, self.deadline)

@@ -21,13 +21,11 @@ from typing import Any, Final
 import anyio
 
 from touche_rad import __version__, files, session
-from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
+from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.events import Event, EventKind
 from touche_rad.files.append_log import IDENTITY, AppendLog
 from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
 from touche_rad.models import ModelError
-from touche_rad.plugins import Configured, Services, annotations_of, vectors_of
-from touche_rad.plugins.digests import code_of
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
 from touche_rad.runs.journal import RUN, Journal, journal_beside
@@ -122,42 +120,6 @@ async def run_work(
     except Exception as error:
         output.stop("failed", str(error))
         raise
-
-
-def _warnings(options: RunOptions, copies: Event | None) -> tuple[Event, ...]:
-    """Return the warnings that are not about results: on settings, input and model."""
-    warnings = list(options.warnings)
-    if options.bad.count:
-        number, first = options.bad.count, options.bad.first
-        detail = f"lines that cannot be read: {number}; the first: {first}"
-        warnings.append(Event(kind=EventKind.UNREAD_LINES, detail=detail))
-    if copies is not None:
-        warnings.append(copies)
-    for line in options.model.warnings if options.model is not None else ():
-        warnings.append(Event(kind=EventKind.MODEL, detail=printable(line)))
-    return tuple(warnings)
-
-
-def identity_of(
-    services: Services, *plugins: Configured, deadline: float | None, **first: Any
-) -> dict[str, Any]:
-    """Return everything that decides a run's results, such as the tag of the main plugin (`first`).
-
-    A run with another identity cannot resume. The model counts only if a plugin uses it.
-    """
-    identity = {**first, "seed": services.seed, "deadline": deadline}
-    if services.index is not None:
-        identity["index"] = services.index.fingerprint
-        for encoder, digest in vectors_of(services.index).items():
-            identity[f"vectors.{encoder}"] = digest
-        with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
-            for name, annotations in annotations_of(services.index).items():
-                identity[f"annotations.{name}"] = annotations.fingerprint
-    if services.model is not None and any(plugin.uses_model for plugin in plugins):
-        identity["model"] = services.model.identity
-    for plugin in plugins:
-        identity |= code_of(plugin)
-    return identity
 
 
 def whole_identity(verb: str, identity: Mapping[str, Any], source: Path) -> dict[str, Any]:
@@ -319,8 +281,19 @@ class Output:
 
     @property
     def warnings(self) -> tuple[Event, ...]:
-        """The warnings that are not about results."""
-        return _warnings(self.options, self.copies)
+        """The warnings that are not about results: on settings, input and model."""
+        options = self.options
+        warnings = list(options.warnings)
+        if options.bad.count:
+            detail = (
+                f"lines that cannot be read: {options.bad.count}; the first: {options.bad.first}"
+            )
+            warnings.append(Event(kind=EventKind.UNREAD_LINES, detail=detail))
+        if self.copies is not None:
+            warnings.append(self.copies)
+        for line in options.model.warnings if options.model is not None else ():
+            warnings.append(Event(kind=EventKind.MODEL, detail=printable(line)))
+        return tuple(warnings)
 
     def how_to_continue(self, fix: str = "") -> str:
         """Say what is kept, what to fix first, and how to continue."""

@@ -165,7 +165,7 @@ def score_annotations(
     used_labels = {label for one in every for grades in one.values() for label in grades}
     # With all other labels of the annotator plugins that give them.
     for plugin in registered("annotator").values():
-        of_plugin = set(plugin.attribute("labels", tuple[str, ...]()))
+        of_plugin = set(getattr(plugin.factory, "labels", ()))
         if used_labels & of_plugin:
             used_labels |= of_plugin
     labels = sorted(used_labels)

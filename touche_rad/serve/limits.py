@@ -185,7 +185,12 @@ class Gate:
                 await JSONResponse({"status": "ok"})(scope, receive, send)
                 return
             raise Refusal(401, "expected the server's token: `Authorization: Bearer TOKEN`")
-        self._check_body(headers)
+        length = headers.get("content-length", "0")
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy may read such a request in another way than this server does.
+            raise Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
+        if length.isdigit() and int(length) > self.limits.body:
+            raise self._too_large()
         if self.requests >= self.limits.requests and scope["method"] == "POST":
             raise Refusal(503, f"busy: {self.requests} requests are being answered; try later")
         self.requests += 1
@@ -199,15 +204,6 @@ class Gate:
             await self.app(scope, receive_again, send)
         finally:
             self.requests -= 1
-
-    def _check_body(self, headers: Headers) -> None:
-        """Refuse a body by its header, before it is read."""
-        length = headers.get("content-length", "0")
-        if "content-length" in headers and "transfer-encoding" in headers:
-            # A proxy may read such a request in another way than this server does.
-            raise Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
-        if length.isdigit() and int(length) > self.limits.body:
-            raise self._too_large()
 
     def _too_large(self) -> Refusal:
         return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
