@@ -19,8 +19,6 @@ from typing import Any, Final, Protocol, Self, TypeVar
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services, close_index
 
-__all__ = ["Session", "run"]
-
 T = TypeVar("T")
 
 _WAKE: Final = 0.2 if sys.platform == "win32" else None
@@ -114,7 +112,6 @@ class Closable(Protocol):
 
     async def close(self) -> None:
         """Close connections, and stop a server that was started."""
-        ...
 
 
 C = TypeVar("C", bound=Closable)

@@ -93,28 +93,22 @@ class ArgumentIndex(Protocol):
 
     def __len__(self) -> int:
         """Return the number of arguments."""
-        ...
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """A digest of the index's content."""
-        ...
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the best `k` arguments by one field: text, attacks, supports, topic or all."""
-        ...
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search for many queries at once."""
-        ...
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument."""
-        ...
 
 
 class Meaning(Protocol):
@@ -122,11 +116,9 @@ class Meaning(Protocol):
 
     def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
         """Return the ids of the arguments nearest to each text, nearest first."""
-        ...
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
         """Return the cosine of each text with each argument's field, -1 to 1."""
-        ...
 
 
 class Annotations(Protocol):
@@ -135,11 +127,9 @@ class Annotations(Protocol):
     @property
     def fingerprint(self) -> str:
         """A digest of the annotations' content."""
-        ...
 
     def get_all(self, ids: Sequence[str]) -> list[JsonObject | None]:
         """Return the annotation of each argument, or None if there is none."""
-        ...
 
 
 @runtime_checkable
@@ -148,7 +138,6 @@ class GetsAll(Protocol):
 
     def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
         """Return the argument of each id, or None."""
-        ...
 
 
 @runtime_checkable
@@ -158,7 +147,6 @@ class HasMeaning(Protocol):
     @property
     def meaning(self) -> Meaning | None:
         """Semantic similarity by the vectors, if there are any."""
-        ...
 
 
 @runtime_checkable
@@ -168,7 +156,6 @@ class HasVectors(Protocol):
     @property
     def vectors(self) -> Mapping[str, str]:
         """A digest of the vectors by each encoder."""
-        ...
 
 
 @runtime_checkable
@@ -177,7 +164,6 @@ class ClosableIndex(Protocol):
 
     def close(self) -> None:
         """Close them."""
-        ...
 
 
 @runtime_checkable
@@ -187,7 +173,6 @@ class HasAnnotations(Protocol):
     @property
     def annotations(self) -> Mapping[str, Annotations]:
         """The annotations of the arguments, by name."""
-        ...
 
 
 class Annotator(Protocol):
@@ -202,17 +187,14 @@ class Annotator(Protocol):
     @property
     def name(self) -> str:
         """The name under which the annotations are stored."""
-        ...
 
     @property
     def identity(self) -> JsonObject:
         """Everything that an annotation depends on: model, prompts, options."""
-        ...
 
     @property
     def per_call(self) -> int:
         """Number of texts in one call; texts of one call are always asked together."""
-        ...
 
     async def annotate_all(
         self, texts: Sequence[str], report: Callable[[int], None]
@@ -222,7 +204,6 @@ class Annotator(Protocol):
         Raises:
             WorkError: The model cannot be reached.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -308,7 +289,6 @@ class Debater(Protocol):
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Answer the user's last message."""
-        ...
 
 
 @runtime_checkable
@@ -326,7 +306,6 @@ class Explains(Protocol):
         self, debate: Debate
     ) -> Sequence[ExplainedCandidate] | Awaitable[Sequence[ExplainedCandidate]]:
         """Return the candidates for the answer to the user's last message, best first."""
-        ...
 
 
 @runtime_checkable
@@ -338,7 +317,6 @@ class Judge(Protocol):
 
     def judge(self, debate: Debate) -> Verdicts | Awaitable[Verdicts]:
         """Return a verdict on each maxim."""
-        ...
 
 
 @runtime_checkable
@@ -349,7 +327,6 @@ class ExplainsVerdicts(Protocol):
         self, debate: Debate
     ) -> Mapping[str, ExplainedVerdict] | Awaitable[Mapping[str, ExplainedVerdict]]:
         """Return what decides each verdict on the last response."""
-        ...
 
 
 @runtime_checkable
@@ -358,7 +335,6 @@ class JudgesAll(Protocol):
 
     async def judge_all(self, debate: Debate) -> Sequence[Verdicts] | None:
         """Return the verdicts on each turn, or None to judge turn by turn."""
-        ...
 
 
 @runtime_checkable
@@ -367,7 +343,6 @@ class Panel(Protocol):
 
     def judge(self, contest: Contest) -> Outcome | Awaitable[Outcome]:
         """Return the winner, the scores and the reasons."""
-        ...
 
 
 @runtime_checkable
@@ -376,7 +351,6 @@ class Retriever(Protocol):
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Return the best `k` hits, best first."""
-        ...
 
 
 @runtime_checkable
@@ -385,4 +359,3 @@ class Pipelined(Protocol):
 
     def pipeline(self, k: int) -> Any:
         """Return a transformer that searches for `k` hits."""
-        ...

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -121,65 +123,52 @@ class Answerer:
         failures = failures or self._failures
         events: list[Event] = []
         cause: Exception | None = None
+        without_model = False
         debate = debate.within(MOST_CHARACTERS)
         sided = sided and sided.within(MOST_CHARACTERS)
         for place, debater in enumerate(self.chain):
-            name = debater.name
             use = ModelUse(observe=observe)
             try:
                 seconds = self.deadline
                 if seconds is not None and place:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
                 view = sided if sided and debater.takes_sides else debate
-                caller = Caller(name, debate.key, len(debate.turns) - 1)
+                caller = Caller(debater.name, debate.key, len(debate.turns) - 1)
                 with call_context(caller=caller, use=use):
                     response, changes = await self._ask(debater, view, seconds, first=place > 0)
                 _check_words(response, debate, use.prompts)
             except Exception as error:
                 detail = describe(error)
-                events.append(Event(kind=EventKind.FALLBACK, plugin=name, detail=detail))
+                events.append(Event(kind=EventKind.FALLBACK, plugin=debater.name, detail=detail))
                 cause = cause or error
                 continue
             finally:
                 for of_other_plugin in use.fallbacks:
                     failures.add(*of_other_plugin)
-            model_failure = None if place else use.failure
-            if model_failure is not None:
-                cause = model_failure
-                detail = f"{name}: {describe(cause)}"
+            if not place and use.failure is not None:
+                cause, without_model = use.failure, True
+                detail = f"{debater.name}: {describe(cause)}"
                 events.append(Event(kind=EventKind.WITHOUT_MODEL, detail=detail))
-            without_model = model_failure is not None
-            fallback = self._fallback(name, cause, debate, failures, without_model=without_model)
-            return Answer(response, name, debater, (*events, *changes), fallback)
-        response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
-        events.append(Event(kind=EventKind.LAST_RESORT, detail="no debater answered"))
-        cause = cause or Refused("there is no debater")
-        fallback = self._fallback(LAST_RESORT, cause, debate, failures)
-        return Answer(response, LAST_RESORT, None, tuple(events), fallback)
-
-    def _fallback(
-        self,
-        by: str,
-        cause: Exception | None,
-        debate: Debate,
-        failures: FailureLog,
-        *,
-        without_model: bool = False,
-    ) -> Fallback | None:
-        """Report and return the fallback, if there is a cause for one."""
+            answer = Answer(response, debater.name, debater, (*events, *changes))
+            break
+        else:
+            response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
+            events.append(Event(kind=EventKind.LAST_RESORT, detail="no debater answered"))
+            answer = Answer(response, LAST_RESORT, events=tuple(events))
+            cause = cause or Refused("there is no debater")
         if cause is None:
-            return None
+            return answer
         fallback = fallback_for(
             f"debater {self.name}",
             self.chain[0].module if self.chain else "",
             cause,
-            by=by,
+            by=answer.by,
             what=ANSWERS,
             turn=len(debate.turns),
             without_model=without_model,
         )
         failures.add(fallback, cause)
-        return fallback
+        return replace(answer, fallback=fallback)
 
     async def _ask(
         self, debater: LoadedDebater, debate: Debate, seconds: float | None, *, first: bool
@@ -376,11 +365,10 @@ def _drop_unused(
     that shares no such word with the complete answer is kept.
     """
     words = {argument.id: set(content_words(argument.text)) for argument in arguments}
+    uses = Counter(chain.from_iterable(words.values()))
     before, after = set(content_words(whole)), set(content_words(content))
     for argument in arguments:
-        others: set[str] = set()
-        others.update(*(own for id_, own in words.items() if id_ != argument.id))
-        its_own = words[argument.id] - others
+        its_own = {word for word in words[argument.id] if uses[word] == 1}
         if its_own & before and not its_own & after:
             events.append(Event(kind=EventKind.ARGUMENT_CUT, detail=repr(argument.id)))
         else:

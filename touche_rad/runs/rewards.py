@@ -9,22 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from touche_rad.contest import SYSTEM, TIE, USER, Outcome, to_contest
-from touche_rad.debate import Debate, Verdicts
+from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.plugins import LoadedJudge, LoadedPanel, Plugin, Services, registered
-from touche_rad.runs.judging import judge_view
+from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.runs.panels import judge_contest
 
 WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
 
 
-def mean_score(verdicts: Verdicts, unscored: Mapping[str, str]) -> float | None:
+def mean_score(judged: ViewVerdicts) -> float | None:
     """Return the mean of the judge's own scores."""
-    scores = [
-        verdict.score
-        for key, verdict in verdicts.items()
-        if key not in unscored and verdict.score is not None
-    ]
+    scores = [score for score in map(judged.score, judged.verdicts) if score is not None]
     return sum(scores) / len(scores) if scores else None
 
 
@@ -54,8 +50,7 @@ class Reward:
         """Return the reward of the last answer, or None if the judge fails or times out."""
         if isinstance(self._plugin, LoadedPanel):
             return lead(await judge_contest(self._plugin, to_contest(debate), deadline=deadline))
-        result = await judge_view(self._plugin, debate, self._criteria, deadline=deadline)
-        return mean_score(result.verdicts, result.unscored)
+        return mean_score(await judge_view(self._plugin, debate, self._criteria, deadline=deadline))
 
 
 def _plugin(name: str) -> Plugin[LoadedJudge] | Plugin[LoadedPanel]:

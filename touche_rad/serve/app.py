@@ -136,14 +136,52 @@ def create_app(
             health.fallbacks += 1
             health.last_fallback = redact(answer.fallback.cause)
 
-    def state() -> Health:
+    criteria = grice()
+    judging = CachedJudge(judge, criteria, deadline)
+
+    def endpoint_of(key: str) -> Any:
+        async def endpoint(request: JudgeRequest, raw: Request) -> Score:
+            """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
+            if request.userTurnIndex is None:
+                return Score(score=None, explanation="whole debates are not evaluated")
+            view = await _parse(to_view, request, raw)
+            verdict = (await judging.judge(view)).verdicts[key]
+            return Score(score=verdict.score, explanation=verdict.rationale)
+
+        return endpoint
+
+    for key in criteria.keys:
+        app.post(
+            f"/{key}", responses=REFUSALS, summary=f"Judge {key}", operation_id=f"judge_{key}"
+        )(endpoint_of(key))
+
+    @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
+    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
+        """Answer the last message in at most 60 words, with the cited arguments."""
+        answer = await answerer.answer(await _parse(to_debate, request, raw))
+        count(answer)
+        for event in answer.events:
+            log.info("answered by %s: %s", answer.by, event.text)
+        return JSONResponse(body_of(answer.response))
+
+    @app.get("/health", summary="State of the server and its plugins")
+    async def healthy() -> Health:
         problem = model.problem if model is not None else None
         health.model_problem = redact(f"{problem.problem}: {problem}") if problem else ""
         return health
 
-    _add_judge(app, judge, deadline)
-    _add_debater(app, answerer, count)
-    _add_pages(app, state)
+    @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
+    async def docs(request: Request) -> HTMLResponse:
+        return page_response(
+            "serve/docs.html.jinja",
+            title="touche-rad server",
+            api=app.openapi(),
+            refusals=REFUSALS,
+            health=await healthy(),
+            dumps=partial(json.dumps, indent=2, ensure_ascii=False),
+            server=request.url.netloc,
+        )
+
     add_debate_page(app, offer, deadline, count)
     return app
 
@@ -188,56 +226,6 @@ class _StrictRoute(APIRoute):
             return await handle(_StrictRequest(request.scope, request.receive))
 
         return strict
-
-
-def _add_debater(app: FastAPI, answerer: Answerer, count: Callable[[Answer], None]) -> None:
-    @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
-    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
-        """Answer the last message in at most 60 words, with the cited arguments."""
-        answer = await answerer.answer(await _parse(to_debate, request, raw))
-        count(answer)
-        for event in answer.events:
-            log.info("answered by %s: %s", answer.by, event.text)
-        return JSONResponse(body_of(answer.response))
-
-
-def _add_judge(app: FastAPI, judge: LoadedJudge, deadline: float | None) -> None:
-    criteria = grice()
-    judging = CachedJudge(judge, criteria, deadline)
-
-    def endpoint_of(key: str) -> Any:
-        async def endpoint(request: JudgeRequest, raw: Request) -> Score:
-            """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
-            if request.userTurnIndex is None:
-                return Score(score=None, explanation="whole debates are not evaluated")
-            view = await _parse(to_view, request, raw)
-            verdict = (await judging.judge(view)).verdicts[key]
-            return Score(score=verdict.score, explanation=verdict.rationale)
-
-        return endpoint
-
-    for key in criteria.keys:
-        app.post(
-            f"/{key}", responses=REFUSALS, summary=f"Judge {key}", operation_id=f"judge_{key}"
-        )(endpoint_of(key))
-
-
-def _add_pages(app: FastAPI, state: Callable[[], Health]) -> None:
-    @app.get("/health", summary="State of the server and its plugins")
-    async def healthy() -> Health:
-        return state()
-
-    @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
-    async def docs(request: Request) -> HTMLResponse:
-        return page_response(
-            "serve/docs.html.jinja",
-            title="touche-rad server",
-            api=app.openapi(),
-            refusals=REFUSALS,
-            health=state(),
-            dumps=partial(json.dumps, indent=2, ensure_ascii=False),
-            server=request.url.netloc,
-        )
 
 
 async def _refuse(request: Request, error: Exception) -> JSONResponse:

@@ -22,11 +22,9 @@ class UserSimulator(Protocol):
 
     def open(self, claim: Debate) -> str | Awaitable[str]:
         """Return the first utterance of a debate that has a claim and no turns yet."""
-        ...
 
     def reply(self, debate: Debate) -> str | Awaitable[str]:
         """Return the reply to the last response of the debate."""
-        ...
 
 
 @runtime_checkable
@@ -35,7 +33,6 @@ class DescribesItself(Protocol):
 
     def describe(self, debate: Debate) -> Mapping[str, Any]:
         """Return what it is, as JSON data."""
-        ...
 
 
 def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
