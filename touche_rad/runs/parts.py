@@ -139,17 +139,17 @@ def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
     """
     parts: list[FinishedPart] = []
     for place in places:
-        folders = [one for one in (place, *sorted(place.glob("*"))) if _is_part(one)]
+        folders = [
+            folder
+            for folder in (place, *sorted(place.glob("*")))
+            if (folder / UNITS).is_file() or _is_begun(folder)
+        ]
         if not folders:
             raise UserError(
                 f"{place} has no part of a run: expected a folder that --shard I/N made"
             )
         parts += map(_read, folders)
     return _checked(parts)
-
-
-def _is_part(folder: Path) -> bool:
-    return (folder / UNITS).is_file() or _is_begun(folder)
 
 
 def _is_begun(folder: Path) -> bool:
@@ -235,31 +235,31 @@ def merge_parts(
                 progress(tally.units, part.total)
     _join(parts, out, TRACE)
     errors = _join(parts, out, ERRORS)
-    ends, usage = [part.end for part in parts], Usage()
-    for end in ends:
-        if end.usage is not None:
-            usage.add(end.usage)
-    first, statuses = ends[0].status, [end.status for end in ends]
-    started = min(one.started for one in statuses)
-    finished = max(one.finished for one in statuses)
+    usage = Usage()
+    for part in parts:
+        if part.end.usage is not None:
+            usage.add(part.end.usage)
+    statuses = [part.end.status for part in parts]
+    started = min(status.started for status in statuses)
+    finished = max(status.finished for status in statuses)
     status = tally.status(
         out,
         # Parts have many warnings in common.
-        warnings=dict.fromkeys(warning for end in ends for warning in end.warnings),
+        warnings=dict.fromkeys(warning for part in parts for warning in part.end.warnings),
         usage=usage,
         errors=errors,
-        verb=first.verb,
+        verb=statuses[0].verb,
         state="done",
         sha256=sha256_of(out),
         units=parts[0].total,
         done=tally.units,
-        resumed=sum(one.resumed for one in statuses),
-        skipped=first.skipped,  # each part reads the whole input
+        resumed=sum(status.resumed for status in statuses),
+        skipped=statuses[0].skipped,  # each part reads the whole input
         identity=parts[0].whole,
         started=started,
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),
-        **first.setup,
+        **statuses[0].setup,
     )
     write_readable(status_beside(out), status.model_dump(mode="json"))
     return status

@@ -12,16 +12,10 @@ from touche_rad.contest import SYSTEM, TIE, USER, Outcome, to_contest
 from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.plugins import LoadedJudge, LoadedPanel, Plugin, Services, registered
-from touche_rad.runs.judging import ViewVerdicts, judge_view
+from touche_rad.runs.judging import judge_view
 from touche_rad.runs.panels import judge_contest
 
 WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
-
-
-def mean_score(judged: ViewVerdicts) -> float | None:
-    """Return the mean of the judge's own scores."""
-    scores = [score for score in map(judged.score, judged.verdicts) if score is not None]
-    return sum(scores) / len(scores) if scores else None
 
 
 def lead(outcome: Outcome) -> float | None:
@@ -50,7 +44,9 @@ class Reward:
         """Return the reward of the last answer, or None if the judge fails or times out."""
         if isinstance(self._plugin, LoadedPanel):
             return lead(await judge_contest(self._plugin, to_contest(debate), deadline=deadline))
-        return mean_score(await judge_view(self._plugin, debate, self._criteria, deadline=deadline))
+        judged = await judge_view(self._plugin, debate, self._criteria, deadline=deadline)
+        scores = [score for score in map(judged.score, judged.verdicts) if score is not None]
+        return sum(scores) / len(scores) if scores else None
 
 
 def _plugin(name: str) -> Plugin[LoadedJudge] | Plugin[LoadedPanel]:

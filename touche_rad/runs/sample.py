@@ -5,7 +5,7 @@ Every plugin can be estimated, because its own code decides what it sends. Nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from touche_rad import files
@@ -44,8 +44,10 @@ async def sample(
         raise InputError(work.source, "expected at least one debate, found none")
     count = min(len(sizes), SAMPLE)
     numbers = [at * len(sizes) // count for at in range(count)]  # spread over the input
-    fallbacks, failures = 0, FailureLog()
-    first, last = Cost(), Cost()
+    fallbacks = 0
+    failures = FailureLog()
+    usage = usage or Usage()
+    costs: list[Cost] = []
     for number, unit in enumerate(work.units(files.BadLines(skip=True))):
         if number not in numbers:
             continue
@@ -55,17 +57,15 @@ async def sample(
             raise WorkError(
                 f"dry run: number {number + 1} failed: {type(error).__name__}: {error}"
             ) from error
-        fallbacks += sum(one.count for one in done.fallbacks)
-        if usage is not None:
-            last = Cost(**vars(usage.total))
-            first = last if number == numbers[0] else first
+        fallbacks += sum(fallback.count for fallback in done.fallbacks)
+        costs.append(replace(usage.total))
     of_first = sizes[numbers[0]]
     others = sum(sizes[number] for number in numbers) - of_first
     # A plugin may prepare itself with the first unit, so this one is counted once.
     factor = (sum(sizes) - of_first) / others if others else 0.0
 
     def whole(name: str) -> float:
-        begin, end = float(getattr(first, name)), float(getattr(last, name))
+        begin, end = float(getattr(costs[0], name)), float(getattr(costs[-1], name))
         return begin + factor * (end - begin)
 
     return Sample(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -234,12 +234,10 @@ def _turn_text(place: DebateTurn) -> str:
     return f"{debate}.{turn}" if turn else str(debate)
 
 
-def _warnings_of(groups: Iterable[FallbackGroup], counts: Mapping[str, int]) -> Iterator[Event]:
+def _warnings_of(groups: Sequence[FallbackGroup], counts: Mapping[str, int]) -> Iterator[Event]:
     """Yield warnings that say how many results are fallbacks, by whom and why."""
-    by_kind: dict[str, list[FallbackGroup]] = {}
-    for group in groups:
-        by_kind.setdefault(group.first.what, []).append(group)
-    for what, of_kind in by_kind.items():
+    for what in dict.fromkeys(group.first.what for group in groups):
+        of_kind = [group for group in groups if group.first.what == what]
         begin = f"{sum(group.count for group in of_kind)} of {total_of(what, counts)} {what} are"
         if len(of_kind) == 1:
             details = [f"{begin} {of_kind[0].origin}"]

@@ -70,9 +70,7 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
         configured, options = _configure("official", OfficialUser, OfficialUser.Options, values)
         user = OfficialUser(text, options)
         details = {"user_url": user.place}
-        return UserChoice(
-            configured, "official", lambda _: OfficialUser(text, options), details, user
-        )
+        return UserChoice(configured, "official", lambda _: user, details, user)
     kind, own = parse_plugin(text)
     place = own.pop("persona", "")
     values = {**own, **values}
