@@ -29,16 +29,21 @@ print("\\n" + json.dumps(imported))
 """
 
 
-def _imported(*calls: list[str]) -> list[set[str]]:
-    """Return the top-level packages that are imported after each of some calls in one process."""
+def _modules(*calls: list[str]) -> list[list[str]]:
+    """Return the modules that are imported after each of some calls in one process."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTED, json.dumps(calls)],
         capture_output=True,
         text=True,
         check=True,
     )
-    listed = json.loads(done.stdout.splitlines()[-1])
-    return [{name.partition(".")[0] for name in names} for names in listed]
+    modules: list[list[str]] = json.loads(done.stdout.splitlines()[-1])
+    return modules
+
+
+def _imported(*calls: list[str]) -> list[set[str]]:
+    """Return the top-level packages that are imported after each of some calls in one process."""
+    return [{name.partition(".")[0] for name in names} for names in _modules(*calls)]
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -50,6 +55,12 @@ def test_the_help_of_a_command_imports_no_search_engine() -> None:
     after = _imported(*([verb, "--help"] for verb in COMMANDS))
     for verb, imported in zip(COMMANDS, after, strict=True):
         assert ENGINES & imported == set(), verb
+
+
+def test_one_answer_on_the_terminal_imports_nothing_of_runs_on_files() -> None:
+    (modules,) = _modules(["respond", "--say", "Zoos should be closed."])
+    of_files = ("runs.runner", "runs.jobs", "runs.journal", "runs.judging", "plugins.digests")
+    assert {f"touche_rad.{name}" for name in of_files}.isdisjoint(modules)
 
 
 @pytest.mark.parametrize(
