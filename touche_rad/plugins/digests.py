@@ -109,7 +109,7 @@ def _is_ours(module: str) -> bool:
 def _file_of(module: str) -> Path | None:
     """Return the file of a module; None if it is built in, of a notebook, or gone meanwhile."""
     file = getattr(sys.modules.get(module), "__file__", None)
-    return Path(file).absolute() if file else None
+    return Path(file).absolute() if isinstance(file, str) else None
 
 
 def _place_of(module: str) -> Path | None:
