@@ -48,11 +48,11 @@ def audit_command(options: AuditOptions) -> int:
     from touche_rad.plugins import find
     from touche_rad.score.audit import audit
 
-    quiet, out = options.quiet, options.output and options.output / "audit.json"
+    out = options.output and options.output / "audit.json"
     bad = files.BadLines(skip=options.skip_bad)
-    own = options.plugin_options.of("judge")
+    texts = options.plugin_options.get("judge", {})
     judges = {
-        spec.name: find("judge", spec.name).configure(spec.with_options(own))
+        spec.name: find("judge", spec.name).configure(spec.with_options(texts).options)
         for spec in options.judges
     }
     with prepare.open_session(options, *judges.values(), out=out) as session:
@@ -60,7 +60,7 @@ def audit_command(options: AuditOptions) -> int:
         if model is not None:
             model.begin_trace()
         describe = partial(prepare.calls_so_far, model)
-        with progress("auditing", quiet=quiet, describe=describe) as report:
+        with progress("auditing", describe=describe) as report:
             work = partial(
                 audit,
                 options.runs,
@@ -79,10 +79,10 @@ def audit_command(options: AuditOptions) -> int:
     if out is not None:
         with files.atomic_write(out) as stream:
             stream.write(as_json + "\n")
-        say(out, Label.WRITTEN, quiet=quiet)
+        say(out, Label.WRITTEN)
     click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
     name = next(iter(judges))
-    next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"], quiet=quiet)
+    next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"])
     for error in result.refused.values():
         say(f"not audited: {error}", Label.ERROR)
     return 1 if result.refused else 0

@@ -110,8 +110,8 @@ def new(options: NewOptions) -> None:
         "judges": [str(one) for one in options.judges] or _JUDGES,
     }
     plan = new_bench(folder, _data(options), entries, settings, _BASELINES)
-    say(plan, Label.WRITTEN, quiet=options.quiet)
-    next_step(["bench", "run", folder], quiet=options.quiet)
+    say(plan, Label.WRITTEN)
+    next_step(["bench", "run", folder])
 
 
 def _data(options: NewOptions) -> dict[str, Path]:
@@ -189,7 +189,7 @@ def verify(options: VerifyOptions) -> None:
     plan = Path(os.path.normpath(folder / str(record["plan_file"])))
     if plan.is_file() and plan_record(load_plan(plan)) != record["plan"]:
         raise WorkError(f"{plan}: it is not the plan of the record")
-    say("verified: all files are those of the record", quiet=options.quiet)
+    say("verified: all files are those of the record")
 
 
 class _Models:
@@ -251,7 +251,7 @@ def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench
             if user.choice.endpoint is not None:
                 prepare.check_user(user.choice.endpoint, options, must_answer=True)
         locked.enter_context(alone_in(results))
-        with progress("playing and judging", quiet=options.quiet) as report:
+        with progress("playing and judging") as report:
             settings = work.RunOptions(
                 workers=prepare.parallel(options, model=bool(used)),
                 strict=options.strict,
@@ -292,9 +292,9 @@ def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
     for line in bench.warnings():
         say(line, Label.WARNING)
     results = Path(os.path.relpath(bench.results))
-    say(results, Label.WRITTEN, quiet=options.quiet)
+    say(results, Label.WRITTEN)
     verify = ["bench", "verify", options.output or options.plan]
-    next_step(verify, open_page(results / PAGE / INDEX), quiet=options.quiet)
+    next_step(verify, open_page(results / PAGE / INDEX))
     code = 0
     for line in bench.all_replaced():
         say(f"{line} are of a fallback: see the warnings above", Label.ERROR)

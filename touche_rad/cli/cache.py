@@ -32,4 +32,4 @@ def merge_caches(options: CachesOptions) -> None:
     sources = [Cache(other, make=False) for other in options.others]
     cache = Cache(options.folder)
     for other in sources:
-        say(f"{other.folder}: {cache.add(other.rows())} new answers", quiet=options.quiet)
+        say(f"{other.folder}: {cache.add(other.rows())} new answers")

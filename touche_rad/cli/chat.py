@@ -75,17 +75,12 @@ def chat_command(options: ChatOptions) -> int:
     Ctrl-D ends the chat. Lines can also be piped in.
     """
     options = replace(options, index=options.index or DEMO)
-    texts = options.plugin_options
-    debater = find("debater", options.debater.name).configure(
-        options.debater.with_options(texts.of("debater"))
-    )
+    debater = find("debater", options.debater.name).configure(options.debater.options)
     judge = None
     if options.judge.name != OFF:
         if prepare.is_panel(options.judge.name):
             raise OptionError(f"{options.judge.name} judges whole debates, not responses")
-        judge = find("judge", options.judge.name).configure(
-            options.judge.with_options(texts.of("judge"))
-        )
+        judge = find("judge", options.judge.name).configure(options.judge.options)
     plugins: list[Configured] = [debater] if judge is None else [debater, judge]
     index = prepare.opens_index(debater, options)
     with prepare.open_session(options, *plugins, index=index) as session:

@@ -84,9 +84,9 @@ def check_command(options: CheckOptions) -> int:
             for what, count in repaired.done.most_common():
                 click.echo(f"repaired {count:5}  {what}")
             if repaired.done:
-                say(output, Label.WRITTEN, quiet=options.quiet)
+                say(output, Label.WRITTEN)
             else:
-                say("nothing could be repaired or written", quiet=options.quiet)
+                say("nothing could be repaired or written")
         reports = [one for one in results if not (options.quiet and one.good)]
         for one in reports:
             _print_summary(one)

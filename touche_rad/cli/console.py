@@ -51,10 +51,10 @@ COLOURS: Final = {
 
 @contextmanager
 def progress(
-    title: str, *, quiet: bool = False, describe: Callable[[], str] = str
+    title: str, *, quiet: bool | None = None, describe: Callable[[], str] = str
 ) -> Iterator[Progress]:
     """Yield a function `report(done, total)`: a bar on a terminal, plain lines in a file."""
-    if quiet:
+    if is_quiet() if quiet is None else quiet:
         yield lambda done, total: None
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _bar(title, describe) as report:
@@ -104,7 +104,7 @@ def say(
     *,
     before: str = "",
     wraps: bool = True,
-    quiet: bool = False,
+    quiet: bool | None = None,
 ) -> None:
     """Print one line; file names and texts in it cannot control the terminal.
 
@@ -113,8 +113,10 @@ def say(
         label: The word that begins the line, in its colour.
         before: What stands before the label.
         wraps: Whether a long line is wrapped on a terminal.
-        quiet: Print nothing.
+        quiet: Print nothing. Default: with `--quiet`, only errors and warnings are printed.
     """
+    if quiet is None:
+        quiet = label not in (Label.ERROR, Label.WARNING) and is_quiet()
     if quiet:
         return
     line = printable(redact(str(text)))
@@ -127,6 +129,12 @@ def say(
         word = f"{label}:"
         line = line.replace(word, click.style(word, fg=COLOURS[label], bold=True), 1)
     print(line, file=sys.stderr, flush=True)
+
+
+def is_quiet() -> bool:
+    """Whether the running command has the option `--quiet`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.params.get("quiet"))
 
 
 def fitted(line: str, indent: int = 2) -> str:
@@ -192,7 +200,7 @@ def open_page(page: Path) -> str:
     return f"open {page.resolve().as_uri()} in a browser"
 
 
-def next_step(*steps: str | Sequence[object], quiet: bool = False) -> None:
+def next_step(*steps: str | Sequence[object]) -> None:
     """Print what the user can do next: commands of ours as words, or other lines.
 
     A step of another command leaves that to it.
@@ -204,24 +212,24 @@ def next_step(*steps: str | Sequence[object], quiet: bool = False) -> None:
         line = step if isinstance(step, str) else shlex.join(["touche-rad", *map(str, step)])
         # A command that is wrapped cannot be copied.
         if number:
-            say(f"      {line}", wraps=False, quiet=quiet)
+            say(f"      {line}", wraps=False)
         else:
-            say(line, Label.NEXT, wraps=False, quiet=quiet)
+            say(line, Label.NEXT, wraps=False)
 
 
 # --- the status of a run
 
 
-def show_status(status: Status, *, quiet: bool = False) -> None:
-    """Print what a run did and its warnings; with `quiet`, the warnings only."""
+def show_status(status: Status) -> None:
+    """Print what a run did and its warnings; with `--quiet`, the warnings only."""
     from touche_rad.events import OF_FALLBACKS, EventKind
 
     results = ", ".join(f"{count} {what}" for what, count in status.counts.items())
     of = "" if status.units in (None, status.done) else f" of {status.units}"
     first = f"{status.verb}: {status.done}{of} {status.state} in {status.seconds:.1f} s"
-    say(f"{first} ({results})" if results else first, quiet=quiet)
+    say(f"{first} ({results})" if results else first)
     if status.resumed:
-        say(f"{status.resumed} of them were taken over from an earlier run", quiet=quiet)
+        say(f"{status.resumed} of them were taken over from an earlier run")
     for events in status.events:
         first_event = events.examples[0]
         if status.fallbacks and first_event.kind in OF_FALLBACKS:
@@ -229,13 +237,13 @@ def show_status(status: Status, *, quiet: bool = False) -> None:
         line = f"{first_event.title}: {events.count}"
         if first_event.kind is EventKind.JUDGED_IN_PART:
             line += f"; the first: {first_event.detail} ({first_event.place.debate})"
-        say(line, quiet=quiet)
+        say(line)
     if status.usage:
-        say(_usage(status.usage["total"]), quiet=quiet)
+        say(_usage(status.usage["total"]))
     for warning in status.warnings:
         say(warning.detail, Label.WARNING)
     if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
-        say(f"tracebacks: {status.errors}", quiet=quiet)
+        say(f"tracebacks: {status.errors}")
 
 
 def _usage(total: Mapping[str, int]) -> str:

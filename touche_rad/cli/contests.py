@@ -37,7 +37,7 @@ def contests_command(options: ContestsOptions) -> None:
     PanelBench: motion/1.json is {"motion": "Ban cars.", "pro_side": ["Ann"], "con_side": ["Ben"],
     "speech_order": ["Ann", "Ben"]}, speech/1.json ["Yes.", "No."], gold.json {"1": "Ben"}.
     """
-    source, output, quiet = options.source, options.output, options.quiet
+    source, output = options.source, options.output
     if not source.exists():
         raise UserError(f"{source} does not exist")
     bad = files.BadLines(skip=options.skip_bad)
@@ -48,7 +48,7 @@ def contests_command(options: ContestsOptions) -> None:
             count += 1
             decided += bool(set(contest.gold) - {"votes", "scores"})
     if bad.count:
-        say(f"{bad.count} invalid records were skipped; the first: {bad.first}", quiet=quiet)
-    say(f"{output}: {count} contests, {decided} with a known result", Label.WRITTEN, quiet=quiet)
+        say(f"{bad.count} invalid records were skipped; the first: {bad.first}")
+    say(f"{output}: {count} contests, {decided} with a known result", Label.WRITTEN)
     warn_of_copies(output)
-    next_step(*next_after(files.Kind.CONTESTS, output, source), quiet=quiet)
+    next_step(*next_after(files.Kind.CONTESTS, output, source))

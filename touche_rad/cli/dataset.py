@@ -114,7 +114,7 @@ def _write(
         check_output(place, replace=options.replace)
         upload = Upload(options.task, split, commands, options.image, options.evaluator)
         write(make(first), place, upload)
-        say(f"{place} (see {place / 'README.md'})", Label.WRITTEN, quiet=options.quiet)
+        say(f"{place} (see {place / 'README.md'})", Label.WRITTEN)
 
 
 @opt.options
@@ -162,11 +162,11 @@ def evaluate(options: EvaluateOptions) -> None:
     else:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
-        own = options.plugin_options.of("judge")
-        spec = options.judge or opt.DEFAULT
-        judge = find("judge", spec.name).configure(spec.with_options(own))
+        texts = options.plugin_options.get("judge", {})
+        spec = (options.judge or opt.DEFAULT).with_options(texts)
+        judge = find("judge", spec.name).configure(spec.options)
         trace = out / evaluator.EVALUATIONS
         with prepare.open_session(options, judge, out=trace) as session:
             made = judge.make(session.services)
             path = evaluator.evaluate_debaters(run, truths, out, made, judge.tag)
-    say(path, Label.WRITTEN, quiet=options.quiet)
+    say(path, Label.WRITTEN)

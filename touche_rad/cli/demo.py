@@ -87,4 +87,4 @@ def demo_command(options: DemoOptions) -> None:
     if not quiet:
         click.echo(f"\nDone in {time.monotonic() - start:.0f} s. All files: {out.resolve()}")
     click.echo(f"Report: {(out / 'report.html').resolve()}")
-    next_step(["respond", "--say", "Zoos should be closed."], quiet=quiet)
+    next_step(["respond", "--say", "Zoos should be closed."])

@@ -61,7 +61,7 @@ def autojudge(options: AutojudgeOptions) -> None:
     workflow.yml, which makes a judge of touche-rad a judge of AutoJudge, and with --labels also
     truth.eval.txt, the leaderboard by the labels, with which auto-judge-evaluate compares judges.
     """
-    out, quiet = options.output, options.quiet
+    out = options.output
     find("judge", options.judge.name).configure(options.judge.options)
     runs = {run.stem: run for run in options.runs}
     if len(runs) < len(options.runs):
@@ -79,11 +79,11 @@ def autojudge(options: AutojudgeOptions) -> None:
     for path, records in content.items():
         with files.atomic_write(path) as stream:
             stream.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-        say(path, Label.WRITTEN, quiet=quiet)
+        say(path, Label.WRITTEN)
     if truth:
         with files.atomic_write(out / "truth.eval.txt") as stream:
             stream.writelines(line + "\n" for line in truth)
-        say(out / "truth.eval.txt", Label.WRITTEN, quiet=quiet)
+        say(out / "truth.eval.txt", Label.WRITTEN)
     warn_of_copies(*options.runs)
     with files.atomic_write(out / "workflow.yml") as stream:
         stream.write(reports.workflow(str(options.judge)))
@@ -91,4 +91,4 @@ def autojudge(options: AutojudgeOptions) -> None:
         f"auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
         f"--rag-topics {out}/topics.jsonl --out-dir {out}/out"
     )
-    next_step(f"{line} (pip install autojudge-base)", quiet=quiet)
+    next_step(f"{line} (pip install autojudge-base)")

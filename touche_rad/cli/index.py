@@ -80,7 +80,7 @@ def index_command(options: IndexOptions) -> None:
     copied (elasticsearch:URL/NAME), or a collection of ir_datasets (irds:NAME). The same command
     resumes a killed one that adds vectors or annotations.
     """
-    place, quiet = options.to or options.output, options.quiet
+    place = options.to or options.output
     if place is None:
         raise UserError("index: give the index folder: -o DIR")
     vectors = None
@@ -89,9 +89,9 @@ def index_command(options: IndexOptions) -> None:
         vectors = VectorsWanted(options.dense, fields)
     with Session(options.seed) as session:
         annotator = _make_annotator(session, options)
-        backend = index_backend_of(str(place), options.plugin_options.of("index"))
+        backend = index_backend_of(str(place), options.plugin_options.get("index", {}))
         if vectors is not None:
-            with progress(f"loading {vectors.encoder}", quiet=quiet):
+            with progress(f"loading {vectors.encoder}"):
                 backend.check_vectors(vectors)
         builder = _Builder(options, str(place), backend)
         if not builder.exists:
@@ -102,13 +102,13 @@ def index_command(options: IndexOptions) -> None:
             builder.add_vectors(vectors)
         if annotator is not None:
             builder.annotate(annotator)
-    next_step(["retrieve", "--say", "TEXT", "-i", place], quiet=quiet)
+    next_step(["retrieve", "--say", "TEXT", "-i", place])
 
 
 def _make_annotator(session: Session, options: IndexOptions) -> Annotator | None:
     if options.annotate is None:
         if options.model:
-            say("-m is not used: only --annotate uses a model", Label.NOTE, quiet=options.quiet)
+            say("-m is not used: only --annotate uses a model", Label.NOTE)
         return None
     if not prepare.names_model(options):
         raise UserError(f"index --annotate needs {A_MODEL}")
@@ -123,7 +123,7 @@ class _Builder:
     def __init__(self, options: IndexOptions, place: str, backend: IndexBackend) -> None:
         self.options, self.place, self.backend = options, place, backend
         self.exists = backend.exists(place) and not options.replace
-        self.source, self.quiet = options.source, options.quiet
+        self.source = options.source
         self.is_copy = self.source.startswith(COPIED)
 
     def check_same(self) -> None:
@@ -131,14 +131,14 @@ class _Builder:
         of = self._expected()
         if of is None or not self.backend.holds(self.place, of):
             raise UserError(f"{self.place} exists already; replace it with --replace")
-        say(f"{self.place} has these arguments already", quiet=self.quiet)
+        say(f"{self.place} has these arguments already")
 
     def build(self) -> None:
         """Build the inverted indexes."""
         start, total = time.monotonic(), None
         bad = files.BadLines(skip=self.options.skip_bad)
-        with progress("indexing", quiet=self.quiet) as report:
-            if not (self.quiet or self.options.utterances or self.is_copy):
+        with progress("indexing") as report:
+            if not (self.options.quiet or self.options.utterances or self.is_copy):
                 total = files.count_arguments(Path(self.source))
 
             def arguments() -> Iterator[Argument]:
@@ -158,22 +158,22 @@ class _Builder:
     def add_vectors(self, vectors: VectorsWanted) -> None:
         """Add vectors to the index."""
         start = time.monotonic()
-        with progress("encoding", quiet=self.quiet) as report:
+        with progress("encoding") as report:
             of = self._expected()
             count = self.backend.add_vectors(self.place, vectors, of=of, report=report)
         if count:
             self._say(f"encoded {count} texts by {vectors.encoder} in {self.place}", start)
         else:
-            say(f"{self.place} has vectors by {vectors.encoder} already", quiet=self.quiet)
+            say(f"{self.place} has vectors by {vectors.encoder} already")
 
     def annotate(self, annotator: Annotator) -> None:
         """Annotate the arguments of the index."""
         start = time.monotonic()
-        with progress("annotating", quiet=self.quiet) as report:
+        with progress("annotating") as report:
             of = self._expected()
             count = self.backend.annotate(self.place, annotator, of=of, report=report)
         if not count:
-            say(f"{self.place} is annotated already", quiet=self.quiet)
+            say(f"{self.place} is annotated already")
             return
         usage = annotator.model.usage.total
         self._say(
@@ -196,4 +196,4 @@ class _Builder:
         return read(Path(self.source), bad)
 
     def _say(self, line: str, start: float, more: str = "") -> None:
-        say(f"{line} in {time.monotonic() - start:.1f} s{more}", quiet=self.quiet)
+        say(f"{line} in {time.monotonic() - start:.1f} s{more}")

@@ -71,9 +71,7 @@ def _explain(options: JudgeOptions) -> int:
         raise OptionError("--explain writes nothing: leave out -o and --dry-run")
     if options.source is None:
         raise UserError("judge --explain: give a file of debates with responses")
-    judge = find("judge", options.judge.name).configure(
-        options.judge.with_options(options.plugin_options.of("judge"))
-    )
+    judge = find("judge", options.judge.name).configure(options.judge.options)
     debate, turn, as_json = options.debate, options.turn, options.as_json
     return explain_verdicts(
         options.source, judge, options, debate=debate, turn=turn, as_json=as_json
@@ -91,7 +89,7 @@ def _judge(options: JudgeOptions) -> int:
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     written = files.Kind.OUTCOMES if panel else files.Kind.EVALUATIONS
     source = run_files.find_source("judge", options.source, kinds)
-    texts = options.judge.with_options(options.plugin_options.of("judge"))
+    texts = options.judge.options
     job: JobSpec
     if panel:
         from touche_rad.runs.panels import PanelJob
@@ -108,7 +106,7 @@ def _judge(options: JudgeOptions) -> int:
         places = run_files.find_places("judge", options, source, kinds, written)
     try:
         if places is None:
-            return run_files.print_results(job, replace(options, quiet=True))
+            options = replace(options, quiet=True)
         return run_files.run_on_files(job, options, places)
     except InputError:
         if panel or files.detect_kind(source) is not files.Kind.CONTESTS:

@@ -85,7 +85,7 @@ def label_command(options: LabelOptions) -> None:
         say(f"left out: {error}", Label.WARNING)
     if not judges and not log_beside(output).exists():
         note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
-        say(note, Label.NOTE, quiet=options.quiet)
+        say(note, Label.NOTE)
     session = Session(
         exchanges,
         judges,
@@ -100,7 +100,8 @@ def label_command(options: LabelOptions) -> None:
         if not options.summary:
             _serve(session, options)
         session.write()
-        _print_summary(session, paths, quiet=options.quiet)
+        if not options.quiet:
+            _print_summary(session, paths)
     finally:
         session.log.close()
 
@@ -134,7 +135,7 @@ def _serve(session: Session, options: LabelOptions) -> None:
     )
     done, total = session.done(), len(session.queue)
     where = f"{done} of {total} turns labelled" if done else f"{total} turns"
-    say(f"{session.annotator}: {where}; stop with Ctrl-C", quiet=options.quiet)
+    say(f"{session.annotator}: {where}; stop with Ctrl-C")
     address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/{token}/"
     click.echo(f"open in your browser: {address}")
     # Python hands signals to the main thread only, where we wait for the event loop.
@@ -142,12 +143,10 @@ def _serve(session: Session, options: LabelOptions) -> None:
         run(server.serve, [listening])
 
 
-def _print_summary(session: Session, paths: Sequence[Path], *, quiet: bool) -> None:
+def _print_summary(session: Session, paths: Sequence[Path]) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
     from touche_rad.labelling.agreement import agreement
 
-    if quiet:
-        return
     study = session.study
     for name in study.annotators or [session.annotator]:
         answers = study.answers[name]

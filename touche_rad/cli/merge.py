@@ -35,18 +35,18 @@ def merge_command(options: MergeOptions) -> int:
     the same input, plugins and options. The output has the same bytes as that of a run without
     --shard; the status, the trace and the tracebacks are those of all parts.
     """
-    output, quiet = options.output, options.quiet
+    output = options.output
     parts = find_parts(options.parts)
-    with progress("merging", quiet=quiet) as report:
+    with progress("merging") as report:
         status = merge_parts(parts, output, replace=options.replace, progress=report)
-    show_status(status, quiet=quiet)
+    show_status(status)
     if caches := caches_of(parts):
         line = shlex.join(["touche-rad", "cache", "merge", "CACHE", *map(str, caches)])
-        say(f"to add the model answers of the parts to a cache: {line}", Label.NOTE, quiet=quiet)
-    say(output, Label.WRITTEN, quiet=quiet)
+        say(f"to add the model answers of the parts to a cache: {line}", Label.NOTE)
+    say(output, Label.WRITTEN)
     code = end_of_run(status, output)
     source = parts[0].source
     if not code and source.is_file() and output.stat().st_size:
         kind = files.detect_kind(output)
-        next_step(*next_after(kind, output, source, demo=status.demo), quiet=quiet)
+        next_step(*next_after(kind, output, source, demo=status.demo))
     return code

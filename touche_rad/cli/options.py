@@ -14,7 +14,7 @@ key in a settings file. Click parses the command line, and the command gets the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -43,6 +43,29 @@ Engine = Literal["local", "ray"]
 
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 _DECLARATIONS: Final = "__declarations__"
+_COUNT: Final = count()
+
+
+class How(TypedDict, total=False):
+    """How an option is set and shown. The names of click mean what they mean there."""
+
+    metavar: str
+    is_eager: bool
+    flag_value: float
+    show_default: bool
+    env: bool | Sequence[str]
+    """Variables that set it; True: the one that is named after the field, `TOUCHE_RAD_NAME`."""
+    setting: str
+    """The key of a settings file that sets it for all commands."""
+    least: float
+    """The least value. By default integers are at least 1, and other numbers above 0."""
+    most: float
+    only_folders: bool
+    section: Section
+    is_rare: bool
+    """Whether only `--help-all` shows it."""
+    place: int
+    """The place in its section; equal places are in the order of declaration."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +73,13 @@ class _Declared:
     """What an option is on the command line; a class of options takes it for a default."""
 
     default: object
-    make: Callable[[str, int], click.Parameter]
-    """Makes the parameter from the name of the field and the number of the declaration."""
-    number: int = field(default_factory=count().__next__)
+    names: str | None
+    """Its names, without `--` the one in the settings file; empty: the field's. None: an argument.
+    """
+    how: How
+    settings: Mapping[str, Any]
+    """What click must know about its values."""
+    number: int = field(default_factory=_COUNT.__next__)
     """The options of a section are shown in the order of their declaration."""
 
 
@@ -80,7 +107,19 @@ def parameters_of(options_class: type[Any]) -> dict[str, click.Parameter]:
             numbers[name] = declared.number
             if base is not Common:
                 offered.setdefault(name, declared)
-    return {name: declared.make(name, numbers[name]) for name, declared in offered.items()}
+    parameters: dict[str, click.Parameter] = {}
+    for name, declared in offered.items():
+        if declared.names is None:
+            parameters[name] = click.Argument([name], **declared.settings)
+            continue
+        env = declared.how.get("env")
+        variables = f"TOUCHE_RAD_{name.upper()}" if env is True else env or None
+        flags = re.findall(r"-\S+", declared.names) or [f"--{name.replace('_', '-')}"]
+        keys = re.findall(r"(?<!\S)\w+", declared.names) or [name]
+        parameters[name] = Option(
+            [*flags, *keys], number=numbers[name], envvar=variables, **declared.settings
+        )
+    return parameters
 
 
 @dataclass(frozen=True)
@@ -94,99 +133,24 @@ class PluginSpec:
         inner = ",".join(f"{key}={value}" for key, value in self.options.items())
         return f"{self.name}({inner})" if inner else self.name
 
-    def with_options(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """Return its options, with those of `-O` in the place of its own."""
-        return {**self.options, **options}
+    def with_options(self, options: Mapping[str, str]) -> PluginSpec:
+        """Return it with the options of `-O` in the place of its own."""
+        return PluginSpec(self.name, {**self.options, **options})
 
 
-@dataclass(frozen=True)
-class PluginOptions:
-    """The options of `-O` by the plugin that they are for; `model` and `vllm` are such, too."""
-
-    by_plugin: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def of(self, plugin: str) -> Mapping[str, str]:
-        """Return the options of a plugin."""
-        return self.by_plugin.get(plugin, {})
-
-
+PluginOptions = Mapping[str, Mapping[str, str]]
+"""The options of `-O` by the plugin that they are for; `model` and `vllm` are such, too."""
 DEFAULT: Final = PluginSpec("grounded")
 """The debater and the judge that need no model."""
-NONE: Final = PluginOptions()
-"""No options of plugins."""
-
-
 SETTINGS: Final = ["options", "plugins"]
 """The keys of a settings file above its tables, which are for all commands."""
+_OF_CLICK: Final = ("metavar", "is_eager", "flag_value", "show_default")
+_OF_HELP: Final = ("section", "is_rare", "place")
 
 
-class How(TypedDict, total=False):
-    """How an option is set and shown. The names of click mean what they mean there."""
-
-    metavar: str
-    is_eager: bool
-    flag_value: float
-    show_default: bool
-    env: bool | Sequence[str]
-    """Variables that set it; True: the one that is named after the field, `TOUCHE_RAD_NAME`."""
-    setting: str
-    """The key of a settings file that sets it for all commands."""
-    least: float
-    """The least value. By default integers are at least 1, and other numbers above 0."""
-    most: float
-    only_folders: bool
-    section: Section
-    is_rare: bool
-    """Whether only `--help-all` shows it."""
-    place: int
-    """The place in its section; equal places are in the order of declaration."""
-
-
-_OURS: Final = ("env", "setting", "least", "most", "only_folders")
-"""The keys of `How` that are neither click's nor those of the help."""
-
-
-def _declare(default: Value, text: str, names: str, values: Mapping[str, Any], how: How) -> Value:
-    """Declare an option.
-
-    `names` are those of the command line; without `--`, the one of the settings file.
-    """
-    if "setting" in how:
-        SETTINGS.append(how["setting"])
-
-    def make(name: str, number: int) -> Option:
-        settings: dict[str, Any] = {"is_flag": False, **values}
-        settings |= {key: value for key, value in how.items() if key not in _OURS}
-        if env := how.get("env"):
-            settings["envvar"] = f"TOUCHE_RAD_{name.upper()}" if env is True else env
-        is_flag = settings["is_flag"]
-        if is_flag or default not in (None, NONE):
-            shows = not is_flag and default not in ((), "")
-            settings = {"default": default, "show_default": shows, **settings}
-        words = names.split()
-        flags = [word for word in words if word.startswith("-")] or [f"--{name.replace('_', '-')}"]
-        key = next((word for word in words if not word.startswith("-")), name)
-        return Option([*flags, key], help=text, number=number, **settings)
-
-    return cast("Value", _Declared(default, make))
-
-
-class _Parsed(click.ParamType[object]):
-    """Values that are parsed from a text, with an error of ours."""
-
-    name = "text"
-
-    def __init__(self, kind: type, parse: Callable[[str], object]) -> None:
-        self.kind, self.parse = kind, parse
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> object:
-        """Parse a value; a default is parsed already."""
-        return value if isinstance(value, self.kind) else self.parse(str(value))
-
-
-def _parse_plugin(text: str) -> PluginSpec:
+def _parse_plugin(text: PluginSpec | str) -> PluginSpec:
+    if isinstance(text, PluginSpec):
+        return text  # a default
     from touche_rad.plugins.registry import parse_plugin
 
     return PluginSpec(*parse_plugin(text))
@@ -200,22 +164,35 @@ Kind = type[Value] | Sequence[Value]
 """The type of the values of an option, or all its values."""
 
 
-def _values_of(kind: Kind[Any], how: How) -> dict[str, Any]:
-    """Return what click must know about the values."""
+def _declare(default: object, kind: Kind[Any], names: str | None, how: How, **settings: Any) -> Any:
+    """Declare an option or an argument, with the settings of click that its kind has."""
+    if "setting" in how:
+        SETTINGS.append(how["setting"])
     least, most = how.get("least"), how.get("most")
+    of_kind: dict[str, Any] = {}
     if not isinstance(kind, type):
-        return {"type": click.Choice(kind)}
-    if kind is int:
+        of_kind = {"type": click.Choice(kind)}
+    elif kind is int:
         bounds = 1 if least is None else int(least), None if most is None else int(most)
-        return {"type": click.IntRange(*bounds), "metavar": "N"}
-    if kind is float:
-        return {"type": click.FloatRange(least or 0, most, min_open=least is None), "metavar": "N"}
-    if kind is Path:
-        is_folder = how.get("only_folders", False)
-        return {"type": click.Path(file_okay=not is_folder, path_type=Path), "metavar": "FILE"}
-    if kind is PluginSpec:
-        return {"type": _Parsed(PluginSpec, _parse_plugin), "metavar": "NAME"}
-    return {"type": _Parsed(Shard, _parse_shard)} if kind is Shard else {}
+        of_kind = {"type": click.IntRange(*bounds), "metavar": "N"}
+    elif kind is float:
+        numbers = click.FloatRange(least or 0, most, min_open=least is None)
+        of_kind = {"type": numbers, "metavar": "N"}
+    elif kind is Path:
+        folders_only = how.get("only_folders", False)
+        path = click.Path(file_okay=not folders_only, path_type=Path)
+        of_kind = {"type": path, "metavar": "FILE"}
+    elif kind is PluginSpec:
+        of_kind = {"type": _parse_plugin, "metavar": "NAME"}
+    elif kind is Shard:
+        of_kind = {"type": _parse_shard}
+    if names is not None:
+        of_kind["is_flag"] = kind is bool
+    if default is not None:
+        shows = kind is not bool and default not in ((), "")
+        of_kind |= {"default": default, "show_default": shows}
+    shown = {key: value for key, value in how.items() if key in (*_OF_CLICK, *_OF_HELP)}
+    return _Declared(default, names, how, {**of_kind, **settings, **shown})
 
 
 @overload
@@ -233,7 +210,7 @@ def option(
     **how: Unpack[How],
 ) -> Value | None:
     """Declare an option with a value; without a default it may be left out."""
-    return _declare(default, text, names, _values_of(kind, how), how)
+    return cast("Value | None", _declare(default, kind, names, how, help=text))
 
 
 def repeatable(
@@ -245,12 +222,12 @@ def repeatable(
     **how: Unpack[How],
 ) -> tuple[Value, ...]:
     """Declare an option that may be given several times."""
-    return _declare(default, text, names, {**_values_of(kind, how), "multiple": True}, how)
+    return cast("tuple[Value, ...]", _declare(default, kind, names, how, help=text, multiple=True))
 
 
 def flag(text: str, names: str = "", *, default: bool = False, **how: Unpack[How]) -> bool:
     """Declare an option without a value."""
-    return _declare(default, text, names, {"is_flag": True}, how)
+    return cast("bool", _declare(default, bool, names, how, help=text))
 
 
 @overload
@@ -261,32 +238,26 @@ def argument(
     kind: Kind[Value], metavar: str | None = None, *, required: bool = True
 ) -> Value | None:
     """Declare an argument of the command line."""
-    values = {**_values_of(kind, {}), "metavar": metavar, "required": required}
-
-    def make(name: str, number: int) -> click.Argument:
-        return click.Argument([name], **values)
-
-    return cast("Value | None", _Declared(None, make))
+    declared = _declare(None, kind, None, {}, metavar=metavar, required=required)
+    return cast("Value | None", declared)
 
 
 def arguments(metavar: str, *, with_traces: bool = False) -> tuple[Path, ...]:
-    """Declare the last argument, one or more files."""
-    callback = None if with_traces else _without_traces
-    values = {**_values_of(Path, {}), "metavar": metavar, "callback": callback}
+    """Declare the last argument, one or more files.
 
-    def make(name: str, number: int) -> click.Argument:
-        return click.Argument([name], nargs=-1, required=True, **values)
+    Traces beside runs are left out, which a pattern such as *.jsonl matches.
+    """
 
-    return cast("tuple[Path, ...]", _Declared(None, make))
+    def parse(
+        ctx: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]
+    ) -> tuple[Path, ...]:
+        from touche_rad.files.traces import TRACE
 
+        return tuple(path for path in paths if not str(path).endswith(TRACE)) or paths
 
-def _without_traces(
-    ctx: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]
-) -> tuple[Path, ...]:
-    """Leave out the traces beside runs, which a pattern such as *.jsonl matches."""
-    from touche_rad.files.traces import TRACE
-
-    return tuple(path for path in paths if not str(path).endswith(TRACE)) or paths
+    callback = None if with_traces else parse
+    many = {"nargs": -1, "required": True, "metavar": metavar, "callback": callback}
+    return cast("tuple[Path, ...]", _declare(None, Path, None, {}, **many))
 
 
 @overload
@@ -321,8 +292,10 @@ def output(
         return Path(value) if value else None
 
     # click checks nothing of the path, the callback does; shells complete it
-    values = {"type": click.Path(), "callback": parse, "required": required}
-    return _declare(default, text, "-o --output", values, {"metavar": metavar})
+    values: dict[str, Any] = {"type": click.Path(), "callback": parse, "required": required}
+    how: How = {"metavar": metavar}
+    declared = _declare(default, str, "-o --output", how, help=text, **values)
+    return cast("Path | None", declared)
 
 
 def plugin_options(main: str | None, *others: str) -> PluginOptions:
@@ -349,12 +322,15 @@ def plugin_options(main: str | None, *others: str) -> PluginOptions:
             elif text in from_flags:
                 names = " or ".join(f"{one}.KEY=VALUE" for one in plugins)
                 raise UserError(f"-O {text}: this command has {names}")
-        return PluginOptions(by_plugin)
+        return by_plugin
 
     example = f"; -O {plugins[1]}.KEY=VALUE for the {plugins[1]}" if main else ""
     what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
-    values = {"multiple": True, "metavar": "KEY=VALUE", "callback": parse}
-    return _declare(NONE, f"{what}; repeatable.", "-O --option options", values, {})
+    settings = {"multiple": True, "metavar": "KEY=VALUE", "callback": parse}
+    settings["help"] = f"{what}; repeatable."
+    default: PluginOptions = field(default_factory=dict)
+    declared = _Declared(default, "-O --option options", {}, settings)
+    return cast("PluginOptions", declared)
 
 
 # The options of several commands; those of a section are in the order of its help.
@@ -568,7 +544,7 @@ class Common:
     A command offers the options that its class names again; of the others it has the default.
     """
 
-    plugin_options: PluginOptions = NONE
+    plugin_options: PluginOptions = field(default_factory=dict)
     index: str | None = INDEX
     fallback_index: str | None = FALLBACK_INDEX
     model: str | None = MODEL

@@ -54,7 +54,7 @@ def run_table(options: RunOptions) -> int:
         path = work.out / f"{RESULT}{suffix}"
         with atomic_write(path) as stream:
             stream.write(f"{text}\n")
-        say(path, Label.WRITTEN, quiet=options.quiet)
+        say(path, Label.WRITTEN)
     click.echo(as_text if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):
         causes = sorted(work.out.glob(f"*{ERRORS}")) if not work.rows else ()
@@ -78,7 +78,7 @@ def _for_runs(options: RunOptions) -> list[str]:
     ]
     words += ["--strict"] * options.strict + ["--no-trace"] * (not options.trace)
     for plugin in ("model", "vllm"):
-        for key, text in options.plugin_options.of(plugin).items():
+        for key, text in options.plugin_options.get(plugin, {}).items():
             words += ["-O", f"{plugin}.{key}={text}"]
     return words
 
@@ -116,7 +116,7 @@ def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -
             )
         for row, of_row in commands:
             try:
-                steps.run(of_row, call, quiet=options.quiet)
+                steps.run(of_row, call)
                 if row is None:
                     work.check_examples()
             except WorkError as error:

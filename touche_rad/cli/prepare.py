@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -61,15 +60,13 @@ def opens_index(debater: Configured, options: Common) -> bool:
     return bool(options.index) or not debater.works_without_index
 
 
-def find_debater(
-    spec: PluginSpec, options: Mapping[str, str] = MappingProxyType({})
-) -> Configured[LoadedDebater]:
+def find_debater(spec: PluginSpec) -> Configured[LoadedDebater]:
     """Find a debater that may name its own model, such as `sinai(model=URL#NAME)`."""
     from touche_rad.plugins import find
 
-    merged = dict(spec.with_options(options))
-    model = merged.pop("model", "")
-    debater = find("debater", spec.name).configure(merged)
+    texts = dict(spec.options)
+    model = texts.pop("model", "")
+    debater = find("debater", spec.name).configure(texts)
     if not model:
         return debater
     if not debater.uses_model:
@@ -124,7 +121,7 @@ def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
     from touche_rad.plugins import open_index
 
     if not options.index and or_demo:
-        say(ON_DEMO, quiet=options.quiet)
+        say(ON_DEMO)
     elif not options.index and not under_tira():
         raise UserError(NO_INDEX)
     place, fallback = options.index or DEMO, options.fallback_index
@@ -218,7 +215,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
 
     opened = backend or open_backend(
         options.model,
-        vllm=options.plugin_options.of("vllm"),
+        vllm=options.plugin_options.get("vllm", {}),
         seed=options.seed,
         report=lambda line: say(line, quiet=options.quiet),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
@@ -231,7 +228,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     if trace:
         with suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
-    settings, limits = model_settings(options.plugin_options.of("model"), options.seed)
+    settings, limits = model_settings(options.plugin_options.get("model", {}), options.seed)
     if options.workers:
         limits.setdefault("at_once", options.workers)
     cache, behind = options.cache, None

@@ -11,7 +11,8 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
 
@@ -23,7 +24,7 @@ from touche_rad import __version__
 from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
 from touche_rad.cli.console import Label, say
-from touche_rad.cli.options import parameters_of
+from touche_rad.cli.options import PluginSpec, parameters_of
 from touche_rad.cli.settings import Settings, load_settings
 from touche_rad.credentials import Servers, servers_in, servers_of_variables, trusting
 from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest
@@ -49,12 +50,11 @@ class Command(click.Command):
     def __init__(
         self,
         name: str,
-        run: Callable[..., object],
-        parameters: Mapping[str, click.Parameter],
-        text: str | None,
+        function: Callable[[Any], object],
+        options_class: type[Any],
         examples: tuple[str, ...],
     ) -> None:
-        """Make a command; `run` takes the values of the parameters by these names."""
+        """Make a command of a function, which takes the options as an object of the class."""
         help_all = help_text.Option(
             ["--help-all"],
             section=help_text.Section.GLOBAL,
@@ -65,9 +65,11 @@ class Command(click.Command):
             callback=_show_all,
             help="Show this message with all options, and exit.",
         )
-        of_all = global_options(expose_value=False, is_eager=True, callback=_use)
-        super().__init__(name, params=[*parameters.values(), *of_all, help_all], help=text)
-        self.run, self.parameters, self.examples = run, parameters, examples
+        parameters = parameters_of(options_class)
+        every = [*parameters.values(), *global_options(is_eager=True), help_all]
+        super().__init__(name, params=every, help=inspect.getdoc(function))
+        self.function, self.options_class = function, options_class
+        self.parameters, self.examples = parameters, examples
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options in sections."""
@@ -85,15 +87,24 @@ class Command(click.Command):
                 f"{DEFAULT_FILE} of this folder is not used, because it may be a stranger's; "
                 f"to use it: --config {DEFAULT_FILE}",
                 Label.NOTE,
-                quiet=ctx.params.get("quiet", False),
             )
-        _check_inputs(ctx.params)
         values = {
             name: ctx.params[str(parameter.name)] for name, parameter in self.parameters.items()
         }
+        for plugin, texts in values.get("plugin_options", {}).items():
+            if isinstance(spec := values.get(plugin), PluginSpec):
+                values[plugin] = spec.with_options(texts)
+        out = values.get("output")
+        if isinstance(out, Path) and out.is_file():
+            for name, value in values.items():
+                for path in value if isinstance(value, tuple) else (value,):
+                    is_input = name != "output" and isinstance(path, Path) and path.exists()
+                    if is_input and out.samefile(path):
+                        raise UserError(f"{out} is the input too: choose another output")
+        options = self.options_class(**values)
         try:
             with trusting(settings.trusted):
-                return self.run(**values)
+                return self.function(options)
         except (click.Abort, KeyboardInterrupt):
             raise Stopped(_stop_message(ctx)) from None
 
@@ -124,69 +135,57 @@ def _stop_message(ctx: click.Context) -> str:
     return f"stopped{'; run the same command again to resume' if output and resumes else ''}"
 
 
-def global_options(**more: Any) -> list[click.Option]:
+def global_options(*, is_eager: bool = False) -> list[click.Option]:
     """Return the options `--config` and `--plugin`, which stand before or after a command."""
     config = help_text.Option(
         ["--config", "config_file"],
         section=help_text.Section.GLOBAL,
         is_rare=True,
+        is_eager=is_eager,
+        expose_value=False,
         envvar="TOUCHE_RAD_CONFIG",
         type=click.Path(),
         metavar="FILE",
         help="Settings file.",
-        **more,
+        callback=_use,
     )
     plugins = help_text.Option(
         ["--plugin", "plugins"],
         section=help_text.Section.GLOBAL,
+        is_eager=is_eager,
+        expose_value=False,
         multiple=True,
         envvar="TOUCHE_RAD_PLUGIN",
         metavar="MODULE|FILE.py",
         help="Import this module with plugins first; repeatable.",
-        **more,
+        callback=_use,
     )
     return [config, plugins]
 
 
 def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Use `--config` or `--plugin` after the command; the environment was used before it."""
-    if ctx.get_parameter_source(str(parameter.name)) is not ParameterSource.COMMANDLINE:
+    """Use `--config` or `--plugin`; the environment is used before the command."""
+    source = ctx.get_parameter_source(str(parameter.name))
+    is_repeated = ctx.parent is not None and source is not ParameterSource.COMMANDLINE
+    if not value or is_repeated or ctx.resilient_parsing:
         return
+    from touche_rad.plugins import import_plugins
+
     if parameter.name == "plugins":
-        import_modules(value)
+        import_plugins(value)
         return
     settings = load_settings(value)
     values: Any = settings.values
     for name in ctx.command_path.split()[1:]:
         values = (values or {}).get(name)
-    root = ctx.find_root().obj
-    ctx.obj = settings.of_call(root)
+    ctx.obj = settings.of_call(ctx.find_root().obj or Settings())
     ctx.default_map = values
     if settings.plugins:
-        import_modules(settings.plugins)
-
-
-def import_modules(modules: tuple[str, ...]) -> None:
-    """Import modules with plugins; a module is imported once."""
-    from touche_rad.plugins import import_plugins
-
-    import_plugins(modules)
+        import_plugins(settings.plugins)
 
 
 STOPPED: Final = 130
 """Exit code after Ctrl-C."""
-
-
-def _check_inputs(values: Mapping[str, Any]) -> None:
-    """Raise an error if the output is one of the input files, which it would replace."""
-    out = values.get("output")
-    if not isinstance(out, Path) or not out.is_file():
-        return
-    for name, value in values.items():
-        for one in value if isinstance(value, tuple) else (value,):
-            is_input = name != "output" and isinstance(one, Path) and one.exists()
-            if is_input and out.samefile(one):
-                raise UserError(f"{out} is the input too: choose another output")
 
 
 def command(
@@ -195,13 +194,7 @@ def command(
     """Declare a command: a function of one object, whose class declares the options."""
 
     def declare(function: Callable[[Options], object]) -> Command:
-        options_class: type[Options] = get_type_hints(function)["options"]
-
-        def run(**values: object) -> object:
-            return function(options_class(**values))
-
-        parameters = parameters_of(options_class)
-        command = Command(name, run, parameters, inspect.getdoc(function), examples)
+        command = Command(name, function, get_type_hints(function)["options"], examples)
         if group is not None:
             group.add_command(command)
         return command
@@ -285,17 +278,8 @@ class Commands(click.Group):
     epilog="Start with: touche-rad demo. For one command: touche-rad COMMAND --help.",
 )
 @click.version_option(__version__, prog_name="touche-rad")
-@click.pass_context
-def touche_rad(ctx: click.Context, config_file: str | None, plugins: tuple[str, ...]) -> None:
+def touche_rad() -> None:
     """Debaters and judges for Touché's Retrieval-Augmented Debating task."""
-    settings = load_settings(config_file) if config_file else Settings()
-    if ctx.obj is not None:
-        settings = settings.of_call(ctx.obj)
-    ctx.obj = settings
-    ctx.default_map = dict(settings.values)
-    modules = (*plugins, *settings.plugins)
-    if modules:
-        import_modules(modules)
 
 
 _BLAS_THREADS: Final = "1"
@@ -330,7 +314,13 @@ def run(
     """
     words = sys.argv[1:] if args is None else args
     if not is_step:
-        trusted = servers_in(_typed(words)) | servers_of_variables()
+        # The text of --say may be pasted from anywhere.
+        typed = [
+            word
+            for before, word in pairwise(["", *words])
+            if before != "--say" and not word.startswith("--say=")
+        ]
+        trusted = servers_in(typed) | servers_of_variables()
     try:
         result: object = touche_rad.main(
             args=words,
@@ -367,15 +357,6 @@ def run(
         hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
         return _fail(f"internal error: {kind}: {error} ({hint})", 1)
     return result if isinstance(result, int) else 0
-
-
-def _typed(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command without the text of --say, which may be pasted from anywhere."""
-    before = ""
-    for word in words:
-        if before != "--say" and not word.startswith("--say="):
-            yield word
-        before = word
 
 
 def _fail(message: str, code: int, *others: str) -> int:

@@ -72,7 +72,7 @@ def prompts_command(options: PromptsOptions) -> None:
     that runs the plugin.
     """
     name = options.name
-    if set(options.plugin_options.by_plugin) - {"plugin"}:
+    if set(options.plugin_options) - {"plugin"}:
         raise OptionError("prompts calls no model: -O sets options of the plugin only")
     every = [plugin for kind in _KINDS for plugin in registered(kind).values()]
     with_files = [one for one in every if prompt_files(one.factory)]
@@ -138,12 +138,11 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[Request]:
     if debate is None:
         raise UserError(f"{source}: expected at least one debate")
     wanted = plugin.kind == "debater" or "index" in plugin.needs
-    own = options.plugin_options.of("plugin")
     with Session(options.seed) as session:
         session.model = Model(backend)
         if wanted:
             session.index = session.own_index(prepare.open_index_of(options, or_demo=True))
-        made = plugin.make(session.services, own)
+        made = plugin.make(session.services, options.plugin_options.get("plugin", {}))
         session.run(_answer_or_judge, made, debate)
     return backend.requests
 

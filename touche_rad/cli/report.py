@@ -53,7 +53,7 @@ def report_command(options: ReportOptions) -> int:
     """
     from touche_rad import files
 
-    runs, quiet = options.runs, options.quiet
+    runs = options.runs
     size = sum(path.stat().st_size for path in runs if path.is_file())
     out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
     files.check_output(out, replace=options.replace)  # before the slow imports
@@ -75,6 +75,6 @@ def report_command(options: ReportOptions) -> int:
         say(warning, Label.WARNING)
     for error in summary.refused.values():
         say(error, Label.ERROR)
-    say(summary.page, Label.WRITTEN, quiet=quiet)
-    next_step(open_page(summary.page), quiet=quiet)
+    say(summary.page, Label.WRITTEN)
+    next_step(open_page(summary.page))
     return 1 if summary.refused else 0

@@ -72,9 +72,7 @@ def respond_command(options: RespondOptions) -> int:
     from touche_rad.plugins import find
     from touche_rad.runs.play import RespondJob
 
-    debater = find("debater", options.debater.name).configure(
-        options.debater.with_options(options.plugin_options.of("debater"))
-    )
+    debater = find("debater", options.debater.name).configure(options.debater.options)
     written = files.Kind(options.shape)
     places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
 
@@ -97,9 +95,7 @@ def _respond_on_screen(options: RespondOptions) -> int:
     from touche_rad.runs.fallbacks import FailureLog
 
     utterance = options.utterance
-    debater = find("debater", options.debater.name).configure(
-        options.debater.with_options(options.plugin_options.of("debater"))
-    )
+    debater = find("debater", options.debater.name).configure(options.debater.options)
     debate = Debate().with_utterance(utterance or "")
     with prepare.open_session(
         options,
@@ -127,7 +123,7 @@ def _respond_on_screen(options: RespondOptions) -> int:
     if result.fallback is None or not options.strict:
         _print_answer(result, as_json=options.as_json)
         if session.model is None and debater.uses_model and sys.stdout.isatty():
-            say(prepare.SIDE_UNKNOWN, Label.NOTE, quiet=options.quiet)
+            say(prepare.SIDE_UNKNOWN, Label.NOTE)
     return 1 if result.fallback is not None else 0
 
 
@@ -142,7 +138,7 @@ def _print_answer(answer: Answer, *, as_json: bool) -> None:
         click.echo(fitted(text, indent) if sys.stdout.isatty() else text)
     if answer.fallback is None:
         for event in answer.events:
-            say(event.text, Label.NOTE)
+            say(event.text, Label.NOTE, quiet=False)
 
 
 def _each_turn(source: Path | None) -> Iterator[Debate]:

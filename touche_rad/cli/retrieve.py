@@ -24,7 +24,6 @@ from touche_rad.text import is_blank, printable, redact
 
 DEPTH: Final = 100
 SHOWN: Final = 10
-_RETRIEVER: Final = opt.PluginSpec("opposing")
 
 
 @opt.options
@@ -65,16 +64,13 @@ def retrieve_command(options: RetrieveOptions) -> None:
 
     With --say, search for one text and print the hits: rank, score, ID and text.
     """
-    utterance, output, quiet = options.utterance, options.output, options.quiet
+    utterance, output = options.utterance, options.output
     if (options.queries is None) == (utterance is None):
         raise UserError("retrieve: give a file of queries, or --say TEXT")
     if utterance is not None and is_blank(utterance):
         raise UserError("retrieve --say: expected a text, got only blanks")
     pairs = list(read_queries(options.queries)) if options.queries else [("1", str(utterance))]
-    own = options.plugin_options.of("retriever")
-    retriever = find("retriever", options.retriever.name).configure(
-        options.retriever.with_options(own)
-    )
+    retriever = find("retriever", options.retriever.name).configure(options.retriever.options)
     tag = redact(retriever.tag).replace(" ", "_")
     depth = options.depth or (DEPTH if utterance is None else SHOWN)
     results: list[tuple[str, str, list[Hit]]] = []
@@ -82,7 +78,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
         prepare.open_session(
             options, retriever, out=output, index=True, or_demo=utterance is not None
         ) as session,
-        progress("retrieving", quiet=quiet or utterance is not None) as report,
+        progress("retrieving", quiet=options.quiet or utterance is not None) as report,
     ):
         searcher = retriever.make(session.services)
         for done, (query_id, query) in enumerate(pairs, 1):
@@ -106,12 +102,12 @@ def retrieve_command(options: RetrieveOptions) -> None:
         for _, query, hits in results:
             _print_hits(query if utterance is None else "", hits, paths=options.explain)
     if utterance is None:
-        say(f"{len(rows)} hits for {len(pairs)} queries by {tag}", quiet=quiet)
+        say(f"{len(rows)} hits for {len(pairs)} queries by {tag}")
     if output is not None:
-        say(output, Label.WRITTEN, quiet=quiet)
+        say(output, Label.WRITTEN)
         public = _is_public(options.queries)
         qrels = f"{str(options.queries).removesuffix('/queries')}/qrels" if public else "QRELS"
-        next_step(["score", output, qrels], quiet=quiet)
+        next_step(["score", output, qrels])
 
 
 def _search(name: str, searcher: LoadedRetriever, query: str, depth: int) -> list[Hit]:

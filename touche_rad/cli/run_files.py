@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -38,10 +38,7 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
-    from touche_rad.plugins import Services
     from touche_rad.runs.jobs import JobSpec
-    from touche_rad.runs.parts import Part
-    from touche_rad.runs.work import Process, Work
 
 _SHOWN: Final = 4
 """The most missing shards that are named."""
@@ -106,96 +103,85 @@ def find_source(verb: str, source: Path | None, kinds: Collection[Kind]) -> Path
     return find_input(Path(folder), kinds)
 
 
-def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
-    """Run a job from an input file to an output file, and print its status."""
+def run_on_files(job: JobSpec, options: FileOptions, places: Places | None) -> int:
+    """Run a job from an input file to an output file, and print its status.
+
+    Without places, the lines of the output are printed, and no file is written.
+    """
     from touche_rad import files
     from touche_rad.files.outputs import status_beside
     from touche_rad.runs.fallbacks import ERRORS
-    from touche_rad.runs.runner import run
+    from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
     if options.dry_run:
         return _estimate(job.for_estimate(), options)
-    out, quiet, tira = places.out, options.quiet, is_tira(places.out)
+    if not job.source.exists():
+        raise UserError(f"{job.source} does not exist: expected a file to read")
+    out = places.out if places is not None else None
+    tira = out is not None and is_tira(out)
     begun = datetime.now().astimezone()
     index = bool(options.index) or job.needs_index
     with open_session(options, *job.plugins, out=out, index=index) as session:
         model, work = session.model, job.open(session.services)
-        process = _process_of_engine(job, options, work, session.services, out)
+        process = None
+        if options.engine == "ray":
+            from touche_rad.cli.engine import ray_engine
+
+            process = ray_engine(job, options, work, session.services, out).process
+        elif options.actors is not None:
+            raise OptionError("--actors is for --engine ray")
         demo, warnings = check_demo(options, session.index) if job.cites else (False, ())
-        part = _part(options, places) if options.shard is not None else None
-        with progress(job.title, quiet=quiet, describe=partial(calls_so_far, model)) as report:
-            run_options = RunOptions(
-                parallel(options, model=model is not None),
-                options.restart,
-                options.replace or tira,
-                files.BadLines(skip=options.skip_bad),
-                report,
-                places.status or status_beside(out),
-                model,
-                warnings,
-                {"demo": demo},
-                strict=options.strict,
+        settings = RunOptions(
+            parallel(options, model=model is not None),
+            bad=files.BadLines(skip=options.skip_bad),
+            model=model,
+            warnings=warnings,
+            setup={"demo": demo},
+            strict=options.strict,
+            process=process,
+        )
+        if places is None or out is None:
+            status = run(work, STDOUT, settings)
+            for warning in status.warnings:
+                say(warning.detail, Label.WARNING)
+            return end_of_run(status, None)
+        part = None
+        if options.shard is not None and options.output is not None:
+            from touche_rad.runs.parts import Part
+
+            words = click.get_current_context().find_root().obj.words
+            part = Part(options.shard, out.parent, options.output, places.source, words)
+        with progress(job.title, describe=partial(calls_so_far, model)) as report:
+            settings = replace(
+                settings,
+                restart=options.restart,
+                replace=options.replace or tira,
+                progress=report,
+                status_path=places.status or status_beside(out),
                 hand_in=tira,
                 errors=beside(out, ERRORS),
-                process=process,
             )
-            status = run(work, out, run_options, part)
+            status = run(work, out, settings, part)
     if part is not None and status.finished < begun:
-        say(f"shard {part.shard} is finished already; --restart makes it again", quiet=quiet)
-    show_status(status, quiet=quiet)
-    say(out, Label.WRITTEN, quiet=quiet)
+        say(f"shard {part.shard} is finished already; --restart makes it again")
+    show_status(status)
+    say(out, Label.WRITTEN)
     if part is not None:
-        _say_what_merge_needs(part, quiet=quiet)
+        if missing := part.others_missing():
+            more = ["..."] if len(missing) > _SHOWN else []
+            say(f"merge also needs: shard {', '.join(map(str, [*missing[:_SHOWN], *more]))}")
+        next_step(["merge", part.folder.parent, "-o", part.run])
         return 0
     code = end_of_run(status, out)
     if places.status is None and not code:
         steps = next_after(places.kind, out, places.source, options.index, demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
             say(
-                "answers from the demo's arguments, on 18 topics, are not fit to upload",
-                Label.NOTE,
-                quiet=quiet,
+                "answers from the demo's arguments, on 18 topics, are not fit to upload", Label.NOTE
             )
-        next_step(*steps, quiet=quiet)
+        next_step(*steps)
     return code
-
-
-def print_results(job: JobSpec, options: FileOptions) -> int:
-    """Run a job on a file and print the lines of its output; no file is written."""
-    from touche_rad import files
-    from touche_rad.runs.runner import STDOUT, run
-    from touche_rad.runs.work import RunOptions
-
-    if not job.source.exists():
-        raise UserError(f"{job.source} does not exist: expected a file to read")
-    with open_session(options, *job.plugins) as session:
-        model, work = session.model, job.open(session.services)
-        _, warnings = check_demo(options, session.index) if job.cites else (False, ())
-        run_options = RunOptions(
-            parallel(options, model=model is not None),
-            bad=files.BadLines(skip=options.skip_bad),
-            model=model,
-            warnings=warnings,
-            strict=options.strict,
-            process=_process_of_engine(job, options, work, session.services, None),
-        )
-        status = run(work, STDOUT, run_options)
-    show_status(status, quiet=True)
-    return end_of_run(status, None)
-
-
-def _process_of_engine(
-    job: JobSpec, options: FileOptions, work: Work[Any], services: Services, out: Path | None
-) -> Process | None:
-    """Return what processes the units elsewhere; None if this process does."""
-    if options.engine == "ray":
-        from touche_rad.cli.engine import ray_engine
-
-        return ray_engine(job, options, work, services, out).process
-    if options.actors is not None:
-        raise OptionError("--actors is for --engine ray")
-    return None
 
 
 def _estimate(job: JobSpec, options: FileOptions) -> int:
@@ -211,7 +197,7 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
         if options.index or job.needs_index:
             session.index = session.own_index(open_index_of(options))
         if any("model" in one.needs or (named and one.uses_model) for one in job.plugins):
-            settings, _ = model_settings(options.plugin_options.of("model"), options.seed)
+            settings, _ = model_settings(options.plugin_options.get("model", {}), options.seed)
             session.model = Model(Examples(varied=True), settings=settings)
         work = job.open(session.services)
         usage = session.model.usage if session.model is not None else None
@@ -231,24 +217,6 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
         )
     click.echo("\n".join([*lines, "dry run: nothing was written"]))
     return 0
-
-
-def _part(options: FileOptions, places: Places) -> Part:
-    """Return the part of the run that `--shard` asks for."""
-    from touche_rad.runs.parts import Part
-
-    assert options.shard is not None
-    assert options.output is not None
-    words = click.get_current_context().find_root().obj.words
-    return Part(options.shard, places.out.parent, options.output, places.source, words)
-
-
-def _say_what_merge_needs(part: Part, *, quiet: bool) -> None:
-    missing = part.others_missing()
-    if missing:
-        names = ", ".join(map(str, [*missing[:_SHOWN], *(["..."] if missing[_SHOWN:] else [])]))
-        say(f"merge also needs: shard {names}", quiet=quiet)
-    next_step(["merge", part.folder.parent, "-o", part.run], quiet=quiet)
 
 
 def end_of_run(status: Status, out: Path | None) -> int:

@@ -116,7 +116,7 @@ def score_command(options: ScoreOptions) -> int:
         if not isinstance(report, JudgementReport):
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
-            say(path, Label.WRITTEN, quiet=options.quiet)
+            say(path, Label.WRITTEN)
     for path, tag in tags:
         for what in all_fallbacks(path) if tag not in refused else ():
             whose = "its scores are not those of the plugin that it names"

@@ -120,12 +120,8 @@ def serve_command(options: ServeOptions) -> None:
     level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
-    debater = find("debater", options.debater.name).configure(
-        options.debater.with_options(options.plugin_options.of("debater"))
-    )
-    judge = find("judge", options.judge.name).configure(
-        options.judge.with_options(options.plugin_options.of("judge"))
-    )
+    debater = find("debater", options.debater.name).configure(options.debater.options)
+    judge = find("judge", options.judge.name).configure(options.judge.options)
     debaters, judges = _select_further(options, debater, judge)
     further = [*debaters, *judges]
     with prepare.open_session(
@@ -233,7 +229,7 @@ def _make_app(
             options.index,
         ),
     )
-    say(f"debater {debater.tag}, judge {judge.tag}", quiet=options.quiet)
+    say(f"debater {debater.tag}, judge {judge.tag}")
     prepare.check_demo(options, services.index)
     # At Python's own rate, garbage collection takes a seventh of the time of an answer that
     # compares many arguments. What is open now stays until the end.

@@ -93,10 +93,8 @@ def _simulate_with_user(options: SimulateOptions) -> int:
     turns = options.turns or configured_turns() or TURNS
     kinds, written = {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
     places = run_files.find_places("simulate", options, options.claims, kinds, written)
-    user = parse_user(options.user, options.plugin_options.of("user"))
-    debater = find("debater", options.debater.name).configure(
-        options.debater.with_options(options.plugin_options.of("debater"))
-    )
+    user = parse_user(options.user, options.plugin_options.get("user", {}))
+    debater = find("debater", options.debater.name).configure(options.debater.options)
     job = SimulateJob(
         source=places.source,
         debater=debater,
@@ -114,7 +112,7 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad import files
     from touche_rad.contests.two_sides import ContestsJob
 
-    debater = prepare.find_debater(options.debater, options.plugin_options.of("debater"))
+    debater = prepare.find_debater(options.debater)
     other = prepare.find_debater(options.against) if options.against else debater
     kinds, written = {files.Kind.CLAIMS, *files.DEBATES}, files.Kind.CONTESTS
     places = run_files.find_places("simulate", options, options.claims, kinds, written)

@@ -39,15 +39,13 @@ class Steps:
         self,
         commands: Iterable[Sequence[str]],
         call: Callable[[Sequence[str]], int],
-        *,
-        quiet: bool,
     ) -> None:
         """Print and run the commands that are not finished, and record each that succeeds."""
         for words in commands:
             line = line_of(words)
             if line in self.finished:
                 continue
-            say(f"$ {line}", quiet=quiet)
+            say(f"$ {line}")
             code = call(words)
             if code:
                 error = WorkError(f"the command failed with exit code {code}: {line}")

@@ -85,16 +85,14 @@ def submit_command(options: SubmitOptions) -> int:
         )
     if "OPENAI_BASE_URL" in entry.forward:
         check_host(url := os.environ.get("OPENAI_BASE_URL", ""), "OPENAI_BASE_URL")
-        say("OPENAI_BASE_URL is EMPTY: only the cache answers", Label.WARNING, quiet=url != "EMPTY")
+        if url == "EMPTY":
+            say("OPENAI_BASE_URL is EMPTY: only the cache answers", Label.WARNING)
     if unset := [one for one in entry.forward if not os.environ.get(one)]:
         line = f"{', '.join(unset)}: export {'them' if unset[1:] else 'it'} for TIRA's client"
         say(f"not set: {line} (OPENAI_API_KEY=EMPTY for a server without a key)", Label.WARNING)
     commands = commit_commands(repository)
-    say(
-        "there are uncommitted files, which TIRA's client refuses",
-        Label.WARNING,
-        quiet=not commands,
-    )
+    if commands:
+        say("there are uncommitted files, which TIRA's client refuses", Label.WARNING)
     for line in commands:
         say(line, Label.NEXT, wraps=False)
     click.echo(_client(entries, name, entry, options, upload=options.upload))

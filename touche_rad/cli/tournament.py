@@ -56,10 +56,10 @@ class TournamentOptions(opt.ModelOptions):
         "-d --debater",
         default=(),
     )
-    judge: opt.PluginSpec = opt.option(
+    panel: opt.PluginSpec = opt.option(
         opt.PluginSpec,
         "Panel, or a judge of responses, whose mean scores decide.",
-        "-j --judge",
+        "-j --judge judge",
         default=opt.PluginSpec(JUDGE_PANEL),
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
@@ -109,7 +109,7 @@ def _run(
     if folder.is_done(work, out, replace=options.replace):
         return 0
     describe = partial(prepare.calls_so_far, settings.model)
-    with progress(what, quiet=options.quiet, describe=describe) as report:
+    with progress(what, describe=describe) as report:
         settings = replace(
             settings,
             workers=prepare.parallel(options, model=settings.model is not None),
@@ -129,12 +129,12 @@ def _run(
 
 
 def _select_panel(options: TournamentOptions) -> Configured[LoadedPanel]:
-    spec = options.judge
+    spec = options.panel
     if not prepare.is_panel(spec.name):
         find("judge", spec.name).configure(spec.options)
         spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-    texts = spec.with_options(options.plugin_options.of("judge"))
-    return find("panel", spec.name).configure(texts)
+    spec = spec.with_options(options.plugin_options.get("judge", {}))
+    return find("panel", spec.name).configure(spec.options)
 
 
 def _model_user(panel: Configured[LoadedPanel]) -> Plugin:
@@ -163,7 +163,7 @@ def tournament_command(options: TournamentOptions) -> int:
     from touche_rad.contests.tournament.folder import RATINGS, Folder
     from touche_rad.contests.tournament.result import result_of
 
-    if options.plugin_options.of("debater"):
+    if options.plugin_options.get("debater", {}):
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     debaters = _select_debaters(options.debaters)
     if not options.claims.is_file():
@@ -264,9 +264,9 @@ def tournament_command(options: TournamentOptions) -> int:
             folder.write(result)
     as_text = "\n".join(result.lines(terminal_width()))
     click.echo(result.model_dump_json() if options.as_json else as_text)
-    say(folder.path / RATINGS, Label.WRITTEN, quiet=options.quiet)
+    say(folder.path / RATINGS, Label.WRITTEN)
     page = folder.path.with_name(f"{folder.path.name}.html")
-    next_step(["report", folder.path, "-o", page], quiet=options.quiet)
+    next_step(["report", folder.path, "-o", page])
     return code
 
 

@@ -55,16 +55,16 @@ def _train(
     """Train and return the result; `--replace` deletes an earlier training first."""
     if options.replace:
         Folder(options.output).replace()
-    with progress("training", quiet=options.quiet) as report:
+    with progress("training") as report:
         return trainer(name)(*args, options.output, report=report, **settings)
 
 
-def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
+def _print_result(result: Mapping[str, Any]) -> None:
     """Print the result as JSON, and to the user how to use the model."""
     click.echo(json.dumps(result, indent=2))
     serve: Mapping[str, str] = result.get("serve") or {}
     for kind, line in serve.items():
-        say(f"play with the {kind} model:\n  {line}", Label.NEXT, wraps=False, quiet=quiet)
+        say(f"play with the {kind} model:\n  {line}", Label.NEXT, wraps=False)
 
 
 # --- from a collection of arguments
@@ -118,10 +118,10 @@ def encoder(options: EncoderOptions) -> None:
     of_command = ("collection", "output", "replace", "quiet")
     settings = {key: value for key, value in vars(options).items() if key not in of_command}
     result = _train("encoder", options.collection, options=options, **settings)
-    _print_result(result, quiet=options.quiet)
-    say(options.output, Label.WRITTEN, quiet=options.quiet)
+    _print_result(result)
+    say(options.output, Label.WRITTEN)
     step = ["index", options.collection, "-o", "index", "--dense", options.output]
-    next_step(step, quiet=options.quiet)
+    next_step(step)
 
 
 # --- from labelled debates
@@ -155,14 +155,14 @@ def examples(options: ExamplesOptions) -> None:
     output = options.output
     settings = {"count": options.count, "seed": options.seed}
     result = trainer("examples")(options.debates, options.labels, output, **settings)
-    _print_result(result, quiet=options.quiet)
-    say(output, Label.WRITTEN, quiet=options.quiet)
+    _print_result(result)
+    say(output, Label.WRITTEN)
     exclude = f"leave the examples out of scores on the same labels: --exclude {output}"
-    say(exclude, Label.NOTE, quiet=options.quiet)
+    say(exclude, Label.NOTE)
     warn_of_copies(options.debates)
     judge = ["judge", "DEBATES", "-j", "fsl1", "-O", f"examples={output}", "-m", "MODEL"]
     score = ["score", "run.jsonl", "LABELS", "--exclude", output]
-    next_step([*judge, "-o", "run.jsonl"], score, quiet=options.quiet)
+    next_step([*judge, "-o", "run.jsonl"], score)
 
 
 # --- the language model of a debater
@@ -214,7 +214,7 @@ class AdapterOptions(TrainingOptions):
 
 def _train_adapter(name: str, options: AdapterOptions, **settings: object) -> None:
     result = _train(name, options.sources, options=options, restart=options.restart, **settings)
-    _print_result(result, quiet=options.quiet)
+    _print_result(result)
 
 
 @opt.options
@@ -284,12 +284,12 @@ def preferences(options: PreferencesOptions) -> None:
         "margin": options.margin,
         "pairing": options.pairing,
     }
-    output, quiet = options.output, options.quiet
+    output = options.output
     make = trainer("preferences")
     result = make(options.sources, output, rule=rule, wording=options.wording)
-    _print_result(result, quiet=quiet)
-    say(output, Label.WRITTEN, quiet=quiet)
-    next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"], quiet=quiet)
+    _print_result(result)
+    say(output, Label.WRITTEN)
+    next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"])
 
 
 @opt.options
@@ -333,4 +333,4 @@ class MergeOptions:
 def merge(options: MergeOptions) -> None:
     """Write the base and the adapter of a finished training as one model."""
     check_output(options.output or Folder(options.folder).merged, replace=options.replace)
-    _print_result(trainer("merge")(options.folder, options.output), quiet=options.quiet)
+    _print_result(trainer("merge")(options.folder, options.output))

@@ -92,7 +92,7 @@ def loop_command(options: LoopOptions) -> None:
         for name, topics in parts.items():
             with files.atomic_write(loop.out / f"{name}.tsv") as stream:
                 stream.write(files.claims_text(topics))
-        steps.run(commands, partial(_call, quiet=options.quiet), quiet=options.quiet)
+        steps.run(commands, partial(_call, quiet=options.quiet))
     scores = loop.scores()
     manifest = loop.out / MANIFEST
     record = {
@@ -106,8 +106,8 @@ def loop_command(options: LoopOptions) -> None:
     write_json(manifest, record)
     for one in scores:
         click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(one))
-    say(manifest, Label.WRITTEN, quiet=options.quiet)
-    next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"], quiet=options.quiet)
+    say(manifest, Label.WRITTEN)
+    next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"])
 
 
 def _check(words: Sequence[str]) -> None:
