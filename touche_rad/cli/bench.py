@@ -60,20 +60,17 @@ class NewOptions:
         opt.PluginSpec,
         f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
         "-d --debater",
-        default=(),
     )
     judges: tuple[opt.PluginSpec, ...] = opt.repeatable(
         opt.PluginSpec,
         f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
         "-j --judge",
-        default=(),
     )
     users: tuple[str, ...] = opt.repeatable(
         str,
         "A simulated user; repeatable. [default: rules]",
         "--user",
         metavar="NAME|URL",
-        default=(),
     )
     turns: int = opt.TURNS
     replace: bool = opt.REPLACE

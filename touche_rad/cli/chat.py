@@ -82,8 +82,7 @@ def chat_command(options: ChatOptions) -> int:
             raise OptionError(f"{options.judge.name} judges whole debates, not responses")
         judge = find("judge", options.judge.name).configure(options.judge.options)
     plugins: list[Configured] = [debater] if judge is None else [debater, judge]
-    index = prepare.opens_index(debater, options)
-    with prepare.open_session(options, *plugins, index=index) as session:
+    with prepare.open_session(options, *plugins, index=True) as session:
         Chat(options, View(), session, debater, judge).run()
     return 0
 

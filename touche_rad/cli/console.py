@@ -172,11 +172,9 @@ def next_after(
     kind: Kind, out: Path, source: Path, index: str | None = None, *, demo: bool = False
 ) -> list[list[str | Path]]:
     """Return what a user would call on a finished run, whose output is of this kind."""
-    names = {"judge": ".evaluations.jsonl", "report": ".html", "panel": ".outcomes.jsonl"}
-    beside = {name: out.with_name(f"{out.stem}{end}") for name, end in names.items()}
-    judge: list[str | Path] = ["judge", out, "-o", beside["judge"]]
+    judge: list[str | Path] = ["judge", out, "-o", out.with_suffix(".evaluations.jsonl")]
     check: list[str | Path] = ["check", out, "--input", source]
-    report: list[str | Path] = ["report", out, "-o", beside["report"]]
+    report: list[str | Path] = ["report", out, "-o", out.with_suffix(".html")]
     cited = ["-i", index] if index else []
     match kind:
         case "responses" | "simulations" if demo:
@@ -188,7 +186,7 @@ def next_after(
         case "evaluations":
             return [check, ["score", out, "LABELS"], report]
         case "contests":
-            return [["judge", out, "-j", "grice", "-o", beside["panel"]]]
+            return [["judge", out, "-j", "grice", "-o", out.with_suffix(".outcomes.jsonl")]]
         case "outcomes":
             return [["score", out, source], [*report, "--labels", source]]
         case _:

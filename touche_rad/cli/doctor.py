@@ -45,7 +45,10 @@ def doctor_command(options: DoctorOptions) -> int:
     model = _model(options) if prepare.names_model(options) else []
     bad = {one.what for one in model if not (one.ok or one.optional)} - {CONTEXT}
     plugins = list(_plugins(bool(model) and not bad))
-    checks = [*_machine(), _index(options.index), *model]
+    version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    disk = Check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB")
+    checks = [Check("touche-rad", True, version), disk, _index(options.index), *model]
     every = [*checks, *(check for _, check in plugins)]
     if options.as_json:
         click.echo(json.dumps([asdict(one) for one in every], ensure_ascii=False, indent=2))
@@ -58,13 +61,6 @@ def doctor_command(options: DoctorOptions) -> int:
             if mark == "missing":
                 print_text(printable(f"fix: {check.fix}"), rest, rest)
     return 0 if all(one.ok or one.optional for one in every) else 1
-
-
-def _machine() -> Iterator[Check]:
-    version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
-    yield Check("touche-rad", True, version)
-    free = shutil.disk_usage(Path.cwd()).free / 2**30
-    yield Check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB")
 
 
 def _index(place: str | None) -> Check:

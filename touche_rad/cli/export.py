@@ -41,7 +41,6 @@ class AutojudgeOptions:
     labels: tuple[Path, ...] = opt.repeatable(
         Path,
         "Labels of a RUN, in the order of the RUNs: writes the leaderboard by labels; repeatable.",
-        default=(),
     )
     team: str = opt.option(str, "Team in the reports.", metavar="ID", default="touche-rad")
     quiet: bool = opt.QUIET

@@ -50,46 +50,34 @@ def judge_command(options: JudgeOptions) -> int:
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
     (touche-rad contests), and it writes outcomes.
     """
-    if options.explain:
-        return _explain(options)
-    for flag in ("debate", "turn"):
-        if getattr(options, flag) is not None:
-            raise OptionError(f"--{flag} is for --explain")
-    return _judge(options)
-
-
-def _explain(options: JudgeOptions) -> int:
-    """Print what decides the verdicts on the selected responses."""
-    from touche_rad.cli.explain import explain_verdicts
-    from touche_rad.plugins import find
-
-    if prepare.is_panel(options.judge.name):
-        raise OptionError(
-            "--explain is for judges of responses; the outcomes of a panel have its reasons"
-        )
-    if options.output is not None or options.dry_run:
-        raise OptionError("--explain writes nothing: leave out -o and --dry-run")
-    if options.source is None:
-        raise UserError("judge --explain: give a file of debates with responses")
-    judge = find("judge", options.judge.name).configure(options.judge.options)
-    debate, turn, as_json = options.debate, options.turn, options.as_json
-    return explain_verdicts(
-        options.source, judge, options, debate=debate, turn=turn, as_json=as_json
-    )
-
-
-def _judge(options: JudgeOptions) -> int:
     from touche_rad import files
     from touche_rad.plugins import find
     from touche_rad.runs.judging import JudgeJob
 
+    source, texts = options.source, options.judge.options
     panel = prepare.is_panel(options.judge.name)
+    if options.explain:
+        if panel:
+            raise OptionError(
+                "--explain is for judges of responses; the outcomes of a panel have its reasons"
+            )
+        if options.output is not None or options.dry_run:
+            raise OptionError("--explain writes nothing: leave out -o and --dry-run")
+        if source is None:
+            raise UserError("judge --explain: give a file of debates with responses")
+        from touche_rad.cli.explain import explain_verdicts
+
+        judge = find("judge", options.judge.name).configure(texts)
+        debate, turn, as_json = options.debate, options.turn, options.as_json
+        return explain_verdicts(source, judge, options, debate=debate, turn=turn, as_json=as_json)
+    for flag in ("debate", "turn"):
+        if getattr(options, flag) is not None:
+            raise OptionError(f"--{flag} is for --explain")
     if options.swap and not panel:
         raise UserError(f"--swap is for panels, and {options.judge.name} judges responses")
     kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
     written = files.Kind.OUTCOMES if panel else files.Kind.EVALUATIONS
-    source = run_files.find_source("judge", options.source, kinds)
-    texts = options.judge.options
+    source = run_files.find_source("judge", source, kinds)
     job: JobSpec
     if panel:
         from touche_rad.runs.panels import PanelJob
@@ -102,11 +90,11 @@ def _judge(options: JudgeOptions) -> int:
         judge = find("judge", options.judge.name).configure(texts)
         job = JudgeJob(source=source, judge=judge, deadline=options.deadline)
     places = None
-    if not options.as_json or options.output or options.shard or options.dry_run:
+    if options.as_json and not (options.output or options.shard or options.dry_run):
+        options = replace(options, quiet=True)
+    else:
         places = run_files.find_places("judge", options, source, kinds, written)
     try:
-        if places is None:
-            options = replace(options, quiet=True)
         return run_files.run_on_files(job, options, places)
     except InputError:
         if panel or files.detect_kind(source) is not files.Kind.CONTESTS:

@@ -34,7 +34,7 @@ class LabelOptions:
     )
     annotator: str | None = opt.option(str, "Your name. [default: your user name]", metavar="NAME")
     others: tuple[Path, ...] = opt.repeatable(
-        Path, "Labels of another annotator on the same run; repeatable.", "--with", default=()
+        Path, "Labels of another annotator on the same run; repeatable.", "--with"
     )
     settle: bool = opt.flag("Open the page at the turns where annotators disagree.")
     summary: bool = opt.flag("Print progress and agreement, write the labels file, and exit.")

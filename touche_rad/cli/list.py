@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
@@ -72,25 +72,23 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
         needs = [one.partition("/")[0].replace(":", " ") for one in plugin.needs]
         row |= {"purpose": plugin.purpose, "needs": needs, "missing": missing}
         if detailed:
-            row["options"] = list(_options(plugin))
-            row["profiles"] = [asdict(one) for one in plugin.profiles()]
             fields = plugin.options.model_fields
+            schema = plugin.options.model_json_schema().get("properties", {})
+            row["options"] = [
+                {
+                    "name": key,
+                    "type": _type(schema.get(key, {})),
+                    "default": field.get_default(call_default_factory=True, validated_data={}),
+                    "description": field.description or "",
+                }
+                for key, field in fields.items()
+                if not is_setting(field)
+            ]
+            row["profiles"] = [asdict(profile) for profile in plugin.profiles()]
             row["settings"] = {key: one.description or key for key, one in fields.items()}
     except ToucheRadError as error:
         row |= {"purpose": "", "needs": [], "missing": [str(error)], "broken": True}
     return row
-
-
-def _options(plugin: Plugin) -> Iterator[dict[str, Any]]:
-    schema = plugin.options.model_json_schema().get("properties", {})
-    for key, field in plugin.options.model_fields.items():
-        if not is_setting(field):
-            yield {
-                "name": key,
-                "type": _type(schema.get(key, {})),
-                "default": field.get_default(call_default_factory=True, validated_data={}),
-                "description": field.description or "",
-            }
 
 
 def _type(schema: dict[str, Any]) -> str:

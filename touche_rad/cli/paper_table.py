@@ -35,13 +35,18 @@ def run_table(options: RunOptions) -> int:
     if options.data is None or options.data.is_file():
         files = "; ".join(f"{file}: {what}" for file, what in table.data.items())
         raise UserError(f"bench run: give the folder with the data: --data DIR, with {files}")
+    models: dict[str, str] = {}
+    for text in options.model_of:
+        row_name, _, models[row_name] = text.partition("=")
+        if not models[row_name]:
+            raise OptionError(f"--model-of {text}: expected NAME=URL#MODEL")
     work = Reproduction(
         table,
         options.data,
         options.output or Path(name.replace("/", "-")),
         index=options.index or "",
         model=options.model or "",
-        models=dict(_pair(text) for text in options.model_of),
+        models=models,
     )
     work.check()
     work.out.mkdir(parents=True, exist_ok=True)
@@ -69,33 +74,19 @@ def run_table(options: RunOptions) -> int:
     return 1 if refused else 0
 
 
-def _for_runs(options: RunOptions) -> list[str]:
-    """Return the options that a table passes on to the commands that play or judge."""
-    words = [
-        f"--{name}={value}"
-        for name in ("cache", "workers", "wait")
-        if (value := getattr(options, name)) is not None
-    ]
-    words += ["--strict"] * options.strict + ["--no-trace"] * (not options.trace)
-    for plugin in ("model", "vllm"):
-        for key, text in options.plugin_options.get(plugin, {}).items():
-            words += ["-O", f"{plugin}.{key}={text}"]
-    return words
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, model = text.partition("=")
-    if not sign or not model:
-        raise OptionError(f"--model-of {text}: expected NAME=URL#MODEL")
-    return name, model
-
-
 def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -> Reproduction:
     """Run the commands that are not finished, or all of them again.
 
     A row whose command fails is left out, and its error is added to `refused`.
     """
-    more = _for_runs(options)
+    more: list[str] = []
+    for key in ("cache", "workers", "wait"):
+        if (value := getattr(options, key)) is not None:
+            more.append(f"--{key}={value}")
+    more += ["--strict"] * options.strict + ["--no-trace"] * (not options.trace)
+    for plugin in ("model", "vllm"):
+        for key, text in options.plugin_options.get(plugin, {}).items():
+            more += ["-O", f"{plugin}.{key}={text}"]
     commands = [
         (row, [[*words, *(more if words[0] in _RUNS else ())] for words in of_row])
         for row, of_row in work.commands()

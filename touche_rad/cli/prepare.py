@@ -90,7 +90,9 @@ def open_session(
     or_demo: bool = False,
     must_answer: bool = True,
 ) -> Iterator[Session]:
-    """Open what the plugins share, the index and the language model, and close it at the end.
+    """Open what the plugins share, the language model and the index, and close it at the end.
+
+    The model is opened if a plugin uses one and the user names one; its endpoint is checked first.
 
     Args:
         options: Those of the command.
@@ -100,10 +102,20 @@ def open_session(
         or_demo: Open the demo collection, and say so, if the user names no index.
         must_answer: Whether to stop if the model's endpoint cannot be used.
     """
+    from touche_rad.plugins.registry import A_MODEL
     from touche_rad.session import Session
 
     with Session(options.seed) as session:
-        session.model = _model_for(session, options, *plugins, out=out, must_answer=must_answer)
+        is_named = names_model(options)
+        for plugin in plugins:
+            if not is_named and "model" in plugin.needs:
+                raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
+        if is_named and any(plugin.uses_model for plugin in plugins):
+            must_answer = must_answer and not (out and is_tira(out))
+            session.model = open_model(session, options, out, must_answer=must_answer)
+        elif options.model:
+            names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
+            say(f"-m is not used by {names}", Label.NOTE, quiet=options.quiet)
         if index is None:
             index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
         if index:
@@ -169,29 +181,6 @@ def parallel(options: Common, *, model: bool) -> int:
     if options.workers:
         return options.workers
     return 4 if options.deadline or options.engine == "ray" or not model else 64
-
-
-def _model_for(
-    session: Session, options: Common, *plugins: Configured, out: Path | None, must_answer: bool
-) -> Model | None:
-    """Return the model if a plugin needs one, or uses one and the user names one.
-
-    Its endpoint is checked first.
-    """
-    from touche_rad.plugins.registry import A_MODEL
-
-    named = names_model(options)
-    if not named:
-        for plugin in plugins:
-            if "model" in plugin.needs:
-                raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
-    elif any(one.uses_model for one in plugins):
-        must_answer = must_answer and not (out and is_tira(out))
-        return open_model(session, options, out, must_answer=must_answer)
-    if options.model:
-        names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
-        say(f"-m is not used by {names}", Label.NOTE, quiet=options.quiet)
-    return None
 
 
 def open_model(

@@ -55,18 +55,8 @@ class Command(click.Command):
         examples: tuple[str, ...],
     ) -> None:
         """Make a command of a function, which takes the options as an object of the class."""
-        help_all = help_text.Option(
-            ["--help-all"],
-            section=help_text.Section.GLOBAL,
-            place=1,
-            is_flag=True,
-            expose_value=False,
-            is_eager=True,
-            callback=_show_all,
-            help="Show this message with all options, and exit.",
-        )
         parameters = parameters_of(options_class)
-        every = [*parameters.values(), *global_options(is_eager=True), help_all]
+        every = [*parameters.values(), *GLOBAL_OPTIONS, HELP_ALL]
         super().__init__(name, params=every, help=inspect.getdoc(function))
         self.function, self.options_class = function, options_class
         self.parameters, self.examples = parameters, examples
@@ -106,7 +96,10 @@ class Command(click.Command):
             with trusting(settings.trusted):
                 return self.function(options)
         except (click.Abort, KeyboardInterrupt):
-            raise Stopped(_stop_message(ctx)) from None
+            has_output = out or os.environ.get("outputDir")
+            resumes = "restart" in values or ctx.info_name in ("index", "loop")
+            more = "; run the same command again to resume" if has_output and resumes else ""
+            raise Stopped(f"stopped{more}") from None
 
 
 def _check_keys(ctx: click.Context, path: Path, table: object) -> None:
@@ -119,48 +112,6 @@ def _check_keys(ctx: click.Context, path: Path, table: object) -> None:
         if key.replace("-", "_") not in known:
             field = ".".join([*names, key])
             raise InputError(path, f"there is no such setting{nearest(key, known)}", field=field)
-
-
-def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[help_text.HELP_ALL] = True
-        click.echo(ctx.get_help())
-        ctx.exit()
-
-
-def _stop_message(ctx: click.Context) -> str:
-    """Say that the same command resumes the work, if it does."""
-    output = ctx.params.get("output") or os.environ.get("outputDir")
-    resumes = "restart" in ctx.params or ctx.info_name in ("index", "loop")
-    return f"stopped{'; run the same command again to resume' if output and resumes else ''}"
-
-
-def global_options(*, is_eager: bool = False) -> list[click.Option]:
-    """Return the options `--config` and `--plugin`, which stand before or after a command."""
-    config = help_text.Option(
-        ["--config", "config_file"],
-        section=help_text.Section.GLOBAL,
-        is_rare=True,
-        is_eager=is_eager,
-        expose_value=False,
-        envvar="TOUCHE_RAD_CONFIG",
-        type=click.Path(),
-        metavar="FILE",
-        help="Settings file.",
-        callback=_use,
-    )
-    plugins = help_text.Option(
-        ["--plugin", "plugins"],
-        section=help_text.Section.GLOBAL,
-        is_eager=is_eager,
-        expose_value=False,
-        multiple=True,
-        envvar="TOUCHE_RAD_PLUGIN",
-        metavar="MODULE|FILE.py",
-        help="Import this module with plugins first; repeatable.",
-        callback=_use,
-    )
-    return [config, plugins]
 
 
 def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -184,6 +135,49 @@ def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         import_plugins(settings.plugins)
 
 
+def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[help_text.HELP_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+GLOBAL_OPTIONS: Final = (
+    help_text.Option(
+        ["--config", "config_file"],
+        section=help_text.Section.GLOBAL,
+        is_rare=True,
+        is_eager=True,
+        expose_value=False,
+        envvar="TOUCHE_RAD_CONFIG",
+        type=click.Path(),
+        metavar="FILE",
+        help="Settings file.",
+        callback=_use,
+    ),
+    help_text.Option(
+        ["--plugin", "plugins"],
+        section=help_text.Section.GLOBAL,
+        is_eager=True,
+        expose_value=False,
+        multiple=True,
+        envvar="TOUCHE_RAD_PLUGIN",
+        metavar="MODULE|FILE.py",
+        help="Import this module with plugins first; repeatable.",
+        callback=_use,
+    ),
+)
+"""The options that stand before or after a command."""
+HELP_ALL: Final = help_text.Option(
+    ["--help-all"],
+    section=help_text.Section.GLOBAL,
+    place=1,
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_all,
+    help="Show this message with all options, and exit.",
+)
 STOPPED: Final = 130
 """Exit code after Ctrl-C."""
 
@@ -269,7 +263,7 @@ class Commands(click.Group):
 
 @click.command(
     cls=Commands,
-    params=global_options(),
+    params=list(GLOBAL_OPTIONS),
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "TOUCHE_RAD",

@@ -20,7 +20,7 @@ from touche_rad.text import is_blank, printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
-    from touche_rad.runs.answering import Answer
+    from touche_rad.plugins import Configured, LoadedDebater
 
 Shape = Literal["responses", "simulations"]
 
@@ -64,15 +64,16 @@ def respond_command(options: RespondOptions) -> int:
     """
     if options.utterance is not None and is_blank(options.utterance):
         raise UserError("respond --say: expected a text, got only blanks")
-    if options.utterance is not None or options.explain:
-        if options.dry_run:
-            raise OptionError("--dry-run is for runs over a file, without --say and --explain")
-        return _respond_on_screen(options)
+    on_screen = options.utterance is not None or options.explain
+    if on_screen and options.dry_run:
+        raise OptionError("--dry-run is for runs over a file, without --say and --explain")
     from touche_rad import files
     from touche_rad.plugins import find
     from touche_rad.runs.play import RespondJob
 
     debater = find("debater", options.debater.name).configure(options.debater.options)
+    if on_screen:
+        return _respond_on_screen(options, debater)
     written = files.Kind(options.shape)
     places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
 
@@ -87,15 +88,13 @@ def respond_command(options: RespondOptions) -> int:
     return run_files.run_on_files(job, options, places)
 
 
-def _respond_on_screen(options: RespondOptions) -> int:
+def _respond_on_screen(options: RespondOptions, debater: Configured[LoadedDebater]) -> int:
     """Print one answer, or the candidates of every turn."""
     from touche_rad.debate import Debate
-    from touche_rad.plugins import find
     from touche_rad.runs.answering import make_answerer
     from touche_rad.runs.fallbacks import FailureLog
 
     utterance = options.utterance
-    debater = find("debater", options.debater.name).configure(options.debater.options)
     debate = Debate().with_utterance(utterance or "")
     with prepare.open_session(
         options,
@@ -117,28 +116,28 @@ def _respond_on_screen(options: RespondOptions) -> int:
             )
             return 0 if session.run(explain) else 1
         failures = FailureLog(shows=False)  # the notices say it
-        result = session.run(partial(answerer.answer, debate, failures=failures))
-    for notice in result.notices:
+        answer = session.run(partial(answerer.answer, debate, failures=failures))
+    for notice in answer.notices:
         say(notice, Label.WARNING)
-    if result.fallback is None or not options.strict:
-        _print_answer(result, as_json=options.as_json)
-        if session.model is None and debater.uses_model and sys.stdout.isatty():
-            say(prepare.SIDE_UNKNOWN, Label.NOTE)
-    return 1 if result.fallback is not None else 0
-
-
-def _print_answer(answer: Answer, *, as_json: bool) -> None:
-    if as_json:
-        record = answer.response.model_dump(mode="json")
+    if answer.fallback is not None and options.strict:
+        return 1
+    is_terminal = sys.stdout.isatty()
+    response = answer.response
+    if options.as_json:
+        record = response.model_dump(mode="json")
         click.echo(json.dumps(record | record.pop("extra"), ensure_ascii=False))
-        return
-    sources = (f"  [{argument.id}] {argument.text}" for argument in answer.response.arguments)
-    for indent, line in ((0, answer.response.content), *((4, one) for one in sources)):
-        text = printable(line)
-        click.echo(fitted(text, indent) if sys.stdout.isatty() else text)
-    if answer.fallback is None:
-        for event in answer.events:
-            say(event.text, Label.NOTE, quiet=False)
+    else:
+        content = printable(response.content)
+        click.echo(fitted(content, 0) if is_terminal else content)
+        for argument in response.arguments:
+            source = printable(f"  [{argument.id}] {argument.text}")
+            click.echo(fitted(source, 4) if is_terminal else source)
+        if answer.fallback is None:
+            for event in answer.events:
+                say(event.text, Label.NOTE, quiet=False)
+    if session.model is None and debater.uses_model and is_terminal:
+        say(prepare.SIDE_UNKNOWN, Label.NOTE)
+    return 1 if answer.fallback is not None else 0
 
 
 def _each_turn(source: Path | None) -> Iterator[Debate]:

@@ -82,8 +82,6 @@ def find_places(
                 f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)"
             )
         return Places(source, Path(target, f"{kind}.jsonl"), kind, Path(target, "status.json"))
-    if not source.exists():
-        raise UserError(f"{source} does not exist: expected a file to read")
     from touche_rad.files.records import STANDARD_OUTPUT
 
     if str(out) in STANDARD_OUTPUT or not out.name:
@@ -114,10 +112,10 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places | None) -> i
     from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
-    if options.dry_run:
-        return _estimate(job.for_estimate(), options)
     if not job.source.exists():
         raise UserError(f"{job.source} does not exist: expected a file to read")
+    if options.dry_run:
+        return _estimate(job.for_estimate(), options)
     out = places.out if places is not None else None
     tira = out is not None and is_tira(out)
     begun = datetime.now().astimezone()

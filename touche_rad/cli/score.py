@@ -38,7 +38,7 @@ class ScoreOptions:
     replace: bool = opt.REPLACE
     pairs: bool = opt.flag("Compare each run with the best one and with the baselines.")
     baseline: tuple[Path, ...] = opt.repeatable(
-        Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN", default=()
+        Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
     )
     details: bool = opt.flag("With several runs: print all measures and problems of each run.")
     strict: bool = opt.flag(

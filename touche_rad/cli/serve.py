@@ -53,10 +53,9 @@ class ServeOptions(opt.ModelOptions):
         opt.PluginSpec,
         "Further debater of the debate page, repeatable. [default: all that work]",
         env=True,
-        default=(),
     )
     also_judge: tuple[opt.PluginSpec, ...] = opt.repeatable(
-        opt.PluginSpec, "Further judge of the debate page, repeatable.", env=True, default=()
+        opt.PluginSpec, "Further judge of the debate page, repeatable.", env=True
     )
     host: str = opt.HOST
     port: int = opt.PORT
@@ -77,7 +76,6 @@ class ServeOptions(opt.ModelOptions):
         "Name under which browsers may open the server; repeatable.",
         "--allow-host",
         metavar="NAME",
-        default=(),
     )
     grace: float = opt.option(
         float,

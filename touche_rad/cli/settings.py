@@ -46,8 +46,10 @@ def load_settings(path: str) -> Settings:
     command only to this command. The table `options`, at either place, has the values of `-O`.
     Flags and the environment replace the values of the file.
     """
+    from touche_rad.files.records import read_toml
+
     place = Path(path)
-    table = _parse(place)
+    table = read_toml(place)
     # `index` and `judge` are settings and commands; commands have tables.
     shared = {
         key: value
@@ -66,12 +68,6 @@ def load_settings(path: str) -> Settings:
             raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
         values[command] = _flat(place, {**shared, **own})
     return Settings(place, values, tuple(plugins), table=table)
-
-
-def _parse(path: Path) -> dict[str, Any]:
-    from touche_rad.files.records import read_toml
-
-    return read_toml(path)
 
 
 def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:

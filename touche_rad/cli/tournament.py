@@ -54,7 +54,6 @@ class TournamentOptions(opt.ModelOptions):
         opt.PluginSpec,
         "A debater that takes part; give two or more.",
         "-d --debater",
-        default=(),
     )
     panel: opt.PluginSpec = opt.option(
         opt.PluginSpec,
