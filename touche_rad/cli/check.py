@@ -89,7 +89,10 @@ def check_command(options: CheckOptions) -> int:
                 say("nothing could be repaired or written")
         reports = [one for one in results if not (options.quiet and one.good)]
         for one in reports:
-            _print_summary(one)
+            count = one.debates + one.unread
+            lines = f"{count} line{'' if count == 1 else 's'}"
+            verdict = click.style(one.verdict, fg="green" if one.good else "red")
+            click.echo(f"{plain(one.path)}: {one.kind or 'unknown format'}, {lines}: {verdict}")
         for one in reports:
             if len(reports) > 1 and one.findings:
                 click.echo(f"\n{plain(one.path)}")
@@ -121,14 +124,6 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
         more = {"output": out.name, "sha256": sha256_of(out)}
         write_readable(status_beside(out), {**status, **more})
     return made
-
-
-def _print_summary(result: Validation) -> None:
-    kind = result.kind or "unknown format"
-    count = result.debates + result.unread
-    lines = f"{count} line{'' if count == 1 else 's'}"
-    verdict = click.style(result.verdict, fg="green" if result.good else "red")
-    click.echo(f"{plain(result.path)}: {kind}, {lines}: {verdict}")
 
 
 def _print_findings(result: Validation) -> None:

@@ -67,22 +67,23 @@ def autojudge(options: AutojudgeOptions) -> None:
         raise UserError("two runs have the same name, which AutoJudge tells runs apart by")
     if options.labels and len(options.labels) != len(runs):
         raise UserError(f"--labels: expected one file for each of {len(runs)} runs")
-    labelled = zip(runs.items(), options.labels, strict=False)
     truth: list[str] = []
-    for (name, run), labels in labelled:
+    for (name, run), labels in zip(runs.items(), options.labels, strict=False):
         truth += reports.truth_lines(run, name, labels, grice())
-    content = {out / "topics.jsonl": reports.topic_records(options.runs)}
+    records = {out / "topics.jsonl": reports.topic_records(options.runs)}
     for name, run in runs.items():
         path = out / "runs" / f"{name}.jsonl"
-        content[path] = list(reports.report_records(run, name, options.team))
-    for path, records in content.items():
-        with files.atomic_write(path) as stream:
-            stream.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-        say(path, Label.WRITTEN)
+        records[path] = list(reports.report_records(run, name, options.team))
+    lines = {
+        path: [json.dumps(record, ensure_ascii=False) for record in of_file]
+        for path, of_file in records.items()
+    }
     if truth:
-        with files.atomic_write(out / "truth.eval.txt") as stream:
-            stream.writelines(line + "\n" for line in truth)
-        say(out / "truth.eval.txt", Label.WRITTEN)
+        lines[out / "truth.eval.txt"] = truth
+    for path, of_file in lines.items():
+        with files.atomic_write(path) as stream:
+            stream.writelines(f"{line}\n" for line in of_file)
+        say(path, Label.WRITTEN)
     warn_of_copies(*options.runs)
     with files.atomic_write(out / "workflow.yml") as stream:
         stream.write(reports.workflow(str(options.judge)))

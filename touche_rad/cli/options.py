@@ -144,8 +144,8 @@ DEFAULT: Final = PluginSpec("grounded")
 """The debater and the judge that need no model."""
 SETTINGS: Final = ["options", "plugins"]
 """The keys of a settings file above its tables, which are for all commands."""
-_OF_CLICK: Final = ("metavar", "is_eager", "flag_value", "show_default")
-_OF_HELP: Final = ("section", "is_rare", "place")
+_OURS: Final = ("env", "setting", "least", "most", "only_folders")
+"""The keys of `How` that are neither click's nor those of the help."""
 
 
 def _parse_plugin(text: PluginSpec | str) -> PluginSpec:
@@ -164,7 +164,9 @@ Kind = type[Value] | Sequence[Value]
 """The type of the values of an option, or all its values."""
 
 
-def _declare(default: object, kind: Kind[Any], names: str | None, how: How, **settings: Any) -> Any:
+def _declare(
+    default: object, kind: Kind[Any], names: str | None, how: How, **settings: Any
+) -> object:
     """Declare an option or an argument, with the settings of click that its kind has."""
     if "setting" in how:
         SETTINGS.append(how["setting"])
@@ -191,7 +193,7 @@ def _declare(default: object, kind: Kind[Any], names: str | None, how: How, **se
     if default is not None:
         shows = kind is not bool and default not in ((), "")
         of_kind |= {"default": default, "show_default": shows}
-    shown = {key: value for key, value in how.items() if key in (*_OF_CLICK, *_OF_HELP)}
+    shown = {key: value for key, value in how.items() if key not in _OURS}
     return _Declared(default, names, how, {**of_kind, **settings, **shown})
 
 
@@ -291,10 +293,16 @@ def output(
             check_output(value, replace=ctx.params["replace"])
         return Path(value) if value else None
 
-    # click checks nothing of the path, the callback does; shells complete it
-    values: dict[str, Any] = {"type": click.Path(), "callback": parse, "required": required}
-    how: How = {"metavar": metavar}
-    declared = _declare(default, str, "-o --output", how, help=text, **values)
+    declared = _declare(
+        default,
+        str,
+        "-o --output",
+        {"metavar": metavar},
+        help=text,
+        type=click.Path(),  # shells complete it; the callback checks it
+        callback=parse,
+        required=required,
+    )
     return cast("Path | None", declared)
 
 

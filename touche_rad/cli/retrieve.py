@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -97,7 +97,20 @@ def retrieve_command(options: RetrieveOptions) -> None:
         with files.atomic_write(output or "-") as stream:
             stream.writelines(line + "\n" for line in files.run_lines(rows))
     if options.as_json:
-        click.echo(json.dumps([_record(*one) for one in results], ensure_ascii=False, indent=2))
+        records = []
+        for query_id, query, hits in results:
+            ranked = [
+                {
+                    "rank": rank,
+                    "score": hit.score,
+                    "id": hit.argument.id,
+                    "text": hit.argument.text,
+                    "path": list(hit.path),
+                }
+                for rank, hit in enumerate(hits, 1)
+            ]
+            records.append({"id": query_id, "query": query, "hits": ranked})
+        click.echo(json.dumps(records, ensure_ascii=False, indent=2))
     elif on_screen:
         for _, query, hits in results:
             _print_hits(query if utterance is None else "", hits, paths=options.explain)
@@ -153,14 +166,6 @@ def read_queries(path: Path) -> Iterator[tuple[str, str]]:
                 yield f"{debate.id}-{number}".replace(" ", "_"), turn.utterance
     else:
         yield from files.read_queries(path)
-
-
-def _record(query_id: str, query: str, hits: Sequence[Hit]) -> dict[str, Any]:
-    rows = []
-    for rank, hit in enumerate(hits, 1):
-        of_hit = {"id": hit.argument.id, "text": hit.argument.text, "path": list(hit.path)}
-        rows.append({"rank": rank, "score": hit.score, **of_hit})
-    return {"id": query_id, "query": query, "hits": rows}
 
 
 def _print_hits(query: str, hits: Sequence[Hit], *, paths: bool) -> None:

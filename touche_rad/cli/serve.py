@@ -31,7 +31,7 @@ from touche_rad.plugins import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
     from fastapi import FastAPI
@@ -122,6 +122,11 @@ def serve_command(options: ServeOptions) -> None:
     judge = find("judge", options.judge.name).configure(options.judge.options)
     debaters, judges = _select_further(options, debater, judge)
     further = [*debaters, *judges]
+    from touche_rad.runs.answering import make_answerer
+    from touche_rad.serve import create_app
+    from touche_rad.serve.limits import Limits
+    from touche_rad.serve.observed import ObservedIndex
+
     with prepare.open_session(
         options,
         debater,
@@ -130,7 +135,40 @@ def serve_command(options: ServeOptions) -> None:
         index=prepare.opens_index(debater, options) or any("index" in one.needs for one in further),
         must_answer=False,
     ) as session:
-        app = _make_app(session, options, access, debater, judge, debaters, judges)
+        if session.index is not None:
+            session.index = ObservedIndex(session.index)
+        services = session.services
+        make = partial(
+            make_answerer,
+            services=services,
+            max_words=options.max_words,
+            deadline=options.deadline,
+        )
+        answerer, made = make(debater, within=_CLIENT_SECONDS), judge.make(services)
+        # The page's further plugins are made when it first uses them.
+        answerers = {plugin.tag: Once(partial(make, plugin)) for plugin in debaters}
+        further_judges = {plugin.tag: Once(partial(plugin.make, services)) for plugin in judges}
+        app = create_app(
+            answerer,
+            made,
+            deadline=options.deadline,
+            model=services.model,
+            limits=Limits(body=options.max_body * 2**20, requests=options.max_requests),
+            access=access,
+            offer=_offer(
+                {debater.tag: lambda: answerer, **answerers},
+                {judge.tag: lambda: made, **further_judges},
+                services,
+                options.index,
+            ),
+        )
+        say(f"debater {debater.tag}, judge {judge.tag}")
+        prepare.check_demo(options, services.index)
+        # At Python's own rate, garbage collection takes a seventh of the time of an answer that
+        # compares many arguments. What is open now stays until the end.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000)
         _serve(app, session, options, level)
 
 
@@ -184,57 +222,6 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
             raise
     if not server.started:
         sys.exit(STARTUP_FAILURE)
-
-
-def _make_app(
-    session: Session,
-    options: ServeOptions,
-    access: Access,
-    debater: Configured[LoadedDebater],
-    judge: Configured[LoadedJudge],
-    debaters: Sequence[Configured[LoadedDebater]],
-    judges: Sequence[Configured[LoadedJudge]],
-) -> FastAPI:
-    from touche_rad.runs.answering import make_answerer
-    from touche_rad.serve import create_app
-    from touche_rad.serve.limits import Limits
-    from touche_rad.serve.observed import ObservedIndex
-
-    if session.index is not None:
-        session.index = ObservedIndex(session.index)
-    services = session.services
-    make = partial(
-        make_answerer,
-        services=services,
-        max_words=options.max_words,
-        deadline=options.deadline,
-    )
-    answerer, made = make(debater, within=_CLIENT_SECONDS), judge.make(services)
-    # The page's further plugins are made when it first uses them.
-    answerers = {one.tag: Once(partial(make, one)) for one in debaters}
-    further_judges = {one.tag: Once(partial(one.make, services)) for one in judges}
-    app = create_app(
-        answerer,
-        made,
-        deadline=options.deadline,
-        model=services.model,
-        limits=Limits(body=options.max_body * 2**20, requests=options.max_requests),
-        access=access,
-        offer=_offer(
-            {debater.tag: lambda: answerer, **answerers},
-            {judge.tag: lambda: made, **further_judges},
-            services,
-            options.index,
-        ),
-    )
-    say(f"debater {debater.tag}, judge {judge.tag}")
-    prepare.check_demo(options, services.index)
-    # At Python's own rate, garbage collection takes a seventh of the time of an answer that
-    # compares many arguments. What is open now stays until the end.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000)
-    return app
 
 
 def _select_further(

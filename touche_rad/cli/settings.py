@@ -66,18 +66,14 @@ def load_settings(path: str) -> Settings:
         own = table.get(command, {}) if command not in shared else {}
         if not isinstance(own, dict):
             raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
-        values[command] = _flat(place, {**shared, **own})
+        merged = {**shared, **own}
+        options = merged.pop("options", {})
+        if not isinstance(options, dict):
+            raise InputError(place, f"expected a table, got {options!r}", field="options")
+        values[command] = flat = {key.replace("-", "_"): value for key, value in merged.items()}
+        if options:
+            flat["options"] = [
+                f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+                for key, value in options.items()
+            ]
     return Settings(place, values, tuple(plugins), table=table)
-
-
-def _flat(path: Path, values: dict[str, Any]) -> dict[str, Any]:
-    options = values.pop("options", {})
-    if not isinstance(options, dict):
-        raise InputError(path, f"expected a table, got {options!r}", field="options")
-    flat = {key.replace("-", "_"): value for key, value in values.items()}
-    if options:
-        flat["options"] = [
-            f"{key}={str(value).lower() if isinstance(value, bool) else value}"
-            for key, value in options.items()
-        ]
-    return flat

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from touche_rad.errors import UserError
 from touche_rad.files.records import write_json
 
 if TYPE_CHECKING:
-    from touche_rad.papers.training_loop import Loop
+    pass
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -88,7 +88,13 @@ def loop_command(options: LoopOptions) -> None:
     if options.dry_run:
         return
     settings = {**loop.plan.model_dump(mode="json"), **loop.inputs()}
-    with closing(_begin(loop, settings, replace=options.replace)) as steps:
+    is_ours = any((loop.out / name).is_file() for name in (COMMANDS, MANIFEST))
+    if options.replace and is_ours:
+        shutil.rmtree(loop.out)
+    if not (loop.out / COMMANDS).is_file():
+        files.check_output(loop.out, replace=False)
+    # A stopped loop goes on; one with another plan or other data is refused.
+    with closing(Steps(loop.out, settings)) as steps:
         for name, topics in parts.items():
             with files.atomic_write(loop.out / f"{name}.tsv") as stream:
                 stream.write(files.claims_text(topics))
@@ -123,16 +129,6 @@ def _check(words: Sequence[str]) -> None:
         command.make_context(command.name, rest, parent=context)
     except click.ClickException as error:
         raise UserError(f"the plan: {command.name}: {error.format_message()}") from None
-
-
-def _begin(loop: Loop, settings: Mapping[str, Any], *, replace: bool) -> Steps:
-    """Return the steps of a new or a stopped loop; another plan or other data are refused."""
-    is_ours = any((loop.out / name).is_file() for name in (COMMANDS, MANIFEST))
-    if replace and is_ours:
-        shutil.rmtree(loop.out)
-    if not (loop.out / COMMANDS).is_file():
-        files.check_output(loop.out, replace=False)
-    return Steps(loop.out, settings)
 
 
 def _call(words: Sequence[str], *, quiet: bool) -> int:
