@@ -95,7 +95,7 @@ def options(declaring: type[Class]) -> type[Class]:
     return dataclass(frozen=True, kw_only=True)(declaring)
 
 
-def parameters_of(options_class: type[Any]) -> dict[str, click.Parameter]:
+def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
     """Return the parameters of an options class by field: its own ones, then those of its bases.
 
     An option that replaces the one of a base has the place of that one in the help.
@@ -165,7 +165,7 @@ Kind = type[Value] | Sequence[Value]
 
 
 def _declare(
-    default: object, kind: Kind[Any], names: str | None, how: How, **settings: Any
+    default: object, kind: Kind[object], names: str | None, how: How, **settings: Any
 ) -> object:
     """Declare an option or an argument, with the settings of click that its kind has."""
     if "setting" in how:
