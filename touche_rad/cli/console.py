@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -56,11 +56,22 @@ def progress(
     """Yield a function `report(done, total)`: a bar on a terminal, plain lines in a file."""
     if is_quiet() if quiet is None else quiet:
         yield lambda done, total: None
-    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        with _bar(title, describe) as report:
-            yield report
-    else:
-        yield _lines(title, describe)
+        return
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        with _bar(title, describe) as report_to_bar:
+            yield report_to_bar
+        return
+    last = time.monotonic()
+
+    def report(done: int, total: int | None) -> None:
+        nonlocal last
+        if done != total and time.monotonic() - last < 10:
+            return
+        last = time.monotonic()
+        of, more = "" if total is None else f" of {total}", describe()
+        say(f"{title}: {done}{of}{more and f', {more}'}")
+
+    yield report
 
 
 @contextmanager
@@ -82,20 +93,6 @@ def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
     ) as bar:
         task = bar.add_task(title, total=None, more="")
         yield lambda done, total: bar.update(task, completed=done, total=total, more=describe())
-
-
-def _lines(title: str, describe: Callable[[], str]) -> Progress:
-    last = time.monotonic()
-
-    def report(done: int, total: int | None) -> None:
-        nonlocal last
-        if done != total and time.monotonic() - last < 10:
-            return
-        last = time.monotonic()
-        of, more = "" if total is None else f" of {total}", describe()
-        say(f"{title}: {done}{of}{more and f', {more}'}")
-
-    return report
 
 
 def say(
@@ -237,21 +234,18 @@ def show_status(status: Status) -> None:
             line += f"; the first: {first_event.detail} ({first_event.place.debate})"
         say(line)
     if status.usage:
-        say(_usage(status.usage["total"]))
+        total = status.usage["total"]
+        calls, from_cache = total["calls"], total["from_cache"]
+        noun = "call" if calls == 1 else "calls"
+        if calls and total["failures"] and not from_cache + total["prompt_tokens"]:
+            say(f"model: {calls} {noun} failed")
+        else:
+            tokens = f"{total['prompt_tokens']} + {total['completion_tokens']} tokens"
+            say(f"model: {calls} {noun}, {from_cache} more from the cache, {tokens}")
     for warning in status.warnings:
         say(warning.detail, Label.WARNING)
     if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
         say(f"tracebacks: {status.errors}")
-
-
-def _usage(total: Mapping[str, int]) -> str:
-    """Return the cost of a run's model calls in one line."""
-    calls, from_cache = total["calls"], total["from_cache"]
-    noun = "call" if calls == 1 else "calls"
-    if calls and total["failures"] and not from_cache + total["prompt_tokens"]:
-        return f"model: {calls} {noun} failed"
-    tokens = f"{total['prompt_tokens']} + {total['completion_tokens']} tokens"
-    return f"model: {calls} {noun}, {from_cache} more from the cache, {tokens}"
 
 
 # --- texts on standard output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -46,43 +46,46 @@ class Option(click.Option):
         self.section, self.is_rare, self.rank = section, is_rare, (place, number)
 
 
-class Formatter(click.HelpFormatter):
-    """Writes options in sections, and examples."""
+def write_section(
+    formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]
+) -> None:
+    """Write a heading and two columns."""
+    with formatter.section(title):
+        formatter.write_dl(rows)
 
-    def write_section(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
-        """Write a heading and two columns."""
-        with self.section(title):
-            self.write_dl(rows)
 
-    def write_options(self, command: click.Command, ctx: click.Context) -> None:
-        """Write the options of a command in sections."""
-        options = [
-            option
-            for option in command.get_params(ctx)
-            if isinstance(option, click.Option)
-            and (HELP_ALL in ctx.meta or not (isinstance(option, Option) and option.is_rare))
-        ]
-        sizes = Counter(_section_of(option) for option in options)
-        headed = [section for section in Section if sizes[section] >= MIN_IN_SECTION]
-        first = [option for option in options if _section_of(option) not in headed]
-        self._write_rows("Options", first, ctx)
-        for section in headed:
-            rows = [option for option in options if _section_of(option) is section]
-            self._write_rows(section, sorted(rows, key=_rank_of), ctx)
-
-    def _write_rows(self, title: str, options: Iterable[click.Option], ctx: click.Context) -> None:
-        records = [record for option in options if (record := option.get_help_record(ctx))]
+def write_options(
+    formatter: click.HelpFormatter, command: click.Command, ctx: click.Context
+) -> None:
+    """Write the options of a command in sections."""
+    options = [
+        option
+        for option in command.get_params(ctx)
+        if isinstance(option, click.Option)
+        and (HELP_ALL in ctx.meta or not (isinstance(option, Option) and option.is_rare))
+    ]
+    sizes = Counter(_section_of(option) for option in options)
+    headed = [section for section in Section if sizes[section] >= MIN_IN_SECTION]
+    parts: dict[str, list[click.Option]] = {
+        "Options": [option for option in options if _section_of(option) not in headed]
+    }
+    for section in headed:
+        of_section = [option for option in options if _section_of(option) is section]
+        parts[section] = sorted(of_section, key=_rank_of)
+    for title, shown in parts.items():
+        records = [record for option in shown if (record := option.get_help_record(ctx))]
         rows = [(names, _RANGE.sub("", " ".join(text.split()))) for names, text in records]
         if rows:
-            self.write_section(title, rows)
+            write_section(formatter, title, rows)
 
-    def write_examples(self, examples: Sequence[str]) -> None:
-        """Write the examples; a long command line continues behind a backslash."""
-        if examples:
-            with self.section("Examples"):
-                for example in examples:
-                    for line in _fold(f"touche-rad {example}", self.width):
-                        self.write(f"{line}\n")
+
+def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
+    """Write the examples; a long command line continues behind a backslash."""
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                for line in _fold(f"touche-rad {example}", formatter.width):
+                    formatter.write(f"{line}\n")
 
 
 def _section_of(option: click.Option) -> Section | None:
@@ -92,12 +95,6 @@ def _section_of(option: click.Option) -> Section | None:
 
 def _rank_of(option: click.Option) -> tuple[int, float]:
     return option.rank if isinstance(option, Option) else (0, math.inf)
-
-
-class Context(click.Context):
-    """The context of all commands, whose help has our layout."""
-
-    formatter_class = Formatter
 
 
 def _fold(command: str, width: int) -> list[str]:

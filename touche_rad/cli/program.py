@@ -45,8 +45,6 @@ class Stopped(Exception):
 class Command(click.Command):
     """A command with sections and examples in its help, `--config` and `--plugin`."""
 
-    context_class = help_text.Context
-
     def __init__(
         self,
         name: str,
@@ -63,9 +61,8 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options in sections."""
-        assert isinstance(formatter, help_text.Formatter)
-        formatter.write_examples(self.examples)
-        formatter.write_options(self, ctx)
+        help_text.write_examples(formatter, self.examples)
+        help_text.write_options(formatter, self, ctx)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -199,31 +196,24 @@ def command(
 class Group(click.Group):
     """A command with subcommands, each shown with the whole first sentence of its help."""
 
-    context_class = help_text.Context
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the subcommands, some examples and the options."""
-        assert isinstance(formatter, help_text.Formatter)
-        width = max(map(len, self.commands))
-        purposes = {
-            name: inspect.cleandoc(command.help or "").partition("\n\n")[0]
+        rows = [
+            (name, " ".join(inspect.cleandoc(command.help or "").partition("\n\n")[0].split()))
             for name, command in self.commands.items()
-        }
-        rows = [(name.ljust(width), " ".join(text.split())) for name, text in purposes.items()]
-        formatter.write_section("Commands", rows)
+        ]
+        help_text.write_section(formatter, "Commands", rows)
         firsts = [
             command.examples[0]
             for command in self.commands.values()
             if isinstance(command, Command) and command.examples
         ]
-        formatter.write_examples(firsts[:MOST_EXAMPLES])
-        formatter.write_options(self, ctx)
+        help_text.write_examples(formatter, firsts[:MOST_EXAMPLES])
+        help_text.write_options(formatter, self, ctx)
 
 
 class Commands(click.Group):
     """A group of commands, each imported when it is called."""
-
-    context_class = help_text.Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -253,12 +243,11 @@ class Commands(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by group, without importing them; then the options."""
-        assert isinstance(formatter, help_text.Formatter)
         width = max(map(len, COMMANDS))
         for group, names in GROUPS.items():
             rows = [(name.ljust(width), text) for name, text in names.items()]
-            formatter.write_section(group, rows)
-        formatter.write_options(self, ctx)
+            help_text.write_section(formatter, group, rows)
+        help_text.write_options(formatter, self, ctx)
 
 
 @click.command(

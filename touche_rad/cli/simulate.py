@@ -80,10 +80,6 @@ def simulate_command(options: SimulateOptions) -> int:
     for flag in ("against", "rounds", "words"):
         if getattr(options, flag) is not None:
             raise OptionError(f"--{flag} is for --both-sides")
-    return _simulate_with_user(options)
-
-
-def _simulate_with_user(options: SimulateOptions) -> int:
     from touche_rad import files
     from touche_rad.plugins import find
     from touche_rad.runs.play import SimulateJob
