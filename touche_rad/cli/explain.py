@@ -227,26 +227,24 @@ async def _print_turns(
             explained = await Calls()(judge.explain, view)
         good = good and not verdicts.fallbacks
         if as_json:
-            place = {"debate": name, "turn": turn}
-            _print_json({**place, **one} for one in _records(verdicts, explained))
+            _print_json(
+                {
+                    "debate": name,
+                    "turn": turn,
+                    "maxim": key,
+                    "score": verdict.score,
+                    "rationale": verdict.rationale,
+                    **verdict.extra,
+                    "fallback": verdicts.unscored.get(key),
+                    **(explained[key].record() if key in explained else {}),
+                }
+                for key, verdict in verdicts.verdicts.items()
+            )
         else:
             head = f"{name} turn {turn}: {view.last.utterance}"
             console.print(Text(shorten(head, console.width), "bold"))
             _print_lines(_verdict_lines(view, verdicts, explained, console.width), console)
     return good
-
-
-def _records(judged: ViewVerdicts, explained: Explained) -> Iterator[dict[str, Any]]:
-    """Yield one verdict after the other as JSON data."""
-    for key, verdict in judged.verdicts.items():
-        yield {
-            "maxim": key,
-            "score": verdict.score,
-            "rationale": verdict.rationale,
-            **verdict.extra,
-            "fallback": judged.unscored.get(key),
-            **(explained[key].record() if key in explained else {}),
-        }
 
 
 def _verdict_lines(

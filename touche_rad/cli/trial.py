@@ -132,28 +132,25 @@ class Trial:
     def _read_files(self) -> str:
         source = self.options.claims or demo_file("claims.tsv")
         self.played = list(islice(files.read_claims(source), self.options.first))
-        self.submission = load(self.options.file)
-        for kind, spec in self.specs.items():
-            name = self.options.save or "judge-" * (kind == "judge") + spec.name
-            name += "-judge" * bool(self.options.save and self.entries)
-            self.entries[name] = self._entry(kind, spec, name)
-            if self.options.save:
-                save(self.options.file, name, self.entries[name], write=False)
-        return ""
-
-    def _entry(self, kind: Kind, spec: opt.PluginSpec, name: str) -> Software:
-        """Make the entry that uploads a plugin; keys of a saved one with its command stay."""
-        plugin, options = find(kind, spec.name), self.options
-        sub_task: SubTask = 1 if kind == "debater" else 2
+        options = self.options
+        self.submission = load(options.file)
         model = options.model or ("environment" if self.uses_model else "")
-        file = plugin.file.name if plugin.file else ""
-        entry = describe(sub_task, str(spec), model=model, official=options.official, file=file)
-        old = self.submission.software.get(name) if options.save else None
-        if old is not None and old.command == entry.command:
-            entry = entry.model_copy(update=old.model_dump(exclude_defaults=True))
-        if not self.demo and (sub_task == 1 or "index" in plugin.needs):
-            entry = entry.with_collection(self.collection.name)
-        return entry
+        for kind, spec in self.specs.items():
+            name = options.save or "judge-" * (kind == "judge") + spec.name
+            name += "-judge" * bool(options.save and self.entries)
+            plugin = find(kind, spec.name)
+            sub_task: SubTask = 1 if kind == "debater" else 2
+            file = plugin.file.name if plugin.file else ""
+            entry = describe(sub_task, str(spec), model=model, official=options.official, file=file)
+            old = self.submission.software.get(name) if options.save else None
+            if old is not None and old.command == entry.command:  # its other keys stay
+                entry = entry.model_copy(update=old.model_dump(exclude_defaults=True))
+            if not self.demo and (sub_task == 1 or "index" in plugin.needs):
+                entry = entry.with_collection(self.collection.name)
+            self.entries[name] = entry
+            if options.save:
+                save(options.file, name, entry, write=False)
+        return ""
 
     def _ask_model(self) -> str:
         """Ask the model once; a plugin without a model needs no answer."""
