@@ -67,13 +67,14 @@ def respond_command(options: RespondOptions) -> int:
     on_screen = options.utterance is not None or options.explain
     if on_screen and options.dry_run:
         raise OptionError("--dry-run is for runs over a file, without --say and --explain")
-    from touche_rad import files
     from touche_rad.plugins import find
-    from touche_rad.runs.play import RespondJob
 
     debater = find("debater", options.debater.name).configure(options.debater.options)
     if on_screen:
         return _respond_on_screen(options, debater)
+    from touche_rad import files
+    from touche_rad.runs.play import RespondJob
+
     written = files.Kind(options.shape)
     places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
 
