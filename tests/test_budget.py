@@ -20,8 +20,8 @@ PAGES = (
     *(path for path in paths("docs", endings=(".md",)) if "reference" not in path.parts),
 )
 SHAPES = {
-    "Any": 366,  # but for JSON; the aim is 250
-    "except Exception": 37,  # the aim is 28
+    "Any": 250,  # but for JSON
+    "except Exception": 28,
     "getattr and hasattr": 60,  # abilities by name
     "loop variables without a name": 40,
     "changes of the working folder": 1,  # of a Ray worker, which has its own process
@@ -34,7 +34,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize(
-    ("folders", "most"), [(PRODUCT, 200_000), (("tests",), 190_000), (("benchmarks",), 12_000)]
+    ("folders", "most"), [(PRODUCT, 196_000), (("tests",), 190_000), (("benchmarks",), 12_000)]
 )
 def test_the_nodes_of_python_stay_below_the_ceiling(folders: tuple[str, ...], most: int) -> None:
     assert nodes(*folders) <= most
@@ -81,7 +81,7 @@ def test_the_formatter_is_never_overruled() -> None:
     assert [path for path, text in texts.items() if any(mark in text for mark in marks)] == []
 
 
-ENTERED = {"respond": (34, 220), "serve": (15, 69), "judge": (41, 350)}
+ENTERED = {"respond": (33, 208), "serve": (15, 68), "judge": (41, 334)}
 """The most files and functions of ours that a request enters; the aims are 160, 62, 220 functions."""
 
 
