@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ir_datasets import Dataset
 
 _OURS: Final = ("text", "topic", "tags", "attacks", "supports", "references")
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 
 class IrdsIndexes(IndexBackend):

@@ -21,7 +21,7 @@ from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Services
 from touche_rad.text import clean
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 AGAINST: Final = "Find an argument that argues against this claim."
 RETRY_AFTER: Final = 30.0

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from os import PathLike
 
-from touche_rad.text import excerpt
+from touche_rad.text import excerpt, printable, redact
 
 
 class ToucheRadError(Exception):
@@ -115,3 +115,16 @@ def refuse_newer(place: str | PathLike[str], record: object, newest: int) -> Non
             f"{place}: made by a newer touche-rad (format {value}; this one reads {newest}): "
             "upgrade touche-rad"
         )
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback of an error, without keys and characters that act on a screen."""
+    import traceback  # only failures need it
+
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
+    return safe_lines("".join(lines))
+
+
+def safe_lines(text: str) -> str:
+    """Return lines that hide keys and that have no characters that act on a screen."""
+    return "".join(f"{printable(line).expandtabs()}\n" for line in redact(text).splitlines())

@@ -20,7 +20,7 @@ from touche_rad.contest import Contest, Outcome
 from touche_rad.plugins import Services
 from touche_rad.text import clean
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 LONGEST_INFO: Final = 2_000
 """Characters of the motion and of the background information."""

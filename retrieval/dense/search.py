@@ -18,7 +18,7 @@ from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
 from touche_rad.plugins import ArgumentIndex, Services, arguments_by, storage_of
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 REMEMBERED = 4_096
 FIELDS: Final = ("text", "attacks", "supports")

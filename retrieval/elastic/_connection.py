@@ -38,7 +38,7 @@ WRITING_TRY: Final = 60.0
 CONNECTIONS: Final = 64
 """Connections to a node: more than debaters search at a time. Threads that wait for a connection of
 the client's pool get it in no order, so some would wait a hundred times as long as others."""
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 _LATER: Final = frozenset((408, 425, 429, 502, 503, 504))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import logging
 import os
 import signal
 import sys
@@ -27,10 +28,20 @@ from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import PluginSpec, parameters_of
 from touche_rad.cli.settings import Settings, load_settings
 from touche_rad.credentials import Servers, servers_in, servers_of_variables, trusting
-from touche_rad.errors import InputError, OptionError, ToucheRadError, UserError, nearest
+from touche_rad.errors import (
+    InputError,
+    OptionError,
+    ToucheRadError,
+    UserError,
+    nearest,
+    safe_lines,
+    traceback_text,
+)
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
+_PACKAGES: Final = ("touche_rad", "retrieval", "judges")
+"""The packages whose log `-v` shows."""
 MOST_EXAMPLES: Final = 3
 """The most examples in the help of a group."""
 
@@ -132,6 +143,23 @@ def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         import_plugins(settings.plugins)
 
 
+class _SafeFormatter(logging.Formatter):
+    """Formats records without keys and without characters that act on a screen."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        return safe_lines(super().format(record)).rstrip("\n")
+
+
+def _be_verbose(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Show the log of our packages, and the traceback of an error that ends the command."""
+    if value and not ctx.resilient_parsing:
+        handler = logging.StreamHandler()
+        handler.setFormatter(_SafeFormatter("%(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(handlers=[handler])
+        _set_log_level(logging.DEBUG)
+
+
 def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.meta[help_text.HELP_ALL] = True
@@ -162,6 +190,16 @@ GLOBAL_OPTIONS: Final = (
         metavar="MODULE|FILE.py",
         help="Import this module with plugins first; repeatable.",
         callback=_use,
+    ),
+    help_text.Option(
+        ["-v", "--verbose"],
+        section=help_text.Section.GLOBAL,
+        is_rare=True,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        help="Print the log, and the traceback of an error.",
+        callback=_be_verbose,
     ),
 )
 """The options that stand before or after a command."""
@@ -320,8 +358,8 @@ def run(
         see = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
         return _fail(f"{error.format_message()}{see}", error.exit_code)
     except ToucheRadError as error:
-        if error.__cause__ is not None and os.environ.get("TOUCHE_RAD_DEBUG"):
-            raise
+        if error.__cause__ is not None:
+            _show_traceback(error)
         return _fail(str(error), error.exit_code, *getattr(error, "__notes__", ()))
     except (Stopped, click.Abort, KeyboardInterrupt) as stopped:
         if args is None:  # a further Ctrl-C must not hide the message
@@ -334,12 +372,24 @@ def run(
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}", 1)
     except Exception as error:
-        if os.environ.get("TOUCHE_RAD_DEBUG"):
-            raise
+        _show_traceback(error)
         kind = type(error).__name__
-        hint = "set TOUCHE_RAD_DEBUG=1 to see the traceback"
-        return _fail(f"internal error: {kind}: {error} ({hint})", 1)
+        return _fail(f"internal error: {kind}: {error} (-v shows the traceback)", 1)
+    finally:
+        if not is_step:
+            _set_log_level(logging.NOTSET)
     return result if isinstance(result, int) else 0
+
+
+def _show_traceback(error: Exception) -> None:
+    """Print where an error comes from, if the user asked for it."""
+    if logging.getLogger(_PACKAGES[0]).level == logging.DEBUG:
+        click.echo(traceback_text(error), err=True, nl=False)
+
+
+def _set_log_level(level: int) -> None:
+    for package in _PACKAGES:
+        logging.getLogger(package).setLevel(level)
 
 
 def _fail(message: str, code: int, *others: str) -> int:

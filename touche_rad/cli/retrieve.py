@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -136,8 +135,6 @@ def _search(name: str, searcher: LoadedRetriever, query: str, depth: int) -> lis
     except ToucheRadError:
         raise
     except Exception as error:
-        if os.environ.get("TOUCHE_RAD_DEBUG"):
-            raise
         raise WorkError(describe_failure(f"retriever {name}", error)) from error
 
 

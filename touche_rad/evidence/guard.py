@@ -19,7 +19,7 @@ from touche_rad.evidence.support import findings_in
 from touche_rad.evidence.words import Words, lexicon, read_words
 from touche_rad.text import clean, content_words, count_words, sentences, stopwords, words
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 LONGEST: Final = 600
 """Maximum letters of a sentence that is checked for entailment."""

@@ -31,7 +31,7 @@ from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import Busy, Timeout, Unreachable
 from touche_rad.models.thinking import family_of
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 PYTHON: Final = "TOUCHE_RAD_VLLM_PYTHON"
 """The Python in which vLLM is installed, if not this one."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.text import redact, redact_line
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 CACHE_FILE: Final = "answers.sqlite"
 VERSION: Final = 2

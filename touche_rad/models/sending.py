@@ -173,7 +173,7 @@ class Call:
         return self.end - time.monotonic()
 
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 
 @dataclass

@@ -26,7 +26,7 @@ from touche_rad.plugins.contracts import (
 )
 from touche_rad.plugins.registry import Plugin, Services, registered
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 
 def open_index(location: str) -> ArgumentIndex:

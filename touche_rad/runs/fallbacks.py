@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from touche_rad.errors import WorkError
+from touche_rad.errors import ToucheRadError, WorkError, safe_lines, traceback_text
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 ERRORS: Final = ".errors.txt"
 """Suffix of the file with the tracebacks of a run."""
@@ -91,6 +91,8 @@ class FailureLog:
     """Whether to stop at the first fallback."""
     shows: bool = True
     """Whether to log the first failure of each kind as a warning."""
+    first_fault: Exception | None = None
+    """The first error of a unit that is a fault of ours."""
     _seen: set[tuple[str, ...]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -110,7 +112,7 @@ class FailureLog:
             exc_info=error if log.isEnabledFor(logging.DEBUG) else None,
         )
         if is_new:
-            self._write(fallback, error)
+            self._write(fallback.cause, error)
 
     def check(self, *fallbacks: Fallback) -> None:
         """Check the results of a turn before they are kept.
@@ -121,12 +123,21 @@ class FailureLog:
         if self.strict and fallbacks:
             raise FallbackStop(f"stopped at the first fallback (--strict): {fallbacks[0].cause}")
 
-    def _write(self, fallback: Fallback, error: BaseException) -> None:
+    def add_fault(self, what: str, error: Exception) -> None:
+        """Write the traceback of a fault of ours, which no fallback answers for."""
+        log.debug("%s", printable(redact(what)), exc_info=error)
+        if isinstance(error, ToucheRadError):
+            return  # its text says what to do
+        self.first_fault = self.first_fault or error
+        kind = (type(error).__name__, str(error))
+        if kind not in self._seen:
+            self._seen.add(kind)
+            self._write(what, error)
+
+    def _write(self, cause: str, error: BaseException) -> None:
         if self.path is None:
             return
-        lines = traceback.format_exception(type(error), error, error.__traceback__)
-        text = redact(f"{fallback.cause}\n\n{''.join(lines)}\n\n")
-        text = "".join(f"{printable(line).expandtabs()}\n" for line in text.splitlines())
+        text = f"{safe_lines(cause)}\n{traceback_text(error)}\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:

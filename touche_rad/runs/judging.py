@@ -45,7 +45,7 @@ from touche_rad.text import clean, excerpt
 T = TypeVar("T")
 R = TypeVar("R")
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 PRIOR: Final = 1.0
 """The score if the judge has no verdict."""

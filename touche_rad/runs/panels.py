@@ -65,7 +65,7 @@ class Recorded:
         self._log.close()
 
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 
 async def judge_contest(

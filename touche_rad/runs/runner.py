@@ -41,7 +41,7 @@ from touche_rad.runs.work import (
 )
 from touche_rad.text import printable, redact_data
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 DEFAULT_OPTIONS: Final = RunOptions()
 
@@ -150,7 +150,10 @@ async def _work_through(
         raise WorkError(f"{error}; {output.how_to_continue(fix)}") from error
     if failed:
         lines = f"{len(failed)} of {len(numbers)} failed, first {failed[0]}"
-        raise WorkError(f"{lines}; {output.how_to_continue()}")
+        fault = failures.first_fault
+        if fault is not None and failures.path is not None:
+            lines += f" (traceback: {output.options.errors})"
+        raise WorkError(f"{lines}; {output.how_to_continue()}") from fault
 
 
 async def process_units(
@@ -177,8 +180,9 @@ async def process_units(
                 except FallbackStop:
                     raise
                 except Exception as error:
-                    log.debug("number %d failed", number + 1, exc_info=error)
-                    failed.append(f"number {number + 1}: {type(error).__name__}: {error}")
+                    what = f"number {number + 1}: {type(error).__name__}: {error}"
+                    failures.add_fault(what, error)
+                    failed.append(what)
                     continue
                 if options.model is not None and not options.hand_in:
                     await options.model.check_after_failure()  # also results made in part

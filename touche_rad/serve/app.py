@@ -85,7 +85,7 @@ def to_view(request: JudgeRequest) -> Debate:
     return debate.view(number)
 
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 S = TypeVar("S")
 T = TypeVar("T")
 

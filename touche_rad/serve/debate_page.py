@@ -33,7 +33,7 @@ from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, Body
 from touche_rad.text import is_blank, redact
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 _OWN: Final = ("serve/debate.js", "serve/debate.css")
 _ASSETS: Final = {*SCRIPTS, STYLE, *_OWN}

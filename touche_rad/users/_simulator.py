@@ -41,7 +41,7 @@ def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
     return {"class": type(user).__name__, "model": debate.user, **details}
 
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 Method = Callable[[Debate], str | Awaitable[str]]
 

@@ -13,7 +13,7 @@ from touche_rad.debate import Argument, Debate, Response
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import NEGATIONS, clean, content_words, is_negation, sentences, words
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 _MIN_OVERLAP = 0.15
 _MIN_SCORE = 0.3

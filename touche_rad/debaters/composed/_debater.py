@@ -94,7 +94,7 @@ class Entailments(BaseModel):
     checks: list[Check]
 
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 _MIN_WORDS = 6
 """A checked answer with fewer words is replaced by a quotation."""

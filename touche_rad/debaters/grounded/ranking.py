@@ -23,7 +23,7 @@ from touche_rad.plugins import (
 )
 from touche_rad.text import clean, content_words, cut_to_words
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 LONGEST: Final = 400
 """Maximum words of an utterance that are searched."""

@@ -24,7 +24,7 @@ from touche_rad.text import clean, words
 from touche_rad.users.arguments import stance
 from touche_rad.users.contest_views import opens
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 SearchField = Literal["text", "attacks", "supports", "all"]
 MAX_TEXT: Final = 1_200

@@ -42,7 +42,7 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words
 from touche_rad.users.contest_views import opens
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 Shows = Literal["argument", "both"]
 _MIN_WORDS = 6

@@ -38,7 +38,7 @@ from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import Folder
 from touche_rad.training.recipe import validate_recipe
 
-log = logging.getLogger("touche_rad")
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 Rows = list[dict[str, Any]]

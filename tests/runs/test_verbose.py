@@ -1,0 +1,73 @@
+"""Where a fault is shown: its traceback with `-v`, and in the errors file of a run."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad_process
+from touche_rad import files
+from touche_rad.debate import Debate
+from touche_rad.demo import demo_file
+from touche_rad.errors import WorkError
+from touche_rad.runs.fallbacks import FailureLog
+from touche_rad.runs.runner import run
+from touche_rad.runs.work import Done, RunOptions, Work
+
+BROKEN = """
+from touche_rad.plugins import retriever
+
+
+@retriever("broken")
+class Broken:
+    def __init__(self, options, services):
+        pass
+
+    def search(self, query, k):
+        raise ZeroDivisionError("in the retriever")
+"""
+
+
+@pytest.fixture
+def retrieval(tmp_path: Path) -> list[str | Path]:
+    """Return a command that fails in a plugin."""
+    (tmp_path / "broken.py").write_text(BROKEN)
+    claims, out = demo_file("claims.tsv"), tmp_path / "out.run"
+    plugin = ["--plugin", tmp_path / "broken.py"]
+    return ["retrieve", claims, "-i", "demo", *plugin, "-r", "broken", "-o", out]
+
+
+def test_an_error_is_one_line_without_its_traceback(retrieval: list[str | Path]) -> None:
+    ended = touche_rad_process(*retrieval)
+    assert ended.code == 1
+    assert "ZeroDivisionError" in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("place", ["before", "after", "variable"])
+def test_verbose_shows_the_traceback(retrieval: list[str | Path], place: str) -> None:
+    words = {"before": ["-v", *retrieval], "after": [*retrieval, "-v"], "variable": retrieval}
+    env = {"TOUCHE_RAD_VERBOSE": "1"} if place == "variable" else {}
+    ended = touche_rad_process(*words[place], env=env)
+    assert ended.code == 1
+    assert "Traceback" in ended.err
+    assert 'raise ZeroDivisionError("in the retriever")' in ended.err
+    assert ended.err.splitlines()[-1].startswith("touche-rad: error: ")
+
+
+def test_a_fault_in_a_run_leaves_its_traceback(tmp_path: Path) -> None:
+    async def fail(debate: Debate, failures: FailureLog) -> Done:
+        raise KeyError("a fault of ours")
+
+    source, errors = demo_file("debates.jsonl"), tmp_path / "run.jsonl.errors.txt"
+    work = Work("respond", source, partial(files.read_debates, source), fail, {})
+    with pytest.raises(WorkError) as raised:
+        run(work, tmp_path / "run.jsonl", RunOptions(errors=errors))
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert f"traceback: {errors}" in str(raised.value)
+    text = errors.read_text("utf-8")
+    assert text.count("Traceback") == 1
+    assert "KeyError: 'a fault of ours'" in text
+    assert "in fail" in text
