@@ -21,7 +21,7 @@ from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.runner import process_units
-from touche_rad.runs.work import Done, RunOptions
+from touche_rad.runs.work import Done, RunOptions, Work
 
 DEAD = "http://127.0.0.1:9/v1#tiny"
 BUGGY = """import os
@@ -355,7 +355,8 @@ def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(
         units = iter([(0, "Is it so?")])
         options = RunOptions(model=model)
         keep = lambda number, _: kept.append(number)  # noqa: E731
-        await process_units(do, units, options, FailureLog(), keep)
+        job = Work[str]("respond", Path(), lambda bad: (), do, {})
+        await process_units(job, units, options, FailureLog(), keep)
 
     with pytest.raises(ModelError):
         anyio.run(work)

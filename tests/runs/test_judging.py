@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,8 @@ from tests.runs.test_runs import recorded, rows
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, to_contest
 from touche_rad.criteria import grice
-from touche_rad.debate import Debate, Maxim, Response, Verdict
+from touche_rad.debate import Debate, Maxim, Response, Verdict, Verdicts
+from touche_rad.errors import WorkError
 from touche_rad.files.outputs import Status
 from touche_rad.plugins import LoadedJudge, LoadedPanel
 from touche_rad.runs import judging
@@ -151,6 +153,26 @@ def judge_file(source: Path, plugin: Any, **named: Any) -> Status:
         out,
         options,
     )
+
+
+def test_nothing_is_judged_after_the_end_of_a_run(tmp_path: Path) -> None:
+    """The first response fails at once, and the other waits: a strict run ends with both."""
+    ended = threading.Event()
+
+    class FailsOrWaits:
+        async def judge(self, debate: Debate) -> Verdicts:
+            if len(debate.turns) == 1:
+                await anyio.sleep(0.05)
+                raise ValueError("no verdict")
+            try:
+                await anyio.sleep(60)
+            finally:
+                ended.set()
+            return four()
+
+    with pytest.raises(WorkError, match="--strict"):
+        judge_file(recorded(tmp_path, 1), FailsOrWaits(), strict=True)
+    assert ended.is_set()
 
 
 def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def work(
         turns = await _judge_whole(judge, views, criteria, deadline)
         return _done(debate, views, turns or await asyncio.gather(*map(judge_turn, views)))
 
-    return Work("judge", source, read, do, identity)
+    return Work("judge", source, read, do, identity, cached.end)
 
 
 def _done(debate: Debate, views: Sequence[Debate], turns: Sequence[ViewVerdicts]) -> Done:
@@ -306,6 +306,13 @@ class CachedJudge:
                 self._tasks.popitem(last=False)
         # Shielded: a client that closes its connection must not cancel it for the others.
         return await asyncio.shield(self._tasks[key])
+
+    async def end(self) -> None:
+        """Cancel what still runs, and wait for its end."""
+        running = [task for task in self._tasks.values() if not task.done()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def judge_turns(

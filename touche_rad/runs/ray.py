@@ -141,7 +141,7 @@ async def _process(
     options = replace(task.options, model=model)
     try:
         failures = await process_units(
-            work.do,
+            work,
             iter(block.units),
             options,
             FailureLog(folder / ERRORS, options.strict),

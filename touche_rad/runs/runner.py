@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import islice
@@ -143,7 +143,7 @@ async def _work_through(
             left = len(numbers) - len(output.journal.places)
             failed = await options.process(units, left, options, output.append)
         else:
-            failed = await process_units(work.do, units, options, failures, output.append)
+            failed = await process_units(work, units, options, failures, output.append)
     except (FallbackStop, ModelError) as error:
         says_fix = isinstance(error, FallbackStop) or error.fix
         fix = "" if says_fix else "fix the server (see its log), then "
@@ -157,7 +157,7 @@ async def _work_through(
 
 
 async def process_units(
-    do: Callable[[T, FailureLog], Awaitable[Done]],
+    work: Work[T],
     units: Iterator[tuple[int, T]],
     options: RunOptions,
     failures: FailureLog,
@@ -176,7 +176,7 @@ async def process_units(
         try:
             for number, unit in units:
                 try:
-                    done = await do(unit, failures)
+                    done = await work.do(unit, failures)
                 except FallbackStop:
                     raise
                 except Exception as error:
@@ -191,9 +191,13 @@ async def process_units(
             fatal.append(error)
             group.cancel_scope.cancel()
 
-    async with anyio.create_task_group() as group:
-        for _ in range(options.workers):
-            group.start_soon(take)
+    try:
+        async with anyio.create_task_group() as group:
+            for _ in range(options.workers):
+                group.start_soon(take)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await work.end()
     if fatal:
         raise fatal[0]
     return failed
