@@ -42,9 +42,9 @@ def contrary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(**options: str) -> Grounded:
-    found = find("debater", "grounded").make(Services(index=BothSides()), {**PLAIN, **options})
-    assert isinstance(found, Grounded)
-    return found
+    loaded = find("debater", "grounded").make(Services(index=BothSides()), {**PLAIN, **options})
+    assert isinstance(loaded.instance, Grounded)
+    return loaded.instance
 
 
 def sides(debater: Grounded) -> dict[str, float]:

@@ -196,7 +196,7 @@ def test_commands_that_run_once(place: Path) -> None:
 
     def run_commands() -> None:
         with closing(Steps(place / "steps", {"plan": {"seed": 0}})) as steps:
-            steps.run(commands, call, quiet=True)
+            steps.run(commands, call)
 
     run_commands()
     log = place / "steps/commands.jsonl"

@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 from tests.models.tiny import SMALL, THOUGHT, asked
 from tests.processes import children, command_of, gone
 from tests.terminal import touche_rad
+from touche_rad import session
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.models import Model
@@ -149,7 +150,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path
     source = tmp_path / "one.jsonl"
     source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
     try:
-        anyio.run(server.ready)
+        session.run(server.ready)
         port = reports[1].partition("--port ")[2].split()[0]
         at = ("-m", f"http://127.0.0.1:{port}/v1#{thinker}")
         for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d grounded"):
@@ -165,7 +166,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path
             assert outs[0].read_bytes() == outs[1].read_bytes(), "also the probabilities"
         told = touche_rad("doctor", *at, *thinks, "--json")
     finally:
-        anyio.run(server.close)
+        session.run(server.close)
     check = {one["what"]: one for one in json.loads(told.out)}
     assert "thoughts in `reasoning`" in check["model thinking"]["found"]
     assert check["model thinking"]["fix"] == "switch thinking off with -O model.think=off"

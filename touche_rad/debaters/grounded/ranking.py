@@ -12,7 +12,6 @@ from pydantic import Field
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters.grounded._polarity import side, sides
-from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import (
     ArgumentIndex,
     MayNameFile,
@@ -220,7 +219,7 @@ class StanceRanking:
         best, rest = ranked[: self._most], ranked[self._most :]
         try:
             stances = self._backend.stances(queries.message, [one.argument for one in best])
-        except (ToucheRadError, RuntimeError) as error:  # PyTorch's errors are RuntimeErrors
+        except Exception as error:  # a local model may raise anything, and the answer goes on
             log.warning("grounded ranks without %s: %s", self._name, error)
             return list(ranked)
         again = [
