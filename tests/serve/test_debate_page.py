@@ -361,7 +361,7 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
         page.locator("#send").click()
         page.locator("#t2 .running").wait_for()
         leave()
-        page.get_by_text("Stopped.").wait_for()
+        page.locator("#problem").get_by_text("Stopped.").wait_for()
     page.locator("#send").wait_for()
     assert (say.input_value(), page.locator(".turn.off").count()) == (ZOOS, 2)
     first.select_option("grounded")
