@@ -20,7 +20,9 @@ RULES = (
     # Durations, on the screen and in files.
     (r"\bin \d[\d.,]* (m?s|minutes?|min)\b", "in DURATION"),
     (r'("(?:seconds|milliseconds)": )[\d.e-]+', r"\1DURATION"),
-    # In tracebacks, the lines of code of ours: any change moves them.
+    # In tracebacks, the place of libraries: each checkout has its own.
+    (r'File "[^"\n]*/site-packages/', 'File "SITE-PACKAGES/'),
+    # The lines of code of ours: any change moves them.
     (r'(  File "/PLACE/checkout/[^\n]*\n(    [^\n]*\n)*)+', "  OUR CODE\n"),
     # The server's process, and the free space of the disk (doctor).
     (r"(process) \[\d+\]", r"\1 [PID]"),

@@ -137,7 +137,7 @@ class FailureLog:
     def _write(self, cause: str, error: BaseException) -> None:
         if self.path is None:
             return
-        text = f"{safe_lines(cause)}\n{traceback_text(error)}\n"
+        text = f"{safe_lines(cause)}\n{traceback_text(error)}\n\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
