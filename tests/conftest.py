@@ -128,7 +128,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the machine may reach a test."""
+    """No setting of the machine may reach a test, nor the width of its terminal."""
+    monkeypatch.setenv("COLUMNS", "80")
     for name in list(os.environ):
         if name.startswith(FOREIGN) and name not in KEPT:
             monkeypatch.delenv(name)

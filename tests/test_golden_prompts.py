@@ -7,13 +7,13 @@ After a deliberate change of a prompt, write the files anew and read their diff:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.screens import check_golden
 from tests.terminal import touche_rad
 from touche_rad.plugins import registered
 
@@ -25,7 +25,7 @@ def profiles() -> Iterator[Any]:
     for kind in ("debater", "judge", "panel"):
         for name, plugin in registered(kind).items():
             if plugin.uses_model and plugin.source == "touche-rad":
-                for profile in [one.name for one in plugin.profiles()] or [""]:
+                for profile in [profile.name for profile in plugin.profiles()] or [""]:
                     marks = [pytest.mark.services] if profile.endswith("solver") else []
                     yield pytest.param(name, profile, marks=marks)
 
@@ -37,7 +37,5 @@ def test_the_prompts_of_a_profile_are_its_golden_file(name: str, profile: str) -
     if ended.code and "no option" in ended.err:
         ended = touche_rad("prompts", name, *options)
     assert ended.code == 0, ended.err
-    golden = FOLDER / f"{name}{profile and f'.{profile}'}.txt"
-    if os.environ.get("WRITE_GOLDEN"):
-        golden.write_text(ended.out, "utf-8")
-    assert ended.out == golden.read_text("utf-8")
+    variant = f"{name}.{profile}" if profile else name
+    check_golden(FOLDER / f"{variant}.txt", ended.out)

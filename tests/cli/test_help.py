@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.cli import touche_rad as program
 from touche_rad.cli.commands import COMMANDS
@@ -39,6 +40,10 @@ def _commands() -> list[tuple[tuple[str, ...], click.Command]]:
         if isinstance(command, click.Group):
             found.extend(((name, inner), one) for inner, one in command.commands.items())
     return found
+
+
+def test_the_help_of_the_program_lists_the_commands() -> None:
+    check_screen("help", touche_rad("--help"))
 
 
 @pytest.mark.parametrize("columns", ["64", "80"])
