@@ -12,7 +12,7 @@ from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.score import JudgementReport, ProblemKind, score, score_judgements
-from touche_rad.score.result import Comparison, JudgementRow
+from touche_rad.score.result import JudgementRow, RunComparison
 
 
 def row(report: JudgementReport, run: str, maxim: str) -> JudgementRow:
@@ -20,7 +20,7 @@ def row(report: JudgementReport, run: str, maxim: str) -> JudgementRow:
     return found
 
 
-def comparison(report: JudgementReport, run: str, against: str, measure: str) -> Comparison:
+def comparison(report: JudgementReport, run: str, against: str, measure: str) -> RunComparison:
     (found,) = [
         one
         for one in report.comparisons

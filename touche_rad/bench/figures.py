@@ -24,16 +24,16 @@ from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements
 from touche_rad.score.rates import count_yes, measure_yes, shares
-from touche_rad.score.result import MEAN, Comparison
+from touche_rad.score.result import MEAN, RunComparison
 from touche_rad.score.significance import comparisons, pairs, ranks
-from touche_rad.score.tables import INTERVAL, NONE, Item, Part, Printed, Table, cell
+from touche_rad.score.tables import INTERVAL, NONE, FrozenRecord, Part, Printed, Table, cell
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
 _ALL_BROKEN: Final = "all verdicts are fallbacks: correct the judges' model, then add --restart"
 
 
-class DebaterFigures(Item):
+class DebaterFigures(FrozenRecord):
     """The result of one debater."""
 
     name: str
@@ -68,7 +68,7 @@ class Figures(Printed):
     counted: tuple[str, ...] = ()
     """The judges that count in `yes`: no baselines, and none with only fallback verdicts."""
     debaters: tuple[DebaterFigures, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[RunComparison, ...] = ()
     judges: Mapping[str, Any] | None = None
     """The judges' scores on the labelled debates, as touche-rad score --json prints them."""
 
@@ -279,7 +279,7 @@ class _Counts:
                 fallbacks=self.fallbacks[name],
             )
 
-    def comparisons(self) -> tuple[Comparison, ...]:
+    def comparisons(self) -> tuple[RunComparison, ...]:
         """Compare the debaters with the best one and with the baselines."""
         own = [name for name in self.names if name not in self.baselines] or self.names
         best = max(own, key=lambda name: self.measured[name][MEAN].value)

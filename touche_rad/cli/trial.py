@@ -219,12 +219,12 @@ class Trial:
         return float(read_status(out).get("seconds") or time.monotonic() - begun)
 
     def _check(self, run: Path, source: Path) -> str:
-        from touche_rad.score.validation import Topic, check
+        from touche_rad.score.validation import IssueTopic, check
 
         groups = check(run, source=source, index=open_index(str(self.index))).groups
         faults = [group for group in groups if group[0].level == "fault"]
         for group in faults:
-            if group[0].topic is not Topic.DEMO_INDEX:
+            if group[0].topic is not IssueTopic.DEMO_INDEX:
                 counts = map(EventCount.model_validate, read_status(run).get("events") or ())
                 first = [f"; {events.examples[0].text}" for events in counts][:1]
                 see = f"; more: touche-rad check {run} -i {self.index}"
@@ -235,7 +235,7 @@ class Trial:
                 issue = group[0]
                 line = issue.message if len(group) == 1 else f"{issue.kind}: {len(group)}"
                 warnings.append(line)
-                if issue.topic is Topic.FALLBACKS:
+                if issue.topic is IssueTopic.FALLBACKS:
                     self.warnings.append(f"{run}: {line}")
         return f"{run}: valid ({'; '.join(warnings)})" if warnings else f"{run}: valid"
 

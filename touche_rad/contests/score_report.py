@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from touche_rad.score.tables import INTERVAL, TRUTH, Columns, Item, Part, Printed, table
+from touche_rad.score.tables import INTERVAL, TRUTH, Columns, FrozenRecord, Part, Printed, table
 
 Against = Literal["winner", "votes"]
 Basis = Literal["winner", "score", "constant"]
@@ -23,7 +23,7 @@ _AVERAGED: Final = (
 )
 
 
-class ContestRow(Item):
+class ContestRow(FrozenRecord):
     """A run's scores on one dimension; errors are times 100, as in the papers."""
 
     run: str
@@ -73,7 +73,7 @@ def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[Con
             )
 
 
-class BiasRow(Item):
+class BiasRow(FrozenRecord):
     """Biases of a run's winners: side, order and length, and flips by swapping the sides."""
 
     run: str
@@ -96,7 +96,7 @@ class BiasRow(Item):
     """Share of debates in which the same side wins after the swap, though others speak for it."""
 
 
-class ShareRow(Item):
+class ShareRow(FrozenRecord):
     """How often each side wins by a run, as shares of its debates; `none`: without a winner."""
 
     run: str
@@ -108,7 +108,7 @@ class ShareRow(Item):
     none: float
 
 
-class SameRow(Item):
+class SameRow(FrozenRecord):
     """Agreement of two runs on the winner."""
 
     first: str
@@ -118,7 +118,7 @@ class SameRow(Item):
     kappa: float | None
 
 
-class SideRow(Item):
+class SideRow(FrozenRecord):
     """Correlation of a panel's scores of the sides with people's scores of them."""
 
     run: str
@@ -132,7 +132,7 @@ class SideRow(Item):
     kendall: float | None = None
 
 
-class MeanRow(Item):
+class MeanRow(FrozenRecord):
     """The mean score of a debater in a dimension, over its debates."""
 
     run: str
@@ -144,7 +144,7 @@ class MeanRow(Item):
     high: float | None = None
 
 
-class WinRow(Item):
+class WinRow(FrozenRecord):
     """How often a debater wins a dimension; a win has 2 points, a tie 1: two debaters have 2."""
 
     run: str

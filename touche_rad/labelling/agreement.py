@@ -8,10 +8,10 @@ from itertools import combinations
 from touche_rad.labelling._study import Study
 from touche_rad.score.audit import AGREEMENT_COLUMNS, PairAgreement, pair_agreement
 from touche_rad.score.measures import alpha
-from touche_rad.score.tables import Columns, Item, Part, Printed, table
+from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
 
 
-class AlphaRow(Item):
+class AlphaRow(FrozenRecord):
     """Krippendorff's alpha of all annotators on a criterion."""
 
     maxim: str

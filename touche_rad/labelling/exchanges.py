@@ -14,7 +14,7 @@ from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digests
-from touche_rad.score.evaluations import Row, read_judged
+from touche_rad.score.evaluations import JudgedLine, read_judged
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.reference import Reference
 
@@ -86,7 +86,7 @@ def _verdicts(
     for line, (debate, verdicts) in enumerate(read_judged(path, criteria, files.BadLines()), 1):
         if not verdicts:
             continue
-        row = Row(line, id=debate.id, conversation=digests(debate))
+        row = JudgedLine(line, id=debate.id, conversation=digests(debate))
         at = reference.find(row, line - 1, matched) if debate.turns else line - 1
         if at is None or at >= len(exchanges.debates):
             raise InputError(path, f"this debate is not in {exchanges.path}", line=line)

@@ -7,13 +7,13 @@ from statistics import fmean
 from typing import Any, Literal
 
 from touche_rad.papers.tables import Column, Part, Reproduction, Row
-from touche_rad.score.tables import INTERVAL, NONE, Item, Printed, Table
+from touche_rad.score.tables import INTERVAL, NONE, FrozenRecord, Printed, Table
 from touche_rad.score.tables import Part as Lines
 
 Records = Sequence[Mapping[str, Any]]
 
 
-class Cell(Item):
+class Cell(FrozenRecord):
     """A value of a paper beside ours."""
 
     row: str

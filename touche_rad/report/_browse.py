@@ -14,7 +14,7 @@ from typing import Any, Final
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Verdicts
 from touche_rad.pages import marked_answer, to_json
-from touche_rad.report._conversations import Conversation, Topic
+from touche_rad.report._conversations import ClaimTopic, Conversation
 
 LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
@@ -25,7 +25,7 @@ _LETTERS: Final = {True: "y", False: "n", None: "-"}
 
 
 def browser(
-    topics: Sequence[Topic], runs: Sequence[dict[str, Any]], criteria: Criteria
+    topics: Sequence[ClaimTopic], runs: Sequence[dict[str, Any]], criteria: Criteria
 ) -> tuple[str, list[str]]:
     """Return the index and the parts of all debates, as JSON texts.
 

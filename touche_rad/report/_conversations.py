@@ -67,7 +67,7 @@ class Conversation:
 
 
 @dataclass
-class Topic:
+class ClaimTopic:
     """A claim, and the debates on it: at most one of each run."""
 
     claim: str
@@ -75,10 +75,10 @@ class Topic:
     runs: set[int] = field(default_factory=set)
 
 
-def topics(debates: Iterable[DebateOfRun]) -> list[Topic]:
+def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
     """Group debates by their claims; a run's further debate on a claim makes another topic."""
-    by_claim: dict[str, list[Topic]] = {}
-    by_content: dict[tuple[object, ...], list[tuple[Topic, Conversation]]] = {}
+    by_claim: dict[str, list[ClaimTopic]] = {}
+    by_content: dict[tuple[object, ...], list[tuple[ClaimTopic, Conversation]]] = {}
     for one in debates:
         turns = one.debate.turns
         claim = one.debate.claim or (turns[0].utterance if turns else one.debate.id)
@@ -91,7 +91,7 @@ def topics(debates: Iterable[DebateOfRun]) -> list[Topic]:
             of_claim = by_claim.setdefault(claim, [])
             topic = next((one_ for one_ in of_claim if one.run not in one_.runs), None)
             if topic is None:
-                topic = Topic(claim)
+                topic = ClaimTopic(claim)
                 of_claim.append(topic)
             same = topic, Conversation(one.debate.id, turns)
             topic.conversations.append(same[1])

@@ -18,7 +18,7 @@ _SHOWN: Final = 10
 
 
 @dataclass(frozen=True)
-class Found:
+class RankedArgument:
     """An argument of a ranking; `text` is empty and `relevance` None where they are unknown."""
 
     id: str
@@ -27,12 +27,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Query:
+class RankedQuery:
     """A query with its first arguments by run."""
 
     id: str
     text: str
-    rankings: Mapping[str, Sequence[Found]]
+    rankings: Mapping[str, Sequence[RankedArgument]]
 
 
 def queries_of(
@@ -41,7 +41,7 @@ def queries_of(
     index: str | None,
     labels: Path | None,
     bad: BadLines,
-) -> Iterator[Query]:
+) -> Iterator[RankedQuery]:
     """Yield the queries of TREC runs, with the texts that the queries and the index have."""
     runs = {one.name: one.path for one in sources if one.kind is Kind.RUN}
     if not runs:
@@ -50,7 +50,7 @@ def queries_of(
     if labels is not None and kind_of(labels) is Kind.QRELS:
         qrels = {(query, document): grade for query, document, grade in read_qrels(labels)}
     opened = open_index(index) if index else None
-    found: dict[str, dict[str, list[Found]]] = {}
+    found: dict[str, dict[str, list[RankedArgument]]] = {}
     for name, path in runs.items():
         rows = sorted(files.read_run(path, bad), key=lambda row: -row.score)
         for row in rows:
@@ -58,6 +58,8 @@ def queries_of(
             if len(own) < _SHOWN:
                 argument = opened.get(row.document) if opened else None
                 relevance = qrels.get((row.query, row.document))
-                own.append(Found(row.document, argument.text if argument else "", relevance))
+                own.append(
+                    RankedArgument(row.document, argument.text if argument else "", relevance)
+                )
     for query in sorted(found):
-        yield Query(query, texts.get(query, ""), found[query])
+        yield RankedQuery(query, texts.get(query, ""), found[query])

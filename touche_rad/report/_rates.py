@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from touche_rad.criteria import Criteria
 from touche_rad.plots.svg import Dot, dot_plot, line_plot
-from touche_rad.report._conversations import Topic
+from touche_rad.report._conversations import ClaimTopic
 from touche_rad.report.boards import (
     Board,
     BoardTable,
@@ -28,7 +28,7 @@ from touche_rad.score.significance import compare_runs
 
 
 def rate_board(
-    topics: Sequence[Topic],
+    topics: Sequence[ClaimTopic],
     judges: Mapping[str, str],
     lost: Sequence[int],
     criteria: Criteria,
@@ -129,7 +129,7 @@ def rate_board(
     return board
 
 
-def _votes(topics: Sequence[Topic], names: Sequence[str], criteria: Criteria) -> Votes:
+def _votes(topics: Sequence[ClaimTopic], names: Sequence[str], criteria: Criteria) -> Votes:
     """Return the verdicts of each run on the turns of all debates."""
     votes: dict[str, list[bool | None]] = {}
     for one in (one for topic in topics for one in topic.conversations):
@@ -142,7 +142,9 @@ def _votes(topics: Sequence[Topic], names: Sequence[str], criteria: Criteria) ->
     return {name: own for name, own in votes.items() if any(vote is not None for vote in own)}
 
 
-def turn_plot(topics: Sequence[Topic], names: Sequence[str], criteria: Criteria) -> Markup | None:
+def turn_plot(
+    topics: Sequence[ClaimTopic], names: Sequence[str], criteria: Criteria
+) -> Markup | None:
     """Plot the share of yes by turn, if debates with verdicts have several turns."""
     counts: dict[str, list[Any]] = {}
     for one in (one for topic in topics for one in topic.conversations):

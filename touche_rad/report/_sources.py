@@ -30,7 +30,7 @@ _PLACE: Final = re.compile(r"(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
-class Origin:
+class RunOrigin:
     """Who made a run, as its status says, and that of the debates that it judges."""
 
     status: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Origin:
         return ", ".join(f"{number} of {total}" for total, number in numbers.items())
 
 
-def origins_of(paths: Sequence[Path]) -> dict[Path, Origin]:
+def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
     """Return the origin of each run; statuses lie beside the runs."""
     by_digest = {
         str(status["sha256"]): status
@@ -70,11 +70,11 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, Origin]:
     for path in paths:
         status = read_status(path)
         judged = by_digest.get(str((status.get("identity") or {}).get("input")), {})
-        result[path] = Origin(status, judged if status.get("verb") == "judge" else {})
+        result[path] = RunOrigin(status, judged if status.get("verb") == "judge" else {})
     return result
 
 
-def run_names(paths: Sequence[Path], origins: Mapping[Path, Origin]) -> list[str]:
+def run_names(paths: Sequence[Path], origins: Mapping[Path, RunOrigin]) -> list[str]:
     """Name each run after its debater or its judge, whichever differs between the runs.
 
     A run is named after its file if no status says more; equal names follow those of the files.
@@ -105,7 +105,7 @@ class Source:
     path: Path
     kind: Kind
     sha256: str
-    origin: Origin
+    origin: RunOrigin
     debates: Sequence[tuple[Debate, tuple[Verdicts, ...]]] = ()
     contests: Sequence[Contest] = ()
     judgements: Sequence[Judgement] = ()
@@ -114,7 +114,7 @@ class Source:
 def read_sources(
     runs: Mapping[str, Path],
     criteria: Criteria,
-    origins: Mapping[Path, Origin],
+    origins: Mapping[Path, RunOrigin],
     skipped: Mapping[Path, BadLines],
     refused: dict[str, str],
 ) -> list[Source]:
@@ -176,7 +176,7 @@ def _labels_by_words(
     return {digests(debate): of for (debate, _), of in zip(debates, truth, strict=False)}
 
 
-def _fallback_turns(origin: Origin) -> dict[int, set[int]]:
+def _fallback_turns(origin: RunOrigin) -> dict[int, set[int]]:
     """Return the turns that another debater answered, by debate, counted from 0."""
     places: dict[int, set[int]] = {}
     turns = origin.status.get("replaced_turns") or origin.judged.get("replaced_turns")

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from touche_rad.files.outputs import read_status
-from touche_rad.score.result import Comparison
+from touche_rad.score.result import RunComparison
 from touche_rad.score.tables import NONE, Table, csv_rows
 
 _NAMED: Final = 4
@@ -24,14 +24,14 @@ FEWEST: Final = 10
 """Debates, claims or queries from which sentences say who is better."""
 
 
-class Cell(str):
+class BoardCell(str):
     """The text of a cell that opens a part of the page, or has a background."""
 
     href: str
     shade: int
     """Strength of the background, from 0 to 10."""
 
-    def __new__(cls, text: str, href: str = "", share: float | None = None) -> Cell:
+    def __new__(cls, text: str, href: str = "", share: float | None = None) -> BoardCell:
         """Make a text with an address, and with a background for a share."""
         made = super().__new__(cls, text)
         made.href, made.shade = href, round(10 * (share or 0))
@@ -75,7 +75,7 @@ def matrix(
     rows = []
     for one in names:
         shares = [share(one, other) if one != other else None for other in names]
-        rows.append([one, *(Cell((show or number)(value), share=value) for value in shares)])
+        rows.append([one, *(BoardCell((show or number)(value), share=value) for value in shares)])
     return BoardTable(caption, ["", *names], rows, grid=True)
 
 
@@ -146,7 +146,7 @@ def names_of(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-Difference = Callable[[str, str], Comparison | None]
+Difference = Callable[[str, str], RunComparison | None]
 
 
 def ranking_in_words(
@@ -190,7 +190,7 @@ def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> lis
     return [f"{head} few {units} ({count}) to tell more."]
 
 
-def _lead(leader: str, second: str, gain: float, measure: str, tested: Comparison | None) -> str:
+def _lead(leader: str, second: str, gain: float, measure: str, tested: RunComparison | None) -> str:
     if number(gain) == number(0):
         return f"{leader} and {second} have the same {measure}."
     head = f"{leader} leads {second} by {number(gain)} {measure}"
@@ -207,13 +207,13 @@ def are(names: Sequence[str]) -> str:
     return f"{names_of(names)} {'is' if len(names) == 1 else 'are'}"
 
 
-def _clear(tested: Comparison | None) -> bool:
+def _clear(tested: RunComparison | None) -> bool:
     if tested is None or tested.low is None or tested.high is None:
         return False
     return tested.low > 0 or tested.high < 0
 
 
-def by_pair(rows: Iterable[Comparison], measure: str) -> Difference:
+def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:
     """Look up the difference of two runs in a measure."""
     by_runs = {(one.run, one.against): one for one in rows if one.measure == measure}
     return lambda run, against: by_runs.get((run, against))

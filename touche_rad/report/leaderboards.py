@@ -19,8 +19,8 @@ from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import (
     FEWEST,
     Board,
+    BoardCell,
     BoardTable,
-    Cell,
     agreement,
     board_table,
     by_pair,
@@ -33,7 +33,7 @@ from touche_rad.report.boards import (
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
-from touche_rad.score.tables import Columns, Item, cell, table
+from touche_rad.score.tables import Columns, FrozenRecord, cell, table
 
 
 def judgement_board(report: JudgementReport) -> Board:
@@ -135,7 +135,7 @@ def _square(row: JudgementRow) -> BoardTable:
             count = getattr(row, name)
             at = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
             line.append(
-                Cell(
+                BoardCell(
                     str(count),
                     f"#debates&{urlencode(at, quote_via=quote, safe='')}",
                     count / row.labelled,
@@ -188,7 +188,7 @@ def contest_board(report: ContestReport) -> Board:
         names = list(dict.fromkeys(name for pair in same for name in sorted(pair)))
         caption = "Agreement of the panels: share of equal winners"
         board.tables.append(matrix(caption, names, lambda *pair: same.get(frozenset(pair))))
-    further: tuple[tuple[str, Columns, Sequence[Item]], ...] = (
+    further: tuple[tuple[str, Columns, Sequence[FrozenRecord]], ...] = (
         ("Biases of the winners", BIAS_COLUMNS, report.biases),
         ("Scores of the sides against people's scores", SIDE_COLUMNS, report.sides),
     )

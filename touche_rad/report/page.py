@@ -22,7 +22,7 @@ from touche_rad.pages import read_asset, render_fragment, render_page, to_json
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report._browse import PART_LETTERS, browser
 from touche_rad.report._contests import contest_sections
-from touche_rad.report._conversations import Topic, topics
+from touche_rad.report._conversations import ClaimTopic, topics
 from touche_rad.report._rankings import queries_of
 from touche_rad.report._rates import rate_board, turn_plot
 from touche_rad.report._sources import LOST, Source, debates_of, origins_of, read_sources, run_names
@@ -168,7 +168,7 @@ class _Content:
         for which, debates, turns in numbers[: 1 + (len(distinct) != numbers[0][1])]:
             self.summary.append(f"{count_of(debates, f'{which}debate')}, {count_of(turns, 'turn')}")
 
-    def _add_boards(self, all_topics: Sequence[Topic], *, with_rates: bool) -> None:
+    def _add_boards(self, all_topics: Sequence[ClaimTopic], *, with_rates: bool) -> None:
         judges = {source.name: source.origin.plugin("judge") for source in self.sources}
         run_names = list(judges)
         lost = [source.debates.count(LOST) for source in self.sources]
@@ -366,7 +366,7 @@ def _score(
     return score(paths, labels, criteria=criteria, seed=seed, bad=bad, tags=tags)
 
 
-def _length_plot(all_topics: Sequence[Topic], names: Sequence[str]) -> Markup:
+def _length_plot(all_topics: Sequence[ClaimTopic], names: Sequence[str]) -> Markup:
     """Plot the words per response: the median and the middle 90 % of each run."""
     lengths: dict[str, list[int]] = {}
     for one in (one for topic in all_topics for one in topic.conversations):

@@ -20,7 +20,7 @@ from touche_rad.files.models import validate
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score.measures import alpha, correlations, count, kappa
 from touche_rad.score.naming import each_run, names
-from touche_rad.score.tables import Columns, Item, Part, Printed, cell, table
+from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, cell, table
 
 Grades = Mapping[str, float]
 """The grades of a text's labels; a missing label and the grade 0 are the same."""
@@ -88,7 +88,7 @@ def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> f
     )
 
 
-class AgreementRow(Item):
+class AgreementRow(FrozenRecord):
     """The agreement of one annotator with the truth, on the texts that both annotated."""
 
     run: str

@@ -25,7 +25,7 @@ from touche_rad.runs.judging import judge_view
 from touche_rad.runs.work import Progress
 from touche_rad.score.measures import count, kappa, says_yes
 from touche_rad.score.naming import each_run, names
-from touche_rad.score.tables import Columns, Item, Part, Printed, table
+from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
 
 __all__ = ["AGREEMENT_COLUMNS", "Audit", "PairAgreement", "audit", "pair_agreement"]
 
@@ -118,7 +118,7 @@ PROBES: Final = (
 )
 
 
-class Flips(Item):
+class Flips(FrozenRecord):
     """How a judge's verdicts on a criterion change under a probe."""
 
     judge: str
@@ -135,7 +135,7 @@ class Flips(Item):
     """Mean change of the score."""
 
 
-class PairAgreement(Item):
+class PairAgreement(FrozenRecord):
     """Agreement of two judges, or annotators, on a criterion."""
 
     first: str

@@ -11,10 +11,10 @@ from touche_rad.errors import UserError
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.reports import JudgementReport
-from touche_rad.score.tables import Columns, Item, Part, Printed, table
+from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
 
 
-class Corrected(Item):
+class Corrected(FrozenRecord):
     """One run on one criterion."""
 
     run: str

@@ -45,7 +45,7 @@ class _Line(BaseModel):
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadScore:
     """The score of one verdict, and its problem."""
 
     score: float | None
@@ -55,7 +55,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Row:
+class JudgedLine:
     """One line of a run. A lost debate has only its position."""
 
     line: int
@@ -66,7 +66,7 @@ class Row:
     """A digest of each user turn with its response, answered or not."""
     answered: tuple[int, ...] = ()
     """The turns with a response; the official client judges only these."""
-    turns: tuple[Mapping[str, Read], ...] = ()
+    turns: tuple[Mapping[str, ReadScore], ...] = ()
     """The verdicts on each turn, by the key of the criterion."""
     unknown: tuple[str, ...] = ()
     """The names of verdicts that are none of the criteria."""
@@ -79,7 +79,7 @@ class Run:
     name: str
     path: Path
     criteria: Criteria
-    rows: Sequence[Row]
+    rows: Sequence[JudgedLine]
     blank: Sequence[int] = ()
     """The numbers of the blank lines."""
 
@@ -125,7 +125,9 @@ def read_evaluated(
     return Run(tag, path, criteria, present, blank)
 
 
-def read_rows(path: Path, criteria: Criteria, bad: files.BadLines | None = None) -> list[Row]:
+def read_rows(
+    path: Path, criteria: Criteria, bad: files.BadLines | None = None
+) -> list[JudgedLine]:
     """Read all valid parts of a run, and the positions of lost debates."""
     return [row for row, _ in _rows(path, criteria, bad or files.BadLines())]
 
@@ -144,7 +146,7 @@ def read_judged(
             yield Debate(), ()
 
 
-def _as_verdicts(scores: Mapping[str, Read], turn: JsonObject, criteria: Criteria) -> Verdicts:
+def _as_verdicts(scores: Mapping[str, ReadScore], turn: JsonObject, criteria: Criteria) -> Verdicts:
     verdicts = {}
     for criterion in criteria:
         read = scores[criterion.key]
@@ -158,21 +160,23 @@ def _as_verdicts(scores: Mapping[str, Read], turn: JsonObject, criteria: Criteri
     return verdicts
 
 
-def _rows(path: Path, criteria: Criteria, bad: files.BadLines) -> Iterator[tuple[Row, JsonObject]]:
+def _rows(
+    path: Path, criteria: Criteria, bad: files.BadLines
+) -> Iterator[tuple[JudgedLine, JsonObject]]:
     """Yield each line with its record; a skipped line keeps its place."""
     count = 0
     for number, line in numbered_lines(path, bad, verbatim=True):
         for skipped in range(count + 1, number):
-            yield Row(skipped, ProblemKind.BAD_LINE), {}
+            yield JudgedLine(skipped, ProblemKind.BAD_LINE), {}
         yield _row(path, number, line, criteria, bad)
         count = number
 
 
 def _row(
     path: Path, number: int, line: str, criteria: Criteria, bad: files.BadLines
-) -> tuple[Row, JsonObject]:
+) -> tuple[JudgedLine, JsonObject]:
     if not line.strip():
-        return Row(number, ProblemKind.BLANK), {}
+        return JudgedLine(number, ProblemKind.BLANK), {}
     try:
         data = parse(line.removeprefix("\ufeff"))
         if not isinstance(data, dict):
@@ -182,9 +186,9 @@ def _row(
         bad.report(
             InputError(path, f"not a line of an evaluations file: {error}{fix}", line=number)
         )
-        return Row(number, ProblemKind.BAD_LINE), {}
+        return JudgedLine(number, ProblemKind.BAD_LINE), {}
     if not data:
-        return Row(number, ProblemKind.LOST), {}
+        return JudgedLine(number, ProblemKind.LOST), {}
     try:
         _Line.model_validate_json(line)
         official = True
@@ -192,7 +196,7 @@ def _row(
         official = False
     lost = _object(data.get("simulation")).get("userTurns") == []
     debate, turns = debate_of(data), _turns(data)
-    row = Row(
+    row = JudgedLine(
         line=number,
         trouble=ProblemKind.LOST if lost else None,
         official=official,
@@ -230,20 +234,20 @@ def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _verdict(verdict: JsonObject) -> Read:
+def _verdict(verdict: JsonObject) -> ReadScore:
     if "score" not in verdict:
-        return Read(None, ProblemKind.MISSING_VERDICT)
+        return ReadScore(None, ProblemKind.MISSING_VERDICT)
     score = verdict["score"]
     if score is None:
-        return Read(None, ProblemKind.NULL_SCORE)
+        return ReadScore(None, ProblemKind.NULL_SCORE)
     try:
         number = _number.validate_python(score)
     except ValidationError:
-        return Read(None, ProblemKind.BAD_SCORE, repr(score)[:40])
+        return ReadScore(None, ProblemKind.BAD_SCORE, repr(score)[:40])
     if isinstance(score, str):
         quoted = f"a score in quotes, read as the number {number},"
-        return Read(number, ProblemKind.ODD_SCORE, quoted)
+        return ReadScore(number, ProblemKind.ODD_SCORE, quoted)
     if isinstance(score, bool) or not 0 <= number <= 1:
         odd = f"{score!r:.40} is no number from 0 to 1, and"
-        return Read(number, ProblemKind.ODD_SCORE, odd)
-    return Read(number)
+        return ReadScore(number, ProblemKind.ODD_SCORE, odd)
+    return ReadScore(number)

@@ -16,8 +16,8 @@ from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError, nearest
 from touche_rad.score.evaluations import (
     NO_SCORE,
-    Read,
-    Row,
+    JudgedLine,
+    ReadScore,
     Run,
     read_evaluated,
     read_official,
@@ -128,7 +128,7 @@ class Matcher:
             official = OfficialResult.WRONG
         return Alignment(scores, tuple(self.problems), official, len(self.labels) - present)
 
-    def _by_place(self) -> dict[int, Row]:
+    def _by_place(self) -> dict[int, JudgedLine]:
         rows, count = self.run.rows, len(self.labels)
         for position, row in enumerate(rows[count:], count + 1):
             self._note(ProblemKind.EXTRA_DEBATE, "left out", line=row.line, debate=position)
@@ -146,11 +146,11 @@ class Matcher:
                     line=row.line,
                 )
 
-    def _by_words(self, reference: Reference) -> dict[int, Row]:
+    def _by_words(self, reference: Reference) -> dict[int, JudgedLine]:
         """Return the line of each labelled debate, by its id or its words."""
-        places: dict[int, Row] = {}
-        unknown: list[tuple[int, Row]] = []
-        lost: list[tuple[int, ProblemKind, Row]] = []
+        places: dict[int, JudgedLine] = {}
+        unknown: list[tuple[int, JudgedLine]] = []
+        lost: list[tuple[int, ProblemKind, JudgedLine]] = []
         for position, row in enumerate(self.run.rows):
             if row.trouble is not None:
                 lost.append((position, row.trouble, row))
@@ -195,7 +195,7 @@ class Matcher:
                 self._note(trouble, "no debate is missing", line=row.line)
         return places
 
-    def _debate(self, position: int, row: Row | None) -> list[Mapping[str, float | None]]:
+    def _debate(self, position: int, row: JudgedLine | None) -> list[Mapping[str, float | None]]:
         labels = self.labels[position]
         if row is None or row.trouble is not None:
             kind = row.trouble if row and row.trouble else ProblemKind.MISSING_DEBATE
@@ -207,14 +207,14 @@ class Matcher:
         turns = self._turns(position, row)
         return [self._turn(position, turn, row, turns.get(turn)) for turn in range(len(labels))]
 
-    def _turns(self, position: int, row: Row) -> dict[int, Mapping[str, Read]]:
+    def _turns(self, position: int, row: JudgedLine) -> dict[int, Mapping[str, ReadScore]]:
         """Find the labels' place of each judged turn, by its words where they are known."""
         count = len(self.labels[position])
         words = tuple(self.reference.turns[position][:count]) if self.reference else ()
         # The official client judges answered turns only.
         skipped = len(row.turns) == len(row.answered) < len(row.conversation)
         answered = row.answered if skipped and len(row.turns) != count else range(len(row.turns))
-        places: dict[int, Mapping[str, Read]] = {}
+        places: dict[int, Mapping[str, ReadScore]] = {}
         for own, verdicts in zip(answered, row.turns, strict=True):
             text = row.conversation[own : own + 1]
             place = own
@@ -234,7 +234,7 @@ class Matcher:
         return places
 
     def _turn(
-        self, position: int, turn: int, row: Row, verdicts: Mapping[str, Read] | None
+        self, position: int, turn: int, row: JudgedLine, verdicts: Mapping[str, ReadScore] | None
     ) -> Mapping[str, float | None]:
         where: dict[str, Any] = {"line": row.line, "debate": position + 1, "turn": turn + 1}
         labels = self.labels[position][turn]

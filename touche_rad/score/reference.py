@@ -19,7 +19,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OtherDebates, UserError
 from touche_rad.files.labels import digest, digests
 from touche_rad.files.records import read_models
-from touche_rad.score.evaluations import REPAIR, Row, Run
+from touche_rad.score.evaluations import REPAIR, JudgedLine, Run
 
 Labelled = Sequence[Sequence[Mapping[str, int | None]]]
 """The labels of each turn of each debate, by the key of the criterion."""
@@ -73,7 +73,7 @@ class Reference:
         turns = [[turn.get("words") or "" for turn in of_debate] for of_debate in labels]
         return cls(source, [""] * len(turns), turns) if all(map(all, turns)) else None
 
-    def find(self, row: Row, position: int, matched: Container[int]) -> int | None:
+    def find(self, row: JudgedLine, position: int, matched: Container[int]) -> int | None:
         """Return the debate with this id, or the one that shares most turns with the line.
 
         Of debates with the same words, the one at the line's own position is preferred, then one
@@ -89,7 +89,7 @@ class Reference:
         best = [place for place in best if place not in matched] or best
         return position if position in best else best[0]
 
-    def check(self, path: Path, row: Row, place: int) -> None:
+    def check(self, path: Path, row: JudgedLine, place: int) -> None:
         """Refuse a line whose words are not those of the debate; later turns may differ.
 
         Raises:

@@ -12,13 +12,13 @@ from touche_rad.criteria import Criteria
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
-    Comparison,
     JudgementRow,
     LabelRow,
     OfficialResult,
     Problem,
-    Ranked,
+    RankedRun,
     RetrievalRow,
+    RunComparison,
 )
 from touche_rad.score.tables import (
     INTERVAL,
@@ -95,9 +95,9 @@ class Report(Printed):
     """Those that are not on the labelled debates."""
     baselines: tuple[str, ...] = ()
     """The runs that are baselines."""
-    ranking: tuple[Ranked, ...] = ()
+    ranking: tuple[RankedRun, ...] = ()
     """The runs and baselines, best first."""
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[RunComparison, ...] = ()
     problems: tuple[Problem, ...] = ()
     samples: int
     seed: int
@@ -282,7 +282,7 @@ class RetrievalReport(Report):
         return Table(columns, lines, name=1, optional=len(intervals))
 
 
-def _rank(one: Ranked) -> str:
+def _rank(one: RankedRun) -> str:
     return "*" if one.rank is None else str(one.rank)
 
 

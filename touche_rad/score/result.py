@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from touche_rad.score.tables import Item
+from touche_rad.score.tables import FrozenRecord
 
 BASELINE: Final = "always-yes"
 """The official baseline, which gives every criterion the score 1."""
@@ -50,7 +50,7 @@ class OfficialResult(StrEnum):
     REFUSED = "no score"
 
 
-class Problem(Item):
+class Problem(FrozenRecord):
     """A problem, where it is (counted from 1), and how it was handled."""
 
     run: str
@@ -65,7 +65,7 @@ class Problem(Item):
     """Number of labelled verdicts that count as no because of it."""
 
 
-class JudgementRow(Item):
+class JudgementRow(FrozenRecord):
     """A run's measures on one criterion, or their mean; None if nothing is labelled."""
 
     run: str
@@ -90,7 +90,7 @@ class JudgementRow(Item):
     tn: int
 
 
-class LabelRow(Item):
+class LabelRow(FrozenRecord):
     """How often each label was given on a criterion."""
 
     maxim: str
@@ -100,7 +100,7 @@ class LabelRow(Item):
     """Turns without a label: the annotators did not know."""
 
 
-class RetrievalRow(Item):
+class RetrievalRow(FrozenRecord):
     """The mean of one measure over the queries."""
 
     run: str
@@ -111,14 +111,14 @@ class RetrievalRow(Item):
     queries: int
 
 
-class Ranked(Item):
+class RankedRun(FrozenRecord):
     """A run's rank; a baseline has none."""
 
     run: str
     rank: int | None
 
 
-class Comparison(Item):
+class RunComparison(FrozenRecord):
     """The difference between two runs in one measure; p is None with fewer than two debates."""
 
     run: str

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from touche_rad.score.result import Comparison, Ranked
+from touche_rad.score.result import RankedRun, RunComparison
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -93,14 +93,14 @@ Figures = Mapping[str, Mapping[str, Measured]]
 """By run, then by measure."""
 
 
-def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tuple[Ranked, ...]:
+def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tuple[RankedRun, ...]:
     """Sort the runs by a measure, best first, and rank them.
 
     A run shares the rank of the one above if the 95 % interval of its paired difference from the
     first run of that rank contains 0. Otherwise its rank is its place. The unranked runs stand at
     their places without a rank.
     """
-    ranked: list[Ranked] = []
+    ranked: list[RankedRun] = []
     first: Measured | None = None
     rank = place = 0
     for run in sorted(figures, key=lambda one: -figures[one][measure].value):
@@ -109,7 +109,7 @@ def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tupl
             place += 1
             if first is None or differs(first, measured):
                 first, rank = measured, place
-        ranked.append(Ranked(run=run, rank=None if run in unranked else rank))
+        ranked.append(RankedRun(run=run, rank=None if run in unranked else rank))
     return tuple(ranked)
 
 
@@ -131,7 +131,7 @@ def pairs(runs: Sequence[str], best: str, baselines: Sequence[str]) -> list[tupl
 
 def comparisons(
     figures: Figures, pairs: Sequence[tuple[str, str]], measures: Sequence[str]
-) -> tuple[Comparison, ...]:
+) -> tuple[RunComparison, ...]:
     """Compare each pair by each measure, with one Holm correction over all of them."""
     rows = [
         compare_runs(figures, run, against, measure)
@@ -146,14 +146,14 @@ def comparisons(
     )
 
 
-def compare_runs(figures: Figures, run: str, against: str, measure: str) -> Comparison:
+def compare_runs(figures: Figures, run: str, against: str, measure: str) -> RunComparison:
     """Return the difference between two runs, without correction."""
     ours, theirs = figures[run][measure], figures[against][measure]
     difference = ours.value - theirs.value
     low = high = p = None
     if ours.draws is not None and theirs.draws is not None:
         low, high, p = compare(difference, ours.draws - theirs.draws)
-    return Comparison(
+    return RunComparison(
         run=run,
         against=against,
         measure=measure,

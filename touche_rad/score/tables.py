@@ -123,13 +123,13 @@ Part = Table | Iterable[str]
 """A table, or lines of text."""
 
 
-class Item(BaseModel):
+class FrozenRecord(BaseModel):
     """A frozen record; unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Printed(Item):
+class Printed(FrozenRecord):
     """A record that is printed as JSON or CSV, or as lines for the terminal."""
 
     def parts(self) -> Iterable[Part]:
@@ -138,7 +138,7 @@ class Printed(Item):
 
     def records(self) -> Iterable[Mapping[str, Any]]:
         """Return the rows of the CSV file: by default, those of the field `rows`."""
-        rows: Sequence[Item] = getattr(self, "rows", ())
+        rows: Sequence[FrozenRecord] = getattr(self, "rows", ())
         return (row.model_dump(mode="json") for row in rows)
 
     def to_json(self) -> dict[str, Any]:
@@ -204,18 +204,18 @@ class _Cells(Formatter):
 _CELLS: Final = _Cells()
 
 
-def cell(form: str, record: Item) -> str:
+def cell(form: str, record: FrozenRecord) -> str:
     """Format fields of a record, such as `{f1:.4f}` or `{costs.calls}`; a dash for None."""
     names = [name.partition(".")[0] for _, name, _, _ in _CELLS.parse(form) if name]
     values = {name: getattr(record, name) for name in names}
     return NONE if None in values.values() else _CELLS.vformat(form, (), values)
 
 
-def table(columns: Columns, records: Iterable[Item]) -> Table:
+def table(columns: Columns, records: Iterable[FrozenRecord]) -> Table:
     """Return a table with a row per record."""
     return Table(list(columns.values()), [cells(columns, record) for record in records])
 
 
-def cells(columns: Columns, record: Item) -> list[str]:
+def cells(columns: Columns, record: FrozenRecord) -> list[str]:
     """Return the row of a record."""
     return [cell(form, record) for form in columns]

@@ -37,7 +37,7 @@ _Line = tuple[int, Debate, Evaluation | None]
 Level = Literal["fault", "warning"]
 
 
-class Topic(StrEnum):
+class IssueTopic(StrEnum):
     """What some issues are about, for those who treat them in their own way."""
 
     DEMO_INDEX = "demo index"
@@ -53,7 +53,7 @@ class Issue:
     kind: str
     message: str
     level: Level
-    topic: Topic | None
+    topic: IssueTopic | None
 
     @property
     def place(self) -> str:
@@ -138,7 +138,7 @@ class Validation:
         kind: str,
         message: str = "",
         level: Level = "fault",
-        topic: Topic | None = None,
+        topic: IssueTopic | None = None,
     ) -> None:
         """Add an issue; without a message, the kind says all."""
         self.findings.append(Issue(self.path, line, kind, message or kind, level, topic))
@@ -307,7 +307,7 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
                 result.add(line, "a score is not 0 to 1", message)
             elif verdict.fallback:
                 kind, message = "a verdict is a fallback score", f"{place} has a fallback score"
-                result.add(line, kind, message, "warning", Topic.FALLBACKS)
+                result.add(line, kind, message, "warning", IssueTopic.FALLBACKS)
 
 
 def _compare_with_input(
@@ -386,9 +386,9 @@ def _read_status(result: Validation, run: Path) -> None:
                 f"some {what} are fallbacks",
                 f"{count}{of} {what} are fallbacks",
                 "warning",
-                Topic.FALLBACKS,
+                IssueTopic.FALLBACKS,
             )
     if result.demo:
-        result.add(None, "not fit to upload: demo index", topic=Topic.DEMO_INDEX)
+        result.add(None, "not fit to upload: demo index", topic=IssueTopic.DEMO_INDEX)
     for what in result.all_fallbacks:
-        result.add(None, f"not fit to upload: all {what} are fallbacks", topic=Topic.FALLBACKS)
+        result.add(None, f"not fit to upload: all {what} are fallbacks", topic=IssueTopic.FALLBACKS)

@@ -14,10 +14,10 @@ from touche_rad.contests.two_sides import Game
 from touche_rad.models import Model
 from touche_rad.models.errors import ModelError, OverBudget
 from touche_rad.models.sending import Cost, Usage
-from touche_rad.score.tables import Item
+from touche_rad.score.tables import FrozenRecord
 
 
-class Costs(Item):
+class Costs(FrozenRecord):
     """The model calls and tokens of a debater."""
 
     calls: int

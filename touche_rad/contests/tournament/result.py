@@ -13,13 +13,13 @@ from touche_rad.contests.tournament._ratings import rate
 from touche_rad.contests.tournament.budget import Costs
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
 from touche_rad.score.significance import Measured, differs
-from touche_rad.score.tables import NONE, Columns, Item, Part, Printed, Table, table
+from touche_rad.score.tables import NONE, Columns, FrozenRecord, Part, Printed, Table, table
 
 VERSION: Final = 1
 FORMAT: Final = "touche-rad tournament 1"
 
 
-class Standing(Item):
+class Standing(FrozenRecord):
     """The result of one debater."""
 
     name: str
