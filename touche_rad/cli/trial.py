@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from touche_rad import files
 from touche_rad.cli import options as opt
@@ -79,19 +79,25 @@ class Trial:
     """Tries a debater and a judge on a collection, one step after the other."""
 
     def __init__(self, options: TrialOptions, collection: Path) -> None:
-        """Prepare the trial; nothing is read or written yet."""
-        self.options, self.collection, self.folder = options, collection, options.output
-        specs: list[tuple[Kind, Any]] = [("debater", options.debater), ("judge", options.judge)]
-        self.specs: dict[Kind, opt.PluginSpec] = {kind: spec for kind, spec in specs if spec}
-        self.repository = options.file.parent
-        self.index = self.folder / "index"
-        self.claims = self.folder / "claims.tsv"
-        self.simulations = self.folder / "simulations.jsonl"
-        self.evaluations = self.folder / "evaluations.jsonl"
+        """Prepare the trial; nothing is written yet."""
+        self.options = options
+        self.collection = collection
+        self.specs: dict[Kind, opt.PluginSpec] = {}
+        if options.debater:
+            self.specs["debater"] = options.debater
+        if options.judge:
+            self.specs["judge"] = options.judge
+        self.plugins: dict[Kind, Plugin] = {}
         self.uses_model = False
         self.entries: dict[str, Software] = {}
-        self.replaced = ""
         self.warnings: list[str] = []
+        self.repository = options.file.parent
+        # The repository of touche-rad has this folder; a project of `touche-rad new` has not.
+        self.is_clone = (self.repository / "touche_rad").is_dir()
+        self.index = options.output / "index"
+        self.claims = options.output / "claims.tsv"
+        self.simulations = options.output / "simulations.jsonl"
+        self.evaluations = options.output / "evaluations.jsonl"
 
     def steps(self) -> Iterator[tuple[str, Callable[[], str]]]:
         """Yield the name of each step and what it does; its errors say how to mend them."""
@@ -103,10 +109,10 @@ class Trial:
         yield "index", self._build_index
         yield "play", self._play
         yield "answers", partial(self._check, self.simulations, self.claims)
-        if self.options.judge is not None:
+        if self.options.judge:
             yield "judge", self._judge
             yield "verdicts", partial(self._check, self.evaluations, self.simulations)
-        yield "entry", self._describe
+        yield "entry", self._copy_plugins
         if self.options.save:
             yield "saved", self._save
         if self.options.build:
@@ -126,25 +132,30 @@ class Trial:
         missing = selected.plugin.missing(index=True, model=has_model)
         if missing:
             raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
-        self.uses_model |= has_model and selected.uses_model
+        self.plugins[kind] = selected.plugin
+        if has_model and selected.uses_model:
+            self.uses_model = True
         return f"{selected.tag}: installed, and its options are valid"
 
     def _read_files(self) -> str:
-        source = self.options.claims or demo_file("claims.tsv")
-        self.played = list(islice(files.read_claims(source), self.options.first))
+        """Read claims and tira.yml, and make the new entries, before what takes long."""
         options = self.options
+        claims = files.read_claims(options.claims or demo_file("claims.tsv"))
+        self.played = list(islice(claims, options.first))
         self.submission = load(options.file)
         model = options.model or ("environment" if self.uses_model else "")
-        for kind, spec in self.specs.items():
-            name = options.save or "judge-" * (kind == "judge") + spec.name
-            name += "-judge" * bool(options.save and self.entries)
-            plugin = find(kind, spec.name)
+        for kind, plugin in self.plugins.items():
             sub_task: SubTask = 1 if kind == "debater" else 2
+            spec = self.specs[kind]
             file = plugin.file.name if plugin.file else ""
             entry = describe(sub_task, str(spec), model=model, official=options.official, file=file)
-            old = self.submission.software.get(name) if options.save else None
-            if old is not None and old.command == entry.command:  # its other keys stay
-                entry = entry.model_copy(update=old.model_dump(exclude_defaults=True))
+            if not options.save:
+                name = spec.name if sub_task == 1 else f"judge-{spec.name}"
+            else:
+                name = f"{options.save}-judge" if self.entries else options.save
+                old = self.submission.software.get(name)
+                if old is not None and old.command == entry.command:  # its other keys stay
+                    entry = entry.model_copy(update=old.model_dump(exclude_defaults=True))
             if not self.demo and (sub_task == 1 or "index" in plugin.needs):
                 entry = entry.with_collection(self.collection.name)
             self.entries[name] = entry
@@ -154,11 +165,11 @@ class Trial:
 
     def _ask_model(self) -> str:
         """Ask the model once; a plugin without a model needs no answer."""
+        name = self.options.model or ""
         if not self.uses_model:
-            if self.options.model:
+            if name:
                 raise UserError("neither the debater nor the judge uses a model: leave out -m")
             return ""
-        name = self.options.model or ""
         if name.startswith("scripted:"):
             raise UserError(f"-m {name}: this model exists on this machine only")
         check_host(name or os.environ.get("OPENAI_BASE_URL", ""))
@@ -171,148 +182,166 @@ class Trial:
 
     def _build_index(self) -> str:
         """Build the index, unless it is there from the last trial of this collection."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        mark, digest = self.folder / "collection.sha256", sha256_of(self.collection)
+        folder = self.options.output
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = folder / "collection.sha256"
+        digest = sha256_of(self.collection)
         if not (self.index.exists() and mark.exists() and mark.read_text("utf-8") == digest):
             mark.unlink(missing_ok=True)
             build_index(files.read_arguments(self.collection), str(self.index), replace=True)
             mark.write_text(digest, "utf-8")
-        opened = open_index(str(self.index))
-        note = "; this is the demo collection: not fit to upload" if self.demo else ""
-        return f"{self.index}: {len(opened):,} arguments{note}"
+        text = f"{self.index}: {len(open_index(str(self.index))):,} arguments"
+        if self.demo:
+            text += "; this is the demo collection: not fit to upload"
+        return text
 
     def _play(self) -> str:
         """Play the first claims with our user, one debate after the other."""
-        claims, turns = self.played, self.options.turns
         with files.atomic_write(self.claims) as stream:
-            stream.write(files.claims_text(claims))
-        words = ("-d", self.options.debater or "grounded", "--turns", turns)
-        seconds = self._call("simulate", self.claims, self.simulations, *words)
-        pace = seconds / (len(claims) * turns)
+            stream.write(files.claims_text(self.played))
+        turns = self.options.turns
+        debater = self.options.debater or "grounded"
+        seconds = self._call(
+            "simulate", self.claims, self.simulations, "-d", debater, "--turns", turns
+        )
+        pace = seconds / (len(self.played) * turns)
         if pace > LIMIT:
             raise WorkError(f"{pace:.0f} s per answer: the organisers' client waits {LIMIT} s")
-        text = f"{count_of(len(claims), 'debate')} of {count_of(turns, 'turn')} with our own user"
-        return f"{text}: {pace:.2f} s per turn (the organisers' client waits {LIMIT} s)"
+        debates = count_of(len(self.played), "debate")
+        return (
+            f"{debates} of {count_of(turns, 'turn')} with our own user: "
+            f"{pace:.2f} s per turn (the organisers' client waits {LIMIT} s)"
+        )
 
     def _judge(self) -> str:
         seconds = self._call("judge", self.simulations, self.evaluations, "-j", self.options.judge)
-        turns = sum(len(one.turns) for one in files.read_evaluations(self.evaluations))
+        evaluations = files.read_evaluations(self.evaluations)
+        turns = sum(len(evaluation.turns) for evaluation in evaluations)
         return f"{count_of(turns, 'turn')} on four maxims: {seconds / max(1, turns):.2f} s per turn"
 
-    def _call(self, verb: str, source: Path, out: Path, *words: object) -> float:
+    def _call(self, verb: str, source: Path, out: Path, *arguments: object) -> float:
         """Run a command with one debate at a time, and return its seconds."""
         from touche_rad.cli import touche_rad
 
         for old in out.parent.glob(f"{out.name}*"):
             old.unlink()
-        words = (verb, source, "-o", out, *words, "-i", self.index, "--workers", 1, "--quiet")
+        words = [verb, source, "-o", out, *arguments, "-i", self.index, "--workers", 1, "--quiet"]
+        if self.options.model and (verb == "judge" or self.options.debater):
+            words += ["-m", self.options.model]
         line = [str(word) for word in words]
-        if self.options.model and (verb == "judge" or self.options.debater is not None):
-            line += ["-m", self.options.model]
-        begun = time.monotonic()
+        begin = time.monotonic()
         code = touche_rad.main(args=line, prog_name="touche-rad", standalone_mode=False)
         if code:
-            line += [word for file in IMPORTED for word in ("--plugin", file)]
+            for file in IMPORTED:
+                line += ["--plugin", file]
             raise WorkError(
                 f"touche-rad {shlex.join(line)} ended with {code}: try touche-rad doctor"
             )
-        return float(read_status(out).get("seconds") or time.monotonic() - begun)
+        return float(read_status(out).get("seconds") or time.monotonic() - begin)
 
     def _check(self, run: Path, source: Path) -> str:
         from touche_rad.score.validation import IssueTopic, check
 
-        groups = check(run, source=source, index=open_index(str(self.index))).groups
-        faults = [group for group in groups if group[0].level == "fault"]
-        for group in faults:
-            if group[0].topic is not IssueTopic.DEMO_INDEX:
-                counts = map(EventCount.model_validate, read_status(run).get("events") or ())
-                first = [f"; {events.examples[0].text}" for events in counts][:1]
-                see = f"; more: touche-rad check {run} -i {self.index}"
-                raise WorkError("".join([f"{len(group)} faults: {group[0].message}", *first, see]))
-        warnings: list[str] = []
-        for group in groups:
-            if group not in faults:
-                issue = group[0]
-                line = issue.message if len(group) == 1 else f"{issue.kind}: {len(group)}"
-                warnings.append(line)
+        warnings = []
+        for group in check(run, source=source, index=open_index(str(self.index))).groups:
+            issue = group[0]
+            if issue.level == "warning":
+                warning = issue.message if len(group) == 1 else f"{issue.kind}: {len(group)}"
+                warnings.append(warning)
                 if issue.topic is IssueTopic.FALLBACKS:
-                    self.warnings.append(f"{run}: {line}")
+                    self.warnings.append(f"{run}: {warning}")
+            elif issue.topic is not IssueTopic.DEMO_INDEX:  # the trial says this in its own words
+                text = f"{len(group)} faults: {issue.message}"
+                events = read_status(run).get("events")
+                if events:
+                    text += f"; {EventCount.model_validate(events[0]).examples[0].text}"
+                raise WorkError(f"{text}; more: touche-rad check {run} -i {self.index}")
         return f"{run}: valid ({'; '.join(warnings)})" if warnings else f"{run}: valid"
 
-    def _describe(self) -> str:
-        """Copy the plugins' files, and name the entries."""
-        for kind, spec in self.specs.items():
-            self._copy_plugin(find(kind, spec.name))
-        whose = ", ".join(f"{one.user} user" for one in self.entries.values() if one.user)
-        return "; ".join(self.entries) + (f" (under TIRA: {whose})" * bool(whose)) + self.replaced
-
-    def _copy_plugin(self, plugin: Plugin) -> None:
-        """Copy the file of a plugin to where the image takes it from."""
-        if plugin.file is None:
-            # The repository of touche-rad has its folder; a project of `touche-rad new` has not.
-            if plugin.source != "touche-rad" and self._is_clone():
-                raise UserError(
-                    f"{plugin.name} is from the package {plugin.source}, which this image does not "
-                    "have: run submit in the package's folder, whose Dockerfile installs it"
-                )
-            return
-        copy = self.repository / PLUGINS / plugin.file.name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if not (copy.exists() and filecmp.cmp(copy, plugin.file, shallow=False)):
-            for name, one in self.submission.software.items() if copy.exists() else ():
-                uses = f"plugins/{copy.name}" in one.command and plugin.name not in one.command
-                if uses and name.removesuffix("-judge") != self.options.save:
-                    raise UserError(f"{copy} is another file, of the entry {name}: rename the file")
-            self.replaced += f"; replaced {copy}" * copy.exists()
+    def _copy_plugins(self) -> str:
+        """Copy the plugins' files to where the image takes them from, and name the entries."""
+        replaced = ""
+        for plugin in self.plugins.values():
+            if plugin.file is None:
+                # The image of a project of `touche-rad new` has its package, that of a clone not.
+                if plugin.source != "touche-rad" and self.is_clone:
+                    raise UserError(
+                        f"{plugin.name} is from the package {plugin.source}, which this image does "
+                        "not have: run submit in the package's folder, whose Dockerfile installs it"
+                    )
+                continue
+            copy = self.repository / PLUGINS / plugin.file.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if copy.exists():
+                if filecmp.cmp(copy, plugin.file, shallow=False):
+                    continue
+                for name, software in self.submission.software.items():
+                    command = software.command
+                    uses = f"plugins/{copy.name}" in command and plugin.name not in command
+                    if uses and name.removesuffix("-judge") != self.options.save:
+                        raise UserError(
+                            f"{copy} is another file, of the entry {name}: rename the file"
+                        )
+                replaced += f"; replaced {copy}"
             shutil.copy(plugin.file, copy)
+        text = "; ".join(self.entries)
+        users = [f"{software.user} user" for software in self.entries.values() if software.user]
+        if users:
+            text += f" (under TIRA: {', '.join(users)})"
+        return text + replaced
 
     def _save(self) -> str:
-        for name, one in self.entries.items():
-            save(self.options.file, name, one)
-        names = [one + " (replaced)" * (one in self.submission.software) for one in self.entries]
+        names = []
+        for name, software in self.entries.items():
+            save(self.options.file, name, software)
+            names.append(f"{name} (replaced)" if name in self.submission.software else name)
         return f"{', '.join(names)} in {self.options.file}"
 
-    def _copy(self) -> Path | None:
+    def _copy_of_collection(self) -> Path | None:
         """Return where the image takes the collection from; None if it is there or not needed."""
         copy = self.repository / COLLECTIONS / self.collection.name
-        there = copy.is_file() and filecmp.cmp(copy, self.collection, shallow=False)
-        return None if there or not any(one.collection for one in self.entries.values()) else copy
-
-    def _is_clone(self) -> bool:
-        """Whether the repository is touche-rad's, not a project of `touche-rad new`."""
-        return (self.repository / "touche_rad").is_dir()
+        if copy.is_file() and filecmp.cmp(copy, self.collection, shallow=False):
+            return None
+        return copy if any(software.collection for software in self.entries.values()) else None
 
     def _build_image(self) -> str:
         """Build the image of each entry with the first engine that works; docker needs a daemon."""
-        works = (one for one in ENGINES if subprocess.getstatusoutput(f"{one} info")[0] == 0)
-        if (engine := next(works, None)) is None:
+        for engine in ENGINES:
+            if subprocess.getstatusoutput(f"{engine} info")[0] == 0:
+                break
+        else:
             raise UserError(f"none of {', '.join(ENGINES)} works here: start or install one")
-        if copy := self._copy():
+        copy = self._copy_of_collection()
+        if copy:
             shutil.copy(self.collection, copy)
-        for name, one in self.entries.items():
+        log = self.options.output / "build.log"
+        for name, software in self.entries.items():
             tag = f"touche-rad-{name.lower()}"
-            words = [engine, "build", *shlex.split(one.build), "-t", tag, str(self.repository)]
-            log = self.folder / "build.log"
+            build = shlex.split(software.build)
+            words = [engine, "build", *build, "-t", tag, str(self.repository)]
             say(f"building {tag} with {engine}, which takes minutes; its output: {log}")
             with log.open("w") as stream:
-                done = subprocess.run(words, stdout=stream, stderr=stream, check=False)
-            if done.returncode:
-                last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-                first = "" if self._is_clone() else f"; it needs the base image: {BASE_IMAGE}"
-                raise WorkError(f"{shlex.join(words)} failed: {' '.join(last)}; see {log}{first}")
+                process = subprocess.run(words, stdout=stream, stderr=stream, check=False)
+            if process.returncode:
+                lines = log.read_text("utf-8", "replace").strip().splitlines()
+                text = f"{shlex.join(words)} failed: {' '.join(lines[-1:])}; see {log}"
+                if not self.is_clone:
+                    text += f"; it needs the base image: {BASE_IMAGE}"
+                raise WorkError(text)
         return f"{', '.join(self.entries)} built with {engine}"
 
     def preparations(self) -> Iterator[str]:
         """Yield the commands to run before TIRA's client."""
-        if not self._is_clone():
+        if not self.is_clone:
             yield f"# {BASE_IMAGE}"
-        if copy := self._copy():
+        copy = self._copy_of_collection()
+        if copy:
             yield shlex.join(["cp", str(self.collection), f"{copy.parent}/"])
         yield from commit_commands(self.repository)
-        url, _, model = (self.options.model or "").partition("#")
-        if any(one.forward for one in self.entries.values()):
+        if any(software.forward for software in self.entries.values()):
+            url, _, model = (self.options.model or "").partition("#")
             if model:
-                yield f"export {shlex.join([f'OPENAI_BASE_URL={url}', f'OPENAI_MODEL={model}'])}"
+                yield shlex.join(["export", f"OPENAI_BASE_URL={url}", f"OPENAI_MODEL={model}"])
             if "OPENAI_API_KEY" not in os.environ:
                 self.warnings.append("OPENAI_API_KEY is not set: export it (EMPTY: no key)")
         if shutil.which("tira-cli") is None:
@@ -324,22 +353,32 @@ def commit_commands(folder: Path) -> list[str]:
 
     Compiled files (`*.pyc`) are ignored, because TIRA's client refuses untracked files.
     """
-    quiet = {"cwd": folder, "stderr": subprocess.DEVNULL}
-    git = partial(subprocess.check_output, **quiet, encoding="utf-8", errors="replace")
+    run_git = partial(
+        subprocess.check_output,
+        cwd=folder,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        errors="replace",
+    )
     try:
-        root = git("git rev-parse --show-toplevel".split()).rstrip("\n")
-        rows = git("git status --porcelain --no-renames -z -- . :!*.pyc".split()).split("\0")[:-1]
-        compiled = git("git ls-files --others --exclude-standard *.pyc".split())
+        root = run_git("git rev-parse --show-toplevel".split()).rstrip("\n")
+        status = run_git("git status --porcelain --no-renames -z -- . :!*.pyc".split())
+        compiled = run_git("git ls-files --others --exclude-standard *.pyc".split())
     except (OSError, subprocess.CalledProcessError):
-        git_there = shlex.join(["git", *["-C", str(folder)] * (folder != Path())])
-        return [f"{git_there} {words}" for words in ("init", "add .", "commit -m Submission")]
-    changed = [row[3:] for row in rows if row[1] != " "]  # the others are staged
-    names = {os.path.relpath(Path(root, one)) + "/" * one.endswith("/") for one in changed}
+        git = "git" if folder == Path() else shlex.join(["git", "-C", str(folder)])
+        return [f"{git} {words}" for words in ("init", "add .", "commit -m Submission")]
     commands = []
+    names = set()
     if compiled:
         ignore = os.path.relpath(folder / ".gitignore")
         commands.append(f"echo '*.pyc' >> {shlex.quote(ignore)}")
         names.add(ignore)
+    for row in status.split("\0")[:-1]:
+        if row[1] != " ":  # the others are staged
+            name = os.path.relpath(Path(root, row[3:]))
+            names.add(f"{name}/" if row.endswith("/") else name)
     if names:
         commands.append(shlex.join(["git", "add", *sorted(names)]))
-    return commands + ["git commit -m Submission"] * bool(rows or compiled)
+    if status or compiled:
+        commands.append("git commit -m Submission")
+    return commands
