@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from touche_rad.errors import UserError
 from touche_rad.files import check_output
 from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Upload, of_claims, of_debates, write
 
-_SMOKE: Final = 2
+_SMOKE_LINES: Final = 2
 """Lines of the set for trial runs."""
 
 
@@ -76,7 +76,7 @@ def debaters(options: DebatersOptions) -> None:
     tira-cli dataset-submission reads. DIR-smoke is the same with the first claims.
     """
     make = partial(of_claims, options.claims, turns=options.turns, user=options.user)
-    _write(options, make, ("simulate -d verbatim", "simulate -d grounded"))
+    _write(options, make, "touche-rad simulate -d verbatim", "touche-rad simulate -d grounded")
 
 
 @opt.options
@@ -99,22 +99,19 @@ def judges(options: JudgesOptions) -> None:
     LABELS has one line for each debate, in the same order.
     """
     make = partial(of_debates, options.debates, options.labels)
-    _write(options, make, ("judge -j always-yes", "judge -j grounded"))
+    _write(options, make, "touche-rad judge -j always-yes", "touche-rad judge -j grounded")
     prepare.warn_of_copies(options.debates)
 
 
-def _write(
-    options: MakingOptions, make: Callable[[int | None], Dataset], baselines: Sequence[str]
-) -> None:
+def _write(options: MakingOptions, make: Callable[[int | None], Dataset], *baselines: str) -> None:
     """Write a dataset, and a set for trial runs; TIRA's client runs the first baseline."""
-    folder = options.output
-    smoke = folder.with_name(f"{folder.name}-smoke")
-    commands = [f"touche-rad {one}" for one in baselines]
-    for place, split, first in ((folder, options.split, None), (smoke, "train", _SMOKE)):
-        check_output(place, replace=options.replace)
-        upload = Upload(options.task, split, commands, options.image, options.evaluator)
-        write(make(first), place, upload)
-        say(f"{place} (see {place / 'README.md'})", Label.WRITTEN)
+    output = options.output
+    smoke = output.with_name(f"{output.name}-smoke")
+    for folder, split, first in ((output, options.split, None), (smoke, "train", _SMOKE_LINES)):
+        check_output(folder, replace=options.replace)
+        upload = Upload(options.task, split, baselines, options.image, options.evaluator)
+        write(make(first), folder, upload)
+        say(f"{folder} (see {folder / 'README.md'})", Label.WRITTEN)
 
 
 @opt.options
@@ -154,7 +151,9 @@ def evaluate(options: EvaluateOptions) -> None:
     from touche_rad.plugins import find
     from touche_rad.tira import evaluator
 
-    run, truths, out = options.run, options.truths, options.output
+    run = options.run
+    truths = options.truths
+    out = options.output
     if evaluator.has_labels(truths):
         if options.judge is not None:
             raise UserError(f"-j is for runs of debaters, and {truths} has labels: leave it out")
@@ -167,6 +166,6 @@ def evaluate(options: EvaluateOptions) -> None:
         judge = find("judge", spec.name).configure(spec.options)
         trace = out / evaluator.EVALUATIONS
         with prepare.open_session(options, judge, out=trace) as session:
-            made = judge.make(session.services)
-            path = evaluator.evaluate_debaters(run, truths, out, made, judge.tag)
+            loaded = judge.make(session.services)
+            path = evaluator.evaluate_debaters(run, truths, out, loaded, judge.tag)
     say(path, Label.WRITTEN)

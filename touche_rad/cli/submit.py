@@ -54,9 +54,10 @@ def submit_command(options: SubmitOptions) -> int:
     With NAME, an entry of tira.yml: print its command line. Without both: list the entries.
     tira-cli builds the image, runs it on a small dataset and validates the output.
     """
-    name, collection = options.name, options.collection
+    name = options.name
+    collection = options.collection
     source = click.get_current_context().get_parameter_source
-    typed = [f"--{one}" for one in OF_TRIAL if source(one) is ParameterSource.COMMANDLINE]
+    typed = [f"--{key}" for key in OF_TRIAL if source(key) is ParameterSource.COMMANDLINE]
     if typed and (name is not None or collection is None):
         raise OptionError(
             f"{', '.join(typed)}: for a trial only: submit --collection ARGUMENTS -d NAME, no entry"
@@ -65,72 +66,78 @@ def submit_command(options: SubmitOptions) -> int:
         if options.debater is None and options.judge is None:
             raise OptionError("submit --collection: name what to try, with -d NAME or -j NAME")
         return _try(options, collection)
-    entries = load(options.file)
+
+    submission = load(options.file)
     if name is None:
-        return _list(entries)
-    entry, repository = entries.find(name), options.file.parent
+        width = max(map(len, submission.software)) + 2
+        click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
+        for name, entry in submission.software.items():
+            start = f"{name:{width}}{entry.sub_task:<10}{entry.user or '':10}"
+            print_text(entry.command, start, " " * len(start))
+        return 0
+
+    # What the image gets: the collection, and the files of plugins as they were tried.
+    entry = submission.find(name)
+    repository = options.file.parent
     if collection is not None:
-        place = repository / COLLECTIONS
-        if collection.resolve() != (place / collection.name).resolve():
+        folder = repository / COLLECTIONS
+        if collection.resolve() != (folder / collection.name).resolve():
             raise UserError(
-                f"{collection}: the image takes collections from {place}: cp {collection} {place}/"
+                f"{collection}: the image takes collections from {folder}: "
+                f"cp {collection} {folder}/"
             )
         entry = entry.with_collection(collection.name)
-    _check_files(name, entry, repository)
-    used = entry.collection
-    if options.upload and (is_demo(repository / used) if used else entry.sub_task == 1):
+    used = repository / entry.collection
+    if entry.collection and not used.is_file():
+        raise UserError(f"{used}: not found: copy the collection of {name} there")
+    for file in re.findall(r"/opt/plugins/([^/]+?\.py)\b", entry.command):
+        copy = repository / PLUGINS / file
+        original = Path(file)
+        for path in map(Path, IMPORTED):
+            if path.name == file:
+                original = path  # the last one that was imported counts
+        if not copy.is_file():
+            raise UserError(f"{copy}: not found: run cp {original} {copy.parent}/ and commit it")
+        if original.is_file() and not filecmp.cmp(original, copy, shallow=False):
+            raise UserError(f"{copy} differs from {original}: copy the right one over the other")
+    if options.upload and (is_demo(used) if entry.collection else entry.sub_task == 1):
         raise UserError(
             f"{name} is not fit to upload: demo index; build the image with the task's "
             f"collection: submit {name} --upload --collection {COLLECTIONS}/FILE"
         )
+
     if "OPENAI_BASE_URL" in entry.forward:
-        check_host(url := os.environ.get("OPENAI_BASE_URL", ""), "OPENAI_BASE_URL")
+        url = os.environ.get("OPENAI_BASE_URL", "")
+        check_host(url, "OPENAI_BASE_URL")
         if url == "EMPTY":
             say("OPENAI_BASE_URL is EMPTY: only the cache answers", Label.WARNING)
-    if unset := [one for one in entry.forward if not os.environ.get(one)]:
-        line = f"{', '.join(unset)}: export {'them' if unset[1:] else 'it'} for TIRA's client"
+    unset = [variable for variable in entry.forward if not os.environ.get(variable)]
+    if unset:
+        pronoun = "it" if len(unset) == 1 else "them"
+        line = f"{', '.join(unset)}: export {pronoun} for TIRA's client"
         say(f"not set: {line} (OPENAI_API_KEY=EMPTY for a server without a key)", Label.WARNING)
     commands = commit_commands(repository)
     if commands:
         say("there are uncommitted files, which TIRA's client refuses", Label.WARNING)
     for line in commands:
         say(line, Label.NEXT, wraps=False)
-    click.echo(_client(entries, name, entry, options, upload=options.upload))
+    click.echo(_client_command(submission, name, entry, options, upload=options.upload))
     return 0
 
 
-def _check_files(name: str, entry: Software, repository: Path) -> None:
-    """Refuse an entry whose collection is missing, or whose plugin was changed after the copy."""
-    if entry.collection and not (collection := repository / entry.collection).is_file():
-        raise UserError(f"{collection}: not found: copy the collection of {name} there")
-    for file in re.findall(r"/opt/plugins/([^/]+?\.py)\b", entry.command):
-        copy = repository / PLUGINS / file
-        own = next((one for one in map(Path, reversed(IMPORTED)) if one.name == file), Path(file))
-        if not copy.is_file():
-            raise UserError(f"{copy}: not found: run cp {own} {copy.parent}/ and commit it")
-        if own.is_file() and not filecmp.cmp(own, copy, shallow=False):
-            raise UserError(f"{copy} differs from {own}: copy the right one over the other")
-
-
-def _client(
-    entries: Submission, name: str, entry: Software, options: SubmitOptions, *, upload: bool
+def _client_command(
+    submission: Submission, name: str, entry: Software, options: SubmitOptions, *, upload: bool
 ) -> str:
-    submission, path = entries.add(name, entry), str(options.file.parent)
-    return shlex.join(submission.words(name, path=path, dataset=options.dataset, upload=upload))
-
-
-def _list(entries: Submission) -> int:
-    width = max(map(len, entries.software)) + 2
-    click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
-    for name, one in entries.software.items():
-        first = f"{name:{width}}{one.sub_task:<10}{one.user or '':10}"
-        print_text(one.command, first, " " * len(first))
-    return 0
+    words = submission.add(name, entry).words(
+        name, path=str(options.file.parent), dataset=options.dataset, upload=upload
+    )
+    return shlex.join(words)
 
 
 def _try(options: SubmitOptions, collection: Path) -> int:
     """Run the trial step by step, and print what to run next."""
-    trial, rest = Trial(options, collection), " " * 19
+    trial = Trial(options, collection)
+    rest = " " * 19
     for name, do in trial.steps():
         try:
             result = do()
@@ -146,7 +153,8 @@ def _try(options: SubmitOptions, collection: Path) -> int:
     for line in trial.preparations():
         click.echo(f"  {printable(line)}")
     for name, entry in trial.entries.items():
-        click.echo(f"  {_client(trial.submission, name, entry, options, upload=upload)}")
+        line = _client_command(trial.submission, name, entry, options, upload=upload)
+        click.echo(f"  {line}")
     for line in trial.warnings:
         print_text(clean(printable(line)), click.style("warning: ", fg="yellow"), "  ")
     if trial.demo:

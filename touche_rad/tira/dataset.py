@@ -32,9 +32,7 @@ DEBATERS: Final[SubTask] = 1
 JUDGES: Final[SubTask] = 2
 SIZE: Final = 75
 """The largest file in MB that the client's format checks read by default."""
-_CLAIMS, _CONFIGURATION = "claims.tsv", "configuration.json"
-_SIMULATIONS, _LABELS = "simulations.jsonl", "rad-labels.jsonl"
-_EVALUATE: Final = "touche-rad dataset evaluate $inputRun $inputDataset -o $outputDir"
+_SIMULATIONS: Final = "simulations.jsonl"
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,8 @@ class Dataset:
 def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Dataset:
     """Return the dataset of debaters: claims to debate, and the configuration of the client."""
     debates = [
-        one.model_copy(update={"user": one.user or "base-user"})
-        for one in files.read_claims(claims)
+        debate.model_copy(update={"user": debate.user or "base-user"})
+        for debate in files.read_claims(claims)
     ][:first]
     simulation = {  # the organisers' client reads all of it, our `simulate` its `maxTurns`
         "topic": {"description": "{{TOPIC_DESCRIPTION}}"},
@@ -79,7 +77,7 @@ def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Data
         "maxTurns": turns,
     }
     configuration = json.dumps({"simulation": simulation}, indent=2) + "\n"
-    content = {_CLAIMS: files.claims_text(debates), _CONFIGURATION: configuration}
+    content = {"claims.tsv": files.claims_text(debates), "configuration.json": configuration}
     return Dataset(
         DEBATERS,
         content,
@@ -90,49 +88,71 @@ def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Data
 
 
 def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
-    """Return the dataset of judges: blind debates, and the labels of their responses."""
-    pairs = files.read_labelled(debates, labels)[:first]
-    blind = [_blind(debate) for debate, _ in pairs]
-    all_labels = [
-        [label for turn, label in zip(debate.turns, labels, strict=True) if turn.response]
-        for debate, labels in pairs
-    ]
-    truths = [
-        [{**turn, "words": words} for turn, words in zip(turns, digests(debate), strict=True)]
-        for debate, turns in zip(blind, all_labels, strict=True)
-    ]
+    """Return the dataset of judges: blind debates, and the labels of their responses.
+
+    A blind debate has only what the official converter keeps: texts, and cited arguments.
+    """
+    inputs = ""
+    truths = ""
+    lines = 0
+    responses = 0
+    for debate, labels_by_turn in files.read_labelled(debates, labels)[:first]:
+        turns = []
+        labels_of_debate = []
+        for turn, turn_labels in zip(debate.turns, labels_by_turn, strict=True):
+            if turn.response is not None:
+                cited = turn.response.arguments
+                arguments = tuple(Argument(id=cite.id, text=cite.text) for cite in cited)
+                response = Response(content=turn.response.content, arguments=arguments)
+                turns.append(Turn(utterance=turn.utterance, response=response))
+                labels_of_debate.append(turn_labels)
+        blind = Debate(claim=debate.claim, turns=tuple(turns))
+        inputs += f"{files.simulation_line(blind)}\n"
+        truths += files.labels_line(
+            [
+                {**turn_labels, "words": words}
+                for turn_labels, words in zip(labels_of_debate, digests(blind), strict=True)
+            ]
+        )
+        truths += "\n"
+        lines += 1
+        responses += len(turns)
     return Dataset(
         JUDGES,
-        {_SIMULATIONS: "".join(f"{files.simulation_line(one)}\n" for one in blind)},
-        {_LABELS: "".join(f"{files.labels_line(one)}\n" for one in truths)},
-        len(blind),
-        f"{len(blind)} debates with {sum(map(len, all_labels))} labelled responses",
+        {_SIMULATIONS: inputs},
+        {"rad-labels.jsonl": truths},
+        lines,
+        f"{lines} debates with {responses} labelled responses",
     )
-
-
-def _blind(debate: Debate) -> Debate:
-    """Return a debate with only what the official converter keeps: texts, and cited arguments."""
-    turns = []
-    for turn in debate.turns:
-        if turn.response is not None:
-            cited = tuple(Argument(id=one.id, text=one.text) for one in turn.response.arguments)
-            response = Response(content=turn.response.content, arguments=cited)
-            turns.append(Turn(utterance=turn.utterance, response=response))
-    return Debate(claim=debate.claim, turns=tuple(turns))
 
 
 def write(dataset: Dataset, folder: Path, upload: Upload) -> None:
     """Write a dataset to a folder, whose name is the name of the dataset for TIRA's client."""
-    front = _front_matter(dataset, upload)
-    content = {
-        **{f"inputs/{name}": text for name, text in dataset.inputs.items()},
-        **{f"truths/{name}": text for name, text in dataset.truths.items()},
-        "baseline/Dockerfile": f"# The commands are in README.md.\nFROM {upload.image}\n",
-    }
+    content = {f"inputs/{name}": text for name, text in dataset.inputs.items()}
+    content |= {f"truths/{name}": text for name, text in dataset.truths.items()}
     for name, text in content.items():
         write_text(folder / name, text)
-    header = f"---\n{yaml.safe_dump(front, sort_keys=False, width=1000)}---\n\n"
-    write_text(folder / "README.md", header + _text(dataset, folder, upload))
+    dockerfile = f"# The commands are in README.md.\nFROM {upload.image}\n"
+    write_text(folder / "baseline/Dockerfile", dockerfile)
+
+    # The README says what the folder is, and how to hand it in.
+    task = ["--task", upload.task]
+    submit = ["tira-cli", "dataset-submission", "--path", folder.name, *task]
+    submit += ["--split", upload.split]
+    code = ["tira-cli", "code-submission", "--path", f"{folder.name}/baseline", *task]
+    code += ["--dataset", "DATASET", "--command"]
+    template = resources(__package__).joinpath("dataset.md.jinja").read_text("utf-8")
+    text = Template(template, trim_blocks=True, keep_trailing_newline=True).render(
+        name=folder.name,
+        dataset=dataset,
+        what="debaters" if dataset.sub_task == DEBATERS else "judges",
+        digests={path: sha256_of(folder / path) for path in content},
+        upload=upload,
+        submit=shlex.join(submit),
+        commands=[shlex.join([*code, command]) for command in upload.baselines],
+    )
+    front = yaml.safe_dump(_front_matter(dataset, upload), sort_keys=False, width=1000)
+    write_text(folder / "README.md", f"---\n{front}---\n\n{text}")
 
 
 def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
@@ -142,12 +162,14 @@ def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
         claims = {"minimum_lines": dataset.lines + 1, **size}
         input_format: object = {"name": "*.tsv", "config": claims}
         output_format: object = {"name": "GenIR-Simulation", "config": runs}
-        truth_format: object = input_format
+        truth_format = input_format
+        output_name = _SIMULATIONS
     else:
         fields = {"required_fields": ["userTurnsEvaluations"]}
         input_format = {"name": "GenIR-Simulation", "config": runs}
         output_format = {"name": "*.jsonl", "config": {**fields, **runs}}
         truth_format = {"name": "*.jsonl", "config": runs}
+        output_name = "evaluations.jsonl"
     return {
         "configs": [
             {"config_name": name, "data_files": [{"split": upload.split, "path": [f"{name}/*"]}]}
@@ -156,7 +178,7 @@ def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
         "tira_configs": {
             "resolve_inputs_to": "inputs",
             "resolve_truths_to": "truths",
-            "default_upload_name": _SIMULATIONS if dataset.sub_task == 1 else "evaluations.jsonl",
+            "default_upload_name": output_name,
             # Copies: YAML would write an object that is used twice as an anchor.
             "input_format": deepcopy(input_format),
             "truth_format": deepcopy(truth_format),
@@ -165,27 +187,9 @@ def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
                 "command": upload.baselines[0],
                 "format": output_format,
             },
-            "evaluator": {"image": upload.evaluator, "command": _EVALUATE},
+            "evaluator": {
+                "image": upload.evaluator,
+                "command": "touche-rad dataset evaluate $inputRun $inputDataset -o $outputDir",
+            },
         },
     }
-
-
-def _text(dataset: Dataset, folder: Path, upload: Upload) -> str:
-    """Return the text of the README: what the folder is, and how to hand it in."""
-    task = ["--task", upload.task]
-    submit = ["tira-cli", "dataset-submission", "--path", folder.name, *task]
-    code = ["tira-cli", "code-submission", "--path", f"{folder.name}/baseline", *task]
-    code += ["--dataset", "DATASET", "--command"]
-    paths = [f"inputs/{name}" for name in dataset.inputs]
-    paths += [f"truths/{name}" for name in dataset.truths]
-    template = resources(__package__).joinpath("dataset.md.jinja").read_text("utf-8")
-    text: str = Template(template, trim_blocks=True, keep_trailing_newline=True).render(
-        name=folder.name,
-        dataset=dataset,
-        what="debaters" if dataset.sub_task == DEBATERS else "judges",
-        digests={path: sha256_of(folder / path) for path in paths},
-        upload=upload,
-        submit=shlex.join([*submit, "--split", upload.split]),
-        commands=[shlex.join([*code, command]) for command in upload.baselines],
-    )
-    return text

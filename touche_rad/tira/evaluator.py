@@ -13,6 +13,7 @@ from typing import Final
 
 from touche_rad import files, session
 from touche_rad.criteria import grice
+from touche_rad.debate import Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines, write_text
@@ -44,13 +45,15 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     """
     evaluations = find_input(run, {Kind.EVALUATIONS})
     labels = find_input(truths, {Kind.LABELS})
-    count, expected = (sum(1 for _ in numbered_lines(path)) for path in (evaluations, labels))
+    count = sum(1 for _ in numbered_lines(evaluations))
+    expected = sum(1 for _ in numbered_lines(labels))
     policy = Policy(strict=strict and count == expected)  # the texts are compared before the counts
     report = score_judgements([evaluations], labels, policy=policy, compare=False, samples=_SAMPLES)
     if count != expected:
-        fix = "repair it with `touche-rad check RUN --input SIMULATIONS --fix -o NEW`"
         raise InputError(
-            evaluations, f"expected {expected} lines, one for each debate, got {count}: {fix}"
+            evaluations,
+            f"expected {expected} lines, one for each debate, got {count}: repair it with "
+            "`touche-rad check RUN --input SIMULATIONS --fix -o NEW`",
         )
     for line in report.warnings():
         judging.log.warning(line)
@@ -60,40 +63,41 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     return out / PROTOTEXT
 
 
-def evaluate_debaters(run: Path, truths: Path, out: Path, by: LoadedJudge, name: str) -> Path:
+def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, tag: str) -> Path:
     """Let a judge score a debater's simulations, and write its shares of yes."""
     simulations = find_input(run, DEBATES)
     path = find_input(truths, {Kind.CLAIMS})
-    claims = list(files.read_claims(path))
-    known = {one.claim for one in claims} | {""}
+    claims = [debate.claim for debate in files.read_claims(path)]
+    responses = []
     for number, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
-        if debate.claim not in known:
+        if debate.claim and debate.claim not in claims:
             raise InputError(
                 simulations,
                 f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates",
                 line=number,
             )
+        responses += [turn.response for turn in debate.turns if turn.response]
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
-    expected = turns * len(claims)
     evaluations = out / EVALUATIONS
     criteria = grice()
     out.mkdir(parents=True, exist_ok=True)
-    work = judging.work(simulations, by, criteria, identity={"judge": name})
+    work = judging.work(simulations, judge, criteria, identity={"judge": tag})
     session.run(run_work, work, evaluations)
-    judged = islice(files.read_evaluations(evaluations), len(claims))
-    verdicts = (of_turn for evaluation in judged for of_turn in evaluation.turns[:turns])
+    # Debates and turns beyond the expected ones do not count.
+    verdicts: list[Verdicts] = []
+    for evaluation in islice(files.read_evaluations(evaluations), len(claims)):
+        verdicts += evaluation.turns[:turns]
+    expected = turns * len(claims)
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
-    shares = {key: count / expected for key, count in zip(criteria.keys, yes, strict=True)}
-    debates = files.read_debates(simulations, files.BadLines(skip=True))
-    responses = [turn.response for debate in debates for turn in debate.turns if turn.response]
-    values = {
-        **shares,
-        MEAN: sum(shares.values()) / len(shares),
-        "missing responses": max(0, expected - len(responses)),
-        "responses over 60 words": sum(count_words(one.content) > WORDS for one in responses),
-        "responses without citation": sum(not one.arguments for one in responses),
-    }
-    write_text(out / PROTOTEXT, "".join(measure(*pair) for pair in values.items()))
+    shares = [count / expected for count in yes]
+    measures = "".join(map(measure, criteria.keys, shares))
+    measures += measure(MEAN, sum(shares) / len(shares))
+    measures += measure("missing responses", max(0, expected - len(responses)))
+    long = sum(count_words(response.content) > WORDS for response in responses)
+    measures += measure("responses over 60 words", long)
+    uncited = sum(not response.arguments for response in responses)
+    measures += measure("responses without citation", uncited)
+    write_text(out / PROTOTEXT, measures)
     return out / PROTOTEXT

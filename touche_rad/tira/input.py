@@ -15,7 +15,7 @@ from touche_rad.files import Kind, detect_kind
 def configured_turns(folder: Path | None = None) -> int | None:
     """Return `maxTurns` of the official client's configuration in a folder, if any."""
     folder = folder or Path(os.environ.get("inputDataset") or os.devnull)
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+    for path in sorted(folder.glob("*.json")):
         try:
             turns = json.loads(path.read_text("utf-8"))["simulation"]["maxTurns"]
         except (OSError, ValueError, LookupError, TypeError):
@@ -37,9 +37,13 @@ def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
             if detect_kind(path) in kinds:
                 fitting.append(path)
     if len(fitting) != 1:
-        names = ", ".join(path.name for path in fitting) or "none"
-        names += "".join(f"; {path.name} is empty" for path in paths if not path.stat().st_size)
-        truths = {folder / "truths", folder.parent / "truths"} - {folder}
-        names += "".join(f": give {one}" for one in truths if one.is_dir())
-        raise UserError(f"{folder}: expected exactly one file with {wanted}, found {names}")
+        text = f"{folder}: expected exactly one file with {wanted}, found "
+        text += ", ".join(path.name for path in fitting) or "none"
+        for path in paths:
+            if not path.stat().st_size:
+                text += f"; {path.name} is empty"
+        for truths in {folder / "truths", folder.parent / "truths"} - {folder}:
+            if truths.is_dir():
+                text += f": give {truths}"
+        raise UserError(text)
     return fitting[0]

@@ -90,9 +90,9 @@ class Submission(_Strict):
 
     @model_validator(mode="after")
     def _each_has_a_dataset(self) -> Submission:
-        for name, one in self.software.items():
-            if one.sub_task not in self.datasets:
-                raise ValueError(f"{name}: sub-task {one.sub_task} has no dataset")
+        for name, software in self.software.items():
+            if software.sub_task not in self.datasets:
+                raise ValueError(f"{name}: sub-task {software.sub_task} has no dataset")
         return self
 
     def find(self, name: str) -> Software:
@@ -112,19 +112,20 @@ class Submission(_Strict):
 
         `path` is the repository. The default dataset is that of the sub-task.
         """
-        one = self.find(name)
+        software = self.find(name)
+        dataset = dataset or self.datasets[software.sub_task]
         words = ["tira-cli", "code-submission", "--path", path, "--task", self.task]
-        words += ["--dataset", dataset or self.datasets[one.sub_task], "--command", one.command]
-        if one.build:
-            words.append(f"--build-args={one.build}")
-        if one.network:
+        words += ["--dataset", dataset, "--command", software.command]
+        if software.build:
+            words.append(f"--build-args={software.build}")
+        if software.network:
             words.append("--allow-network")
-        if one.forward:
-            words += ["--forward-environment-variable", *one.forward]
-        if one.hf_models:
-            words += ["--mount-hf-model", *one.hf_models]
-        if one.cache:
-            words += ["--mount-cache", f"${one.cache}=EMPTY_DIR"]
+        if software.forward:
+            words += ["--forward-environment-variable", *software.forward]
+        if software.hf_models:
+            words += ["--mount-hf-model", *software.hf_models]
+        if software.cache:
+            words += ["--mount-cache", f"${software.cache}=EMPTY_DIR"]
             words += ["--cache-behaviour", "deterministic"]
         return words if upload else [*words, "--dry-run"]
 
@@ -135,14 +136,16 @@ def check_host(addresses: str, variable: str = "") -> None:
         if variable and address:
             parse_address(f"{address.strip()}#MODEL")
         host = urlsplit(address.partition("#")[0]).hostname or ""
+        is_local = host == "localhost" or host.endswith(".localhost")
         with suppress(OSError, ValueError):  # a name that does not resolve is another machine
-            ips = [ip_address(str(one[4][0])) for one in getaddrinfo(host, None)] if host else []
-            host = "localhost" if any(ip.is_loopback or ip.is_unspecified for ip in ips) else host
-        if host == "localhost" or host.endswith(".localhost"):
+            for *_, (ip, *_) in getaddrinfo(host, None):
+                is_local |= ip_address(ip).is_loopback or ip_address(ip).is_unspecified
+        if is_local:
+            place = f"{variable}: {address}" if variable else address
+            remedy = f"unset {variable}" if variable else "use no model"
             raise UserError(
-                f"{variable and f'{variable}: '}{address}: in the container, this address is the "
-                "container, not your machine: name one that it reaches, run the model in the image "
-                f"with -m vllm:MODEL, or {f'unset {variable}' if variable else 'use no model'}"
+                f"{place}: in the container, this address is the container, not your machine: name "
+                "one that it reaches, run the model in the image with -m vllm:MODEL, or " + remedy
             )
 
 
@@ -205,7 +208,16 @@ def save(path: Path, name: str, software: Software, *, write: bool = True) -> No
     before = load(path)
     fields = {key: value for key, value in software.model_dump(mode="json").items() if value}
     entry = yaml.safe_dump({name: fields}, sort_keys=False, allow_unicode=True, width=1000)
-    text = _with_entry(path.read_text("utf-8"), name, entry)
+    # The new entry takes the place of its old one, or is the last one of `software`.
+    text = f"{path.read_text('utf-8').rstrip()}\n"
+    old = re.search(rf"^  {re.escape(name)}:.*\n(    .*\n|[ \t]*\n)*", text, re.MULTILINE)
+    if old:
+        start, end = old.span()
+    else:
+        software_part = re.search(r"^software:.*\n(([ \t#].*)?\n)*", text, re.MULTILINE)
+        assert software_part is not None  # the file is valid
+        start = end = software_part.start() + len(software_part[0].rstrip()) + 1
+    text = f"{text[:start]}{indent(entry, '  ')}{text[end:]}"
     after = None
     with suppress(yaml.YAMLError, ValidationError):
         after = Submission.model_validate(yaml.safe_load(text))
@@ -213,15 +225,3 @@ def save(path: Path, name: str, software: Software, *, write: bool = True) -> No
         raise UserError(f"{path}: others use a YAML anchor of {name!r}: save with another name")
     if write:
         write_text(path, text)
-
-
-def _with_entry(text: str, name: str, entry: str) -> str:
-    """Return the file with this entry as the last one of `software`, or in place of its old one."""
-    text = f"{text.rstrip()}\n"
-    own = re.search(rf"^  {re.escape(name)}:.*\n(    .*\n|[ \t]*\n)*", text, re.MULTILINE)
-    start, end = own.span() if own else (0, 0)
-    if not own:
-        software = re.search(r"^software:.*\n(([ \t#].*)?\n)*", text, re.MULTILINE)
-        assert software is not None  # the file is valid
-        start = end = software.start() + len(software[0].rstrip()) + 1
-    return f"{text[:start]}{indent(entry, '  ')}{text[end:]}"
