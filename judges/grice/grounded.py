@@ -13,51 +13,60 @@ from typing import Final, NamedTuple
 from touche_rad import plugins
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.evidence.support import ECHO, NEAR, Finding, read_sentences, repeated_share
-from touche_rad.evidence.words import lexicon, read_words
+from touche_rad.evidence.words import Words, lexicon, read_words
 from touche_rad.plugins import ExplainedVerdict, Feature, Services
 from touche_rad.text import clean
 
-SEEN: Final = 2
+SHOWN_ARGUMENTS: Final = 2
 """Cited arguments whose texts the official annotators saw."""
-LOOKED_BACK: Final = 6
+EARLIER_TURNS: Final = 6
 """Earlier turns that are read."""
-BEST, WORST, YES = 0.95, 0.05, 0.5
-"""Scores of a response without faults and with too many, and the least that means yes."""
-NO: Final = 0.9
+BEST_SCORE: Final = 0.95
+"""Score of a response without faults."""
+WORST_SCORE: Final = 0.05
+"""Score of a response with too many faults."""
+LEAST_YES: Final = 0.5
+"""Least score that means yes."""
+DECISIVE: Final = 0.9
 """Size of a fault that makes the verdict no."""
-DOUBT: Final = 0.4
+MOST_DOUBT: Final = 0.4
 """Most that a support in other words costs."""
-CLOSE: Final = 0.1
+LEAST_CLOSENESS: Final = 0.1
 """Least closeness of a response to the user's topic."""
 OFF_TOPIC: Final = "the response has too few words of the topic"
-SIDE: Final = "The judge cannot see the side of an argument."
-FEW_NEW: Final = 2
+SIDE_UNSEEN: Final = "The judge cannot see the side of an argument."
+LEAST_NEW_WORDS: Final = 2
 """New content words without which a response is a bare denial."""
-SAME: Final = 0.8
+SAME_SENTENCE: Final = 0.8
 """Share of a sentence's words from which it repeats another."""
-MOST_WORDS, LONG_SENTENCE, SHORTEST = 60, 40, 5
-"""Words of a response and of a sentence."""
-NOUNS: Final = 0.2
+MOST_WORDS: Final = 60
+"""Words of a response that is not too long."""
+LONG_SENTENCE: Final = 40
+"""Words of a sentence that is not too long."""
+FEWEST_WORDS: Final = 5
+"""Words of a response, or of a repeating sentence, that is not too short."""
+ABSTRACT_NOUNS: Final = 0.2
 """Share of abstract nouns from which a response is hard to read."""
-QUOTE: Final = 70
+QUOTE_LETTERS: Final = 70
 """Maximum letters of a sentence in a rationale."""
 
 _LABEL: Final = re.compile(
-    r"[\s*_#]*(?:(?:final |my )?(?:answer|reply|response)|assistant|system|debater)[\s*_]*:[\s*_]*",
+    r"\A[\s*_#]*(?:(?:final |my )?(?:answer|reply|response)|assistant|system|debater)"
+    r"[\s*_]*:[\s*_]*",
     re.IGNORECASE,
 )
 """A speaker's label before a response: "Answer: q" is judged as q."""
-_LIST: Final = re.compile(
+_LIST_MARK: Final = re.compile(
     r"\b(?:(first|second|third|fourth)(?:ly)?|finally|lastly|moreover|furthermore|additionally"
     r"|in addition|another (?:point|reason))\b"
 )
-_NOUN: Final = re.compile(
+_ABSTRACT_NOUN: Final = re.compile(
     r"\b\w{4,}(?:tion|ment|ity|ness|ism|ance|ence|ology|ship)s?\b|\b\w{5,}ities\b"
 )
 
 
-class Fault(NamedTuple):
-    """What speaks against a yes: how much, and why. A part of size 0 only says why it is a yes."""
+class RuleFault(NamedTuple):
+    """What speaks against a yes: how much, and why. A fault of size 0 says why it is a yes."""
 
     name: str
     size: float
@@ -66,12 +75,18 @@ class Fault(NamedTuple):
 
 def quote(finding: Finding) -> str:
     """Quote a sentence on one line, shortened."""
-    return f"“{shorten(finding.text[: 5 * QUOTE], QUOTE, placeholder=' …')}”"
+    # shorten() reads the whole text, and a sentence may be as long as the response.
+    return f"“{shorten(finding.text[: 5 * QUOTE_LETTERS], QUOTE_LETTERS, placeholder=' …')}”"
+
+
+def content_senses(words: Words) -> set[str]:
+    """Return the senses of the content words."""
+    return {words.senses[at] for at in words.content}
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A response in its debate."""
+class ResponseFeatures:
+    """What the rules see of a response in its debate."""
 
     length: int
     text: str
@@ -87,145 +102,169 @@ class Scene:
     """Content words of the claims that the user has not used."""
     repeated: float
     """Share of the response that the system said before."""
-    for_the_user: Sequence[Fault]
+    for_the_user: Sequence[RuleFault]
     """What makes the response speak for the user, as far as words show it."""
 
 
-def read_scene(debate: Debate) -> Scene | None:
+def read_response(debate: Debate) -> ResponseFeatures | None:
     """Read a debate that ends with the response; None if there is no response."""
     response = debate.last.response if debate.turns else None
     if response is None:
         return None
-    content = clean(response.content)
-    label = _LABEL.match(content)
-    content = content[label.end() if label else 0 :]
-    sources = [read_words(clean(argument.text)) for argument in response.arguments[:SEEN]]
+    content = _LABEL.sub("", clean(response.content))
+    sources = [
+        read_words(clean(argument.text)) for argument in response.arguments[:SHOWN_ARGUMENTS]
+    ]
     sentences = read_sentences(content, sources)
-    claims = [one for one in sentences if one.claims]
-    turns = debate.turns[-LOOKED_BACK - 1 :]
+    claims = [sentence for sentence in sentences if sentence.claims]
+    turns = debate.turns[-EARLIER_TURNS - 1 :]
     users = [read_words(turn.utterance) for turn in turns]
     systems = [read_words(turn.response.content) for turn in turns[:-1] if turn.response]
-    by_user = {sense for one in users for sense in one.senses}
-    theirs = {one.senses[at] for one in (users[-1], read_words(debate.claim)) for at in one.content}
-    used = [one.words for one in sentences]
-    used += [sources[at] for at in sorted({one.source for one in claims if one.source is not None})]
-    words = {one.senses[at]: one.words[at] for one in used for at in one.content}
-    topic = [
-        word for sense, word in words.items() if sense in by_user.union(theirs) - lexicon().generic
-    ]
-    own = {one.words.senses[at] for one in sentences for at in one.words.content}
-    parts = [one.words for one in claims or sentences]
-    special = [{one.senses[at] for at in one.content} for one in (*users, *sources)]
-    related = theirs.union(*special) - lexicon().generic
-    # Other talk does not make a repetition new.
-    parts = [one for one in parts if any(one.senses[at] in related for at in one.content)] or parts
-    return Scene(
+    generic = lexicon().generic
+
+    # The topic is what the response, and the arguments it uses, share with the user and the thesis.
+    used_words = [sentence.words for sentence in sentences]
+    used_sources = {claim.source for claim in claims if claim.source is not None}
+    used_words += [sources[number] for number in sorted(used_sources)]
+    word_of_sense: dict[str, str] = {}
+    for words in used_words:
+        word_of_sense |= {words.senses[at]: words.words[at] for at in words.content}
+    by_user = set().union(*(message.senses for message in users))
+    asked = content_senses(users[-1]) | content_senses(read_words(debate.claim))
+    on_topic = (by_user | asked) - generic
+    topic = [word for sense, word in word_of_sense.items() if sense in on_topic]
+    in_response = set().union(*(content_senses(sentence.words) for sentence in sentences))
+
+    # Other talk does not make a repetition new: sentences off the topic count only alone.
+    related = asked.union(*map(content_senses, (*users, *sources))) - generic
+    parts = [sentence.words for sentence in claims or sentences]
+    parts = [words for words in parts if not related.isdisjoint(content_senses(words))] or parts
+    new = {words.senses[at] for words in parts for at in words.matter} - by_user
+    return ResponseFeatures(
         length=len(content.split()),
         text=read_words(content).joined,
         sentences=sentences,
         claims=claims,
         topic=topic,
-        closeness=len(topic) / math.sqrt(max(1, len(own)) * max(1, len(theirs))),
-        new=len({one.senses[at] for one in parts for at in one.matter} - by_user),
+        closeness=len(topic) / math.sqrt(max(1, len(in_response)) * max(1, len(asked))),
+        new=len(new),
         repeated=repeated_share(parts, systems),
         for_the_user=list(speaks_for_the_user(sentences, repeated_share(parts, users))),
     )
 
 
-def speaks_for_the_user(sentences: Sequence[Finding], echo: float) -> Iterator[Fault]:
+def speaks_for_the_user(sentences: Sequence[Finding], echo: float) -> Iterator[RuleFault]:
     """Yield an echo, an agreement and a contrary of an argument; `echo` is the user's share."""
     known = lexicon()
     if echo >= ECHO:
-        yield Fault("echo", NO, "the response says what the user said")
-    for one in sentences:
-        support, text = one.support, one.words.joined
+        yield RuleFault("echo", DECISIVE, "the response says what the user said")
+    for sentence in sentences:
+        support = sentence.support
+        text = sentence.words.joined
         if support.quoted:
             continue
         if support.denies and support.share >= NEAR:
-            yield Fault("contrary", NO, f"{quote(one)} {support.why}")
+            yield RuleFault("contrary", DECISIVE, f"{quote(sentence)} {support.why}")
             return
         agrees = known.surrenders.match(text) or known.concessions.search(text)
+        # "You are right, but ..." takes the agreement back.
         if agrees and known.reversals.isdisjoint(text[agrees.end() :].split()):
-            yield Fault("agreement", NO, f"{quote(one)} agrees with the user")
+            yield RuleFault("agreement", DECISIVE, f"{quote(sentence)} agrees with the user")
             return
 
 
-def quantity(scene: Scene) -> Iterator[Fault]:
+def quantity(response: ResponseFeatures) -> Iterator[RuleFault]:
     """One thesis or attack: not a list, not a bare denial, not a repetition."""
-    first = quote((scene.claims or scene.sentences)[0])
-    yield Fault("point", 0.0, f"one point: {first}")
-    if not scene.claims or scene.new < FEW_NEW:
-        yield Fault("denial", NO, f"{first} gives no reason")
-    marks = [match.group() for match in _LIST.finditer(scene.text)]
+    first = quote((response.claims or response.sentences)[0])
+    yield RuleFault("point", 0.0, f"one point: {first}")
+    if not response.claims or response.new < LEAST_NEW_WORDS:
+        yield RuleFault("denial", DECISIVE, f"{first} gives no reason")
+    marks = [match.group() for match in _LIST_MARK.finditer(response.text)]
     if len(marks) > 1:
-        yield Fault("list", NO, f"“{marks[0]}” and “{marks[1]}” mark a list")
-    if len({one.source for one in scene.claims if one.source is not None}) > 1:
-        yield Fault("arguments", NO, "the response uses two arguments")
-    for at, one in enumerate(scene.sentences):
-        before = [other.words for other in scene.sentences[:at]]
-        if len(one.words.words) >= SHORTEST and repeated_share([one.words], before) >= SAME:
-            yield Fault("repetition", NO, f"{quote(one)} repeats a sentence before it")
+        yield RuleFault("list", DECISIVE, f"“{marks[0]}” and “{marks[1]}” mark a list")
+    if len({claim.source for claim in response.claims if claim.source is not None}) > 1:
+        yield RuleFault("arguments", DECISIVE, "the response uses two arguments")
+    earlier: list[Words] = []
+    for sentence in response.sentences:
+        words = sentence.words
+        if len(words.words) >= FEWEST_WORDS and repeated_share([words], earlier) >= SAME_SENTENCE:
+            reason = f"{quote(sentence)} repeats a sentence before it"
+            yield RuleFault("repetition", DECISIVE, reason)
             break
-    if not scene.topic:
-        yield Fault("topic", NO, OFF_TOPIC)
-    yield from scene.for_the_user
+        earlier.append(words)
+    if not response.topic:
+        yield RuleFault("topic", DECISIVE, OFF_TOPIC)
+    yield from response.for_the_user
 
 
-def quality(scene: Scene) -> Sequence[Fault]:
+def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
     """Each sentence that claims something is found in one of the first two cited arguments."""
-    if not scene.claims:
-        return [Fault("claims", NO, "the response claims nothing that an argument could support")]
+    if not response.claims:
+        reason = "the response claims nothing that an argument could support"
+        return [RuleFault("claims", DECISIVE, reason)]
     faults = [
-        Fault(
+        RuleFault(
             f"sentence {number}",
-            DOUBT * (1 - one.support.told) if one.support.supported else NO,
-            f"{quote(one)} {one.support.why}",
+            MOST_DOUBT * (1 - claim.support.told) if claim.support.supported else DECISIVE,
+            f"{quote(claim)} {claim.support.why}",
         )
-        for number, one in enumerate(scene.claims, 1)
+        for number, claim in enumerate(response.claims, 1)
     ]
     return sorted(faults, key=lambda fault: -fault.size)
 
 
-def relation(scene: Scene) -> Iterator[Fault]:
+def relation(response: ResponseFeatures) -> Iterator[RuleFault]:
     """It shares words of the topic with the user; it is no echo, agreement or repetition."""
-    words = "”, “".join(scene.topic[:4])
-    if scene.closeness < CLOSE:
-        yield Fault("topic", NO, OFF_TOPIC)
+    if response.closeness < LEAST_CLOSENESS:
+        yield RuleFault("topic", DECISIVE, OFF_TOPIC)
     else:
-        size = DOUBT * max(0.0, 1 - scene.closeness)
-        yield Fault("topic", size, f"shares “{words}” with the user. {SIDE}")
-    if scene.repeated >= ECHO:
-        yield Fault("repetition", NO, "the response says what the system said before")
-    yield from scene.for_the_user
+        size = MOST_DOUBT * max(0.0, 1 - response.closeness)
+        words = "”, “".join(response.topic[:4])
+        yield RuleFault("topic", size, f"shares “{words}” with the user. {SIDE_UNSEEN}")
+    if response.repeated >= ECHO:
+        yield RuleFault("repetition", DECISIVE, "the response says what the system said before")
+    yield from response.for_the_user
 
 
-def manner(scene: Scene) -> Iterator[Fault]:
+def manner(response: ResponseFeatures) -> Iterator[RuleFault]:
     """Readable: not too long or short, with few fillers, repeated words and abstract nouns."""
-    known, text = lexicon(), scene.text
-    longest = max(scene.sentences, key=lambda one: len(one.words.words))
-    size = len(longest.words.words)
-    fillers, vague = len(known.paddings.findall(text)), len(known.vague.findall(text))
-    nouns = len(_NOUN.findall(text)) / max(12, scene.length)
-    counts = Counter(one.words.senses[at] for one in scene.sentences for at in one.words.matter)
+    known = lexicon()
+    length = response.length
+    longest = max(response.sentences, key=lambda sentence: len(sentence.words.words))
+    excess = len(longest.words.words) - LONG_SENTENCE
+    fillers = len(known.paddings.findall(response.text))
+    vague = len(known.vague.findall(response.text))
+    nouns = len(_ABSTRACT_NOUN.findall(response.text)) / max(12, length)
+    # A word may stand twice; each further time counts, by the share of all content words.
+    counts: Counter[str] = Counter()
+    for sentence in response.sentences:
+        counts.update(sentence.words.senses[at] for at in sentence.words.matter)
     again = sum(count - 2 for count in counts.values() if count > 2) / max(8, counts.total())
-    yield Fault("clear", 0.0, "clear and short")
-    yield Fault("long", max(0, scene.length - MOST_WORDS) / 30, f"it has {scene.length} words")
-    yield Fault("short", NO * (scene.length < SHORTEST), f"it has only {scene.length} words")
-    yield Fault("sentence", max(0, size - LONG_SENTENCE) / 20, f"{quote(longest)} is long")
-    yield Fault("filler", 0.2 * fillers, f"it has {fillers} filler phrases")
-    yield Fault("vague", 0.2 * vague * (vague > 1), f"it has {vague} vague words")
-    yield Fault("repetition", 4 * again, "it repeats its words")
-    yield Fault("nouns", 2 * max(0.0, nouns - NOUNS), "it is a chain of abstract nouns")
+    too_short = DECISIVE if length < FEWEST_WORDS else 0.0
+    yield RuleFault("clear", 0.0, "clear and short")
+    yield RuleFault("long", max(0, length - MOST_WORDS) / 30, f"it has {length} words")
+    yield RuleFault("short", too_short, f"it has only {length} words")
+    yield RuleFault("sentence", max(0, excess) / 20, f"{quote(longest)} is long")
+    yield RuleFault("filler", 0.2 * fillers, f"it has {fillers} filler phrases")
+    yield RuleFault("vague", 0.2 * vague if vague > 1 else 0.0, f"it has {vague} vague words")
+    yield RuleFault("repetition", 4 * again, "it repeats its words")
+    yield RuleFault(
+        "nouns", 2 * max(0.0, nouns - ABSTRACT_NOUNS), "it is a chain of abstract nouns"
+    )
 
 
-RULES: Final[Mapping[str, Callable[[Scene], Iterable[Fault]]]] = {
+RULES: Final[Mapping[str, Callable[[ResponseFeatures], Iterable[RuleFault]]]] = {
     "quantity": quantity,
     "quality": quality,
     "relation": relation,
     "manner": manner,
 }
-_SUM = f"{BEST} minus all faults, at least {WORST}; 0.5 and more means yes"
-_WEAKEST = f"{BEST} minus the fault of the weakest sentence; 0.5 and more means yes"
+_SUM_FORMULA: Final = (
+    f"{BEST_SCORE} minus all faults, at least {WORST_SCORE}; 0.5 and more means yes"
+)
+_WEAKEST_FORMULA: Final = (
+    f"{BEST_SCORE} minus the fault of the weakest sentence; 0.5 and more means yes"
+)
 
 
 class GroundedJudge:
@@ -243,33 +282,35 @@ class GroundedJudge:
 
     def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
-        scene = read_scene(debate)
-        if scene is None:
+        response = read_response(debate)
+        if response is None:
             unanswered = Verdict(score=None, rationale="the last turn has no response")
             return dict.fromkeys(RULES, unanswered)
-        if not scene.sentences:
-            return dict.fromkeys(RULES, Verdict(score=WORST, rationale="the response is empty"))
+        if not response.sentences:
+            return dict.fromkeys(
+                RULES, Verdict(score=WORST_SCORE, rationale="the response is empty")
+            )
         verdicts = {}
         for key, rule in RULES.items():
-            faults = list(rule(scene))
+            faults = list(rule(response))
             sizes = [fault.size for fault in faults]
-            score = BEST - (max(sizes) if rule is quality else sum(sizes))
-            worst = faults[0] if score >= YES else max(faults, key=lambda fault: fault.size)
-            score = round(max(WORST, score), 4)
+            score = BEST_SCORE - (max(sizes) if rule is quality else sum(sizes))
+            worst = faults[0] if score >= LEAST_YES else max(faults, key=lambda fault: fault.size)
+            score = round(max(WORST_SCORE, score), 4)
             verdicts[key] = Verdict(score=score, rationale=worst.reason)
         return verdicts
 
     def explain(self, debate: Debate) -> dict[str, ExplainedVerdict]:
         """Return the faults that decide each verdict on the last response."""
-        scene = read_scene(debate)
-        if scene is None or not scene.sentences:
+        response = read_response(debate)
+        if response is None or not response.sentences:
             return {}
         explained = {}
         for key, rule in RULES.items():
             features = {
                 fault.name: Feature(-round(fault.size, 4), phrase=fault.reason)
-                for fault in rule(scene)
+                for fault in rule(response)
             }
-            text = _WEAKEST if rule is quality else _SUM
-            explained[key] = ExplainedVerdict(text, features)
+            formula = _WEAKEST_FORMULA if rule is quality else _SUM_FORMULA
+            explained[key] = ExplainedVerdict(formula, features)
         return explained
