@@ -13,7 +13,6 @@ from touche_rad.calls import time_left
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import OptionError
 from touche_rad.plugins import (
-    LoadedJudge,
     NamesPlugins,
     Services,
     make,
@@ -47,7 +46,9 @@ class Jury:
             problem = f"{twice[0]} is named twice" if twice else "of: name at least one judge"
             raise OptionError(f"judge jury: {problem}")
         self._criteria = services.criteria
-        self._members = {name: _make(name, services) for name in names}
+        if any(parse_plugin(name)[0] == "jury" for name in names):
+            raise OptionError("judge jury: of: a jury cannot contain a jury; name other judges")
+        self._members = {name: make("judge", name, services) for name in names}
 
     async def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
@@ -70,33 +71,33 @@ class Jury:
         async with anyio.create_task_group() as group:
             for name in self._members:
                 group.start_soon(ask, name)
-        return [
-            {
-                key: _verdict({name: _score(by_member[name][turn], key) for name in self._members})
-                for key in self._criteria.keys
-            }
-            for turn in range(len(views))
-        ]
+        verdicts: list[Verdicts] = []
+        for turn in range(len(views)):
+            # In the order of the option, not that of the answers.
+            votes = {name: by_member[name][turn] for name in self._members}
+            verdicts.append({key: _average(votes, key) for key in self._criteria.keys})
+        return verdicts
 
 
-def _make(text: str, services: Services) -> LoadedJudge:
-    if parse_plugin(text)[0] == "jury":
-        raise OptionError("judge jury: of: a jury cannot contain a jury; name other judges")
-    return make("judge", text, services)
+def _average(votes: Mapping[str, ViewVerdicts], key: str) -> Verdict:
+    """Return the mean score on a criterion.
 
-
-def _score(member: ViewVerdicts, key: str) -> float | None:
-    """Return a member's score, or None if it left out any criterion."""
-    return None if member.unscored else float(member.verdicts[key].score or 0.0)
-
-
-def _verdict(scores: Mapping[str, float | None]) -> Verdict:
-    extra = {VOTES: {name: None if one is None else round(one, 6) for name, one in scores.items()}}
-    valid = [score for score in scores.values() if score is not None]
-    if not valid:
-        return Verdict(score=None, rationale="no judge of the jury gave a verdict", extra=extra)
-    rationale = "; ".join(
-        f"{name} {'gave no verdict' if score is None else format(score, '.2f')}"
-        for name, score in scores.items()
+    A member that left out any criterion has no score on the others either.
+    """
+    scores: dict[str, float | None] = {}
+    reasons: list[str] = []
+    valid: list[float] = []
+    for name, vote in votes.items():
+        if vote.unscored:
+            scores[name] = None
+            reasons.append(f"{name} gave no verdict")
+        else:
+            score = float(vote.verdicts[key].score or 0.0)
+            scores[name] = round(score, 6)
+            reasons.append(f"{name} {score:.2f}")
+            valid.append(score)
+    return Verdict(
+        score=fmean(valid) if valid else None,
+        rationale="; ".join(reasons) if valid else "no judge of the jury gave a verdict",
+        extra={VOTES: scores},
     )
-    return Verdict(score=fmean(valid), rationale=rationale, extra=extra)

@@ -47,31 +47,28 @@ class GricePanel:
         reasons: list[str] = []
         for speaker in contest.speakers:
             debate = task_view(contest, speaker)
-            answered = [turn for turn, one in enumerate(debate.turns) if one.response is not None]
-            verdicts = await judge_turns(
-                self._judge, [debate.view(turn) for turn in answered], self._criteria
-            )
-            scores[speaker] = _means(verdicts, self._criteria)
-            lost = [reason for one in verdicts for reason in one.unscored.values()]
+            answered = [number for number, turn in enumerate(debate.turns) if turn.response]
+            views = [debate.view(number) for number in answered]
+            judgements = await judge_turns(self._judge, views, self._criteria)
+            scores[speaker] = _means(judgements, self._criteria)
             if scores[speaker][GENERAL] is None:
-                reasons.append(
-                    excerpt(f"{speaker}: {lost[0] if lost else 'nothing was said'}", 300)
-                )
-        dimensions = [GENERAL, *self._criteria.keys]
-        winners = {
-            name: leader({speaker: of[name] for speaker, of in scores.items()}, self._margin)
-            for name in dimensions
-        }
+                lost = [reason for view in judgements for reason in view.unscored.values()]
+                reason = lost[0] if lost else "nothing was said"
+                reasons.append(excerpt(f"{speaker}: {reason}", 300))
+        winners = {}
+        for name in (GENERAL, *self._criteria.keys):
+            by_speaker = {speaker: means[name] for speaker, means in scores.items()}
+            winners[name] = leader(by_speaker, self._margin)
         return Outcome(
             winner=winners[GENERAL], scores=scores, winners=winners, reason="; ".join(reasons)
         )
 
 
-def _means(verdicts: Sequence[ViewVerdicts], criteria: Criteria) -> Scores:
+def _means(judgements: Sequence[ViewVerdicts], criteria: Criteria) -> Scores:
     """Return the mean of each criterion and of all; missing verdicts are left out."""
     means: Scores = {}
     for key in criteria.keys:
-        scores = [one.verdicts[key].score for one in verdicts if key not in one.unscored]
+        scores = [view.verdicts[key].score for view in judgements if key not in view.unscored]
         valid = [score for score in scores if score is not None]
         means[key] = fmean(valid) if valid else None
     parts = [mean for mean in means.values() if mean is not None]

@@ -41,29 +41,31 @@ class RandomJudge:
 
     def judge(self, debate: Debate) -> Verdicts:
         """Draw a verdict per criterion from the seed, the text of the debate and the criterion."""
-        words = _words_of(debate)
-        return {key: self._draw(words, key) for key in self._criteria.keys}
-
-    def _draw(self, words: str, key: str) -> Verdict:
-        number = uniform(f"{self._seed}\n{key}\n{words}")
-        yes = number < self._p
-        side = "below" if yes else "not below"
-        return Verdict(score=float(yes), rationale=f"drew {number:.3f}, {side} {self._p:g}")
+        rows = []
+        for turn in debate.turns:
+            response = turn.response
+            cited = (
+                [(argument.id, argument.text) for argument in response.arguments]
+                if response
+                else []
+            )
+            rows.append((turn.utterance, response and response.content, cited))
+        text = json.dumps(rows)
+        verdicts = {}
+        for key in self._criteria.keys:
+            number = uniform(f"{self._seed}\n{key}\n{text}")
+            yes = number < self._p
+            side = "below" if yes else "not below"
+            rationale = f"drew {number:.3f}, {side} {self._p:g}"
+            verdicts[key] = Verdict(score=float(yes), rationale=rationale)
+        return verdicts
 
 
 def uniform(key: str) -> float:
     """Return a number from 0 to 1 that depends only on the key."""
     digest = hashlib.sha256(key.encode("utf-8")).digest()
+    # 53 bits are what a float can hold.
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
-
-
-def _words_of(debate: Debate) -> str:
-    rows = []
-    for turn in debate.turns:
-        response = turn.response
-        cited = [(one.id, one.text) for one in response.arguments] if response else []
-        rows.append((turn.utterance, response and response.content, cited))
-    return json.dumps(rows)
 
 
 class LengthJudge:

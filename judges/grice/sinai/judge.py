@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Literal
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from touche_rad.criteria import Criteria, Criterion
+from touche_rad.criteria import Criterion
 from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.files.records import read_models
@@ -30,7 +30,6 @@ LONGEST: Final = 2_000
 """Maximum characters of a text in a prompt."""
 
 YesNo = Literal["yes", "no"]
-YES_AND_NO: Final[tuple[YesNo, YesNo]] = ("yes", "no")
 Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
 ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "analysis5": 5}
 BEST: Final[Mapping[str, Strategy]] = {
@@ -109,135 +108,44 @@ class _SinaiJudge:
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
-        self._criteria = services.criteria
         self.model: Model = services.need_model("a judge of SINAI's")
+        self._criteria = services.criteria
+        keys = self._criteria.keys
+
+        # Examples are shown with the verdict (FSL), or reasons are derived from them (analysis).
         pool = [
-            one.model_copy(update={"arguments": one.arguments[: options.shown or None]})
-            for one in examples(options.examples)
+            example.model_copy(update={"arguments": example.arguments[: options.shown or None]})
+            for example in examples(options.examples)
         ]
         self._examples: dict[str, list[Example]] = {}
         self._analysed: dict[str, dict[str, list[Example]]] = {}
-        for key in self._criteria.keys:
+        for key in keys:
             strategy = self.strategy or BEST[key]
             if strategy == "zsl":
                 continue
-            yes, no = (select(pool, key, label, ANALYSES.get(strategy, 1)) for label in YES_AND_NO)
+            count = ANALYSES.get(strategy, 1)
+            yes = select(pool, key, "yes", count)
+            no = select(pool, key, "no", count)
             if strategy in ANALYSES:
                 self._analysed[key] = {"positive": yes, "negative": no}
             else:
                 self._examples[key] = [*yes, *no] if strategy == "fsl1" else [*no, *yes]
-        quoted = {"none": (), "quality": ("quality",), "all": self._criteria.keys}
-        self._evidence: tuple[str, ...] = quoted[options.evidence]
         self._reasons: dict[str, Reasons | ModelError] = {}
         self._deriving = {key: anyio.Lock() for key in self._analysed}
 
-    async def judge(self, debate: Debate) -> Verdicts:
-        """Judge the last response."""
-        if debate.last.response is None:
-            return self._no_verdicts("the last turn has no response")
-        case = {"before": before(debate), **_shown(debate.last, self.options.shown)}
-        if self.options.per == "maxim":
-            return await self._by_criterion(case)
-        try:
-            return await self._of_turn(case)
-        except InvalidAnswer:
-            return await self._by_criterion(case)
-        except ModelError as error:
-            return self._no_verdicts(str(error))
-
-    async def judge_all(self, debate: Debate) -> list[Verdicts] | None:
-        """Judge all responses in one call with `per=debate`."""
-        if self.options.per != "debate":
-            return None
-        try:
-            return await self._of_debate(debate)
-        except ModelError as error:
-            return [self._no_verdicts(str(error)) for _ in debate.turns]
-
-    def _no_verdicts(self, reason: str) -> Verdicts:
-        return dict.fromkeys(self._criteria.keys, _no_verdict(reason))
-
-    async def _of_turn(self, case: Mapping[str, Any]) -> Verdicts:
-        """Judge by all criteria in one call."""
-        guidance, missing = await self._guidance()
-        prompt, values = Prompt.load(__package__, "turn"), {**guidance, **case}
-        answer, chances = await self.model.ask_scored(
-            prompt.messages(**values),
-            _answer(self._criteria, self._evidence),
-            step="sinai.turn",
-            shorten=drop_oldest(prompt, "before", values),
-        )
-        return _verdicts(self._criteria, answer, dict(chances)) | missing
-
-    async def _of_debate(self, debate: Debate) -> list[Verdicts]:
-        """Judge all responses in one call."""
-        guidance, missing = await self._guidance()
-        turns = [
-            {"user": clean(turn.utterance), **_shown(turn, self.options.shown)}
-            for turn in debate.turns
-        ]
-        count = len(turns)
-        schema = _answers(self._criteria, self._evidence, count)
-        messages = Prompt.load(__package__, "debate").messages(turns=turns, **guidance)
-        answer: Any
-        answer, chances = await self.model.ask_scored(messages, schema, step="sinai.debate")
-        likely: dict[str, list[dict[str, float]]] = {}
-        for name, chance in chances:
-            likely.setdefault(name, []).append(chance)
-        whole = {name: chances for name, chances in likely.items() if len(chances) == count}
-        verdicts: list[Verdicts] = []
-        for at, of_turn in enumerate(answer.answers):
-            likely_here = {name: chances[at] for name, chances in whole.items()}
-            verdicts.append(_verdicts(self._criteria, of_turn, likely_here) | missing)
-        return verdicts
-
-    async def _by_criterion(self, case: Mapping[str, Any]) -> Verdicts:
-        """Judge by each criterion in its own call, as in the paper."""
-        verdicts = await self.model.ask_all(
-            [partial(self._on, criterion, case) for criterion in self._criteria]
-        )
-        return {
-            key: _no_verdict(str(verdict)) if isinstance(verdict, ModelError) else verdict
-            for key, verdict in zip(self._criteria.keys, verdicts, strict=True)
-        }
-
-    async def _on(self, criterion: Criterion, case: Mapping[str, Any]) -> Verdict:
-        key = criterion.key
-        values = {"maxim": key, "question": criterion.question, **case}
-        name = "zsl"
-        if key in self._analysed:
-            name, values["reasons"] = "verdict", await self._reasons_on(criterion)
-        elif key in self._examples:
-            name, values["examples"] = "fsl", self._examples[key]
-        prompt = Prompt.load(__package__, name)
-        likely = await self.model.ask_choice(
-            prompt.messages(**values),
-            ("yes", "no"),
-            step=f"sinai.{name}",
-            shorten=drop_oldest(prompt, "before", values),
-        )
-        return Verdict(score=likely["yes"], rationale=f"{name}: yes with {likely['yes']:.2f}")
-
-    async def _guidance(self) -> tuple[dict[str, Any], dict[str, Verdict]]:
-        """Return what a prompt for all criteria says about them, and failed verdicts.
-
-        A criterion whose reasons cannot be derived has no verdict; the others are judged.
-        """
-        analysed = [criterion for criterion in self._criteria if criterion.key in self._analysed]
-        derived: Sequence[Reasons | ModelError] = ()
-        if analysed:
-            derived = await self.model.ask_all(
-                [partial(self._reasons_on, criterion) for criterion in analysed]
-            )
-        reasons, missing = {}, {}
-        for criterion, result in zip(analysed, derived, strict=True):
-            if isinstance(result, Reasons):
-                reasons[criterion.key] = result
-            else:
-                failed = _no_verdict(f"the reasons could not be derived: {result}")
-                missing[criterion.key] = failed
-        shown, labels = _each_once(self._examples)
-        guidance = {
+        # A prompt for all criteria shows each example once, those that come first on their criteria
+        # first, and refers to them by number.
+        pairs = self._examples.values()
+        numbered: list[Example] = []
+        for example in [pair[0] for pair in pairs] + [pair[1] for pair in pairs]:
+            if example not in numbered:
+                numbered.append(example)
+        labels = {}
+        for key, pair in self._examples.items():
+            labels[key] = [(numbered.index(shot) + 1, shot.labels[key]) for shot in pair]
+        quoted = {"none": (), "quality": ("quality",), "all": keys}
+        evidence: tuple[str, ...] = quoted[options.evidence]
+        self._guidance: Mapping[str, Any] = {
             "criteria": {
                 criterion.key: {
                     "question": criterion.question,
@@ -246,14 +154,149 @@ class _SinaiJudge:
                 }
                 for criterion in self._criteria
             },
-            "reasons": reasons,
-            "examples": shown,
+            "examples": numbered,
             "labels": labels,
-            "evidence": self._evidence,
+            "evidence": evidence,
         }
-        return guidance, missing
 
-    async def _reasons_on(self, criterion: Criterion) -> Reasons:
+        # The answer on a response has the evidence on a criterion before the verdict on it.
+        fields: dict[str, Any] = {}
+        for key in keys:
+            if key in evidence:
+                fields[f"{key}_evidence"] = (Line, "")
+            fields[key] = (YesNo, ...)
+        self._answer: Any = create_model("Answer", **fields)
+
+    async def judge(self, debate: Debate) -> Verdicts:
+        """Judge the last response."""
+        if debate.last.response is None:
+            return self._no_verdicts("the last turn has no response")
+        case = {"before": before(debate), **_shown(debate.last, self.options.shown)}
+        if self.options.per == "maxim":
+            return await self._judge_by_criterion(case)
+        try:
+            reasons, missing = await self._derive_all()
+            prompt = Prompt.load(__package__, "turn")
+            values = {**self._guidance, "reasons": reasons, **case}
+            answer, chances = await self.model.ask_scored(
+                prompt.messages(**values),
+                self._answer,
+                step="sinai.turn",
+                shorten=drop_oldest(prompt, "before", values),
+            )
+        except InvalidAnswer:
+            return await self._judge_by_criterion(case)
+        except ModelError as error:
+            return self._no_verdicts(str(error))
+        return self._read_verdicts(answer, dict(chances)) | missing
+
+    async def judge_all(self, debate: Debate) -> list[Verdicts] | None:
+        """Judge all responses in one call with `per=debate`."""
+        if self.options.per != "debate":
+            return None
+        count = len(debate.turns)
+        schema: Any = self._answer
+        answers = (list[schema], Field(min_length=count, max_length=count))
+        turns = [
+            {"user": clean(turn.utterance), **_shown(turn, self.options.shown)}
+            for turn in debate.turns
+        ]
+        try:
+            reasons, missing = await self._derive_all()
+            messages = Prompt.load(__package__, "debate").messages(
+                turns=turns, reasons=reasons, **self._guidance
+            )
+            answer: Any
+            answer, chances = await self.model.ask_scored(
+                messages, create_model("Answers", answers=answers), step="sinai.debate"
+            )
+        except ModelError as error:
+            return [self._no_verdicts(str(error)) for _ in debate.turns]
+        # The chances of a field come in the order of the turns. If some are missing, those that are
+        # there cannot be told apart.
+        by_field: dict[str, list[dict[str, float]]] = {}
+        for field, chance in chances:
+            by_field.setdefault(field, []).append(chance)
+        by_field = {field: likely for field, likely in by_field.items() if len(likely) == count}
+        verdicts: list[Verdicts] = []
+        for turn, answer_on_turn in enumerate(answer.answers):
+            on_turn = {field: likely[turn] for field, likely in by_field.items()}
+            verdicts.append(self._read_verdicts(answer_on_turn, on_turn) | missing)
+        return verdicts
+
+    def _no_verdicts(self, reason: str) -> Verdicts:
+        return dict.fromkeys(self._criteria.keys, _no_verdict(reason))
+
+    def _read_verdicts(
+        self, answer: BaseModel, likely: Mapping[str, Mapping[str, float]]
+    ) -> dict[str, Verdict]:
+        """Return verdicts; a score is the probability of yes, or 1 or 0 without logprobs."""
+        verdicts = {}
+        values = answer.model_dump()
+        for key in self._criteria.keys:
+            label = rationale = values[key]
+            score = float(label == "yes")
+            chance = likely.get(key)
+            if chance is not None and (chance["yes"] >= 0.5) == (label == "yes"):
+                score = chance["yes"]
+                rationale = f"{label} ({score:.2f})"
+            evidence = values.get(f"{key}_evidence", "")
+            if evidence.strip(" .\"'").lower() not in ("", "none"):
+                rationale += f": {evidence}"
+            verdicts[key] = Verdict(score=score, rationale=rationale)
+        return verdicts
+
+    async def _judge_by_criterion(self, case: Mapping[str, Any]) -> Verdicts:
+        """Judge by each criterion in its own call, as in the paper."""
+        verdicts = await self.model.ask_all(
+            [partial(self._ask_about, criterion, case) for criterion in self._criteria]
+        )
+        return {
+            key: _no_verdict(str(verdict)) if isinstance(verdict, ModelError) else verdict
+            for key, verdict in zip(self._criteria.keys, verdicts, strict=True)
+        }
+
+    async def _ask_about(self, criterion: Criterion, case: Mapping[str, Any]) -> Verdict:
+        key = criterion.key
+        values = {"maxim": key, "question": criterion.question, **case}
+        name = "zsl"
+        if key in self._analysed:
+            name = "verdict"
+            values["reasons"] = await self._derive_reasons(criterion)
+        elif key in self._examples:
+            name = "fsl"
+            values["examples"] = self._examples[key]
+        prompt = Prompt.load(__package__, name)
+        likely = await self.model.ask_choice(
+            prompt.messages(**values),
+            ("yes", "no"),
+            step=f"sinai.{name}",
+            shorten=drop_oldest(prompt, "before", values),
+        )
+        score = likely["yes"]
+        return Verdict(score=score, rationale=f"{name}: yes with {score:.2f}")
+
+    async def _derive_all(self) -> tuple[dict[str, Reasons], dict[str, Verdict]]:
+        """Return the reasons by criterion, and the verdicts that are missing.
+
+        A criterion whose reasons cannot be derived has no verdict; the others are judged.
+        """
+        analysed = [criterion for criterion in self._criteria if criterion.key in self._analysed]
+        if not analysed:
+            return {}, {}
+        results = await self.model.ask_all(
+            [partial(self._derive_reasons, criterion) for criterion in analysed]
+        )
+        reasons, missing = {}, {}
+        for criterion, result in zip(analysed, results, strict=True):
+            if isinstance(result, Reasons):
+                reasons[criterion.key] = result
+            else:
+                problem = f"the reasons could not be derived: {result}"
+                missing[criterion.key] = _no_verdict(problem)
+        return reasons, missing
+
+    async def _derive_reasons(self, criterion: Criterion) -> Reasons:
         """Derive the reasons on a criterion from examples.
 
         Reasons are kept, and so is an answer that stays invalid after all repairs: the prompt is
@@ -265,50 +308,16 @@ class _SinaiJudge:
                 messages = Prompt.load(__package__, "reasons").messages(
                     maxim=key, question=criterion.question, **self._analysed[key]
                 )
-                ask = partial(self.model.ask, messages, Reasons, step="sinai.reasons")
                 try:
-                    self._reasons[key] = await ask()
+                    self._reasons[key] = await self.model.ask(
+                        messages, Reasons, step="sinai.reasons"
+                    )
                 except (InvalidAnswer, Truncated, Refusal) as error:
                     self._reasons[key] = error
             reasons = self._reasons[key]
             if isinstance(reasons, ModelError):
                 raise reasons
             return reasons
-
-
-def _answer(criteria: Criteria, evidence: tuple[str, ...]) -> type[BaseModel]:
-    """Return the schema of the verdicts on one response, with evidence before some of them."""
-    fields: dict[str, Any] = {}
-    for key in criteria.keys:
-        if key in evidence:
-            fields[f"{key}_evidence"] = (Line, "")
-        fields[key] = (YesNo, ...)
-    return create_model("Answer", **fields)
-
-
-def _answers(criteria: Criteria, evidence: tuple[str, ...], count: int) -> type[Any]:
-    answer: Any = _answer(criteria, evidence)
-    of_turns = (list[answer], Field(min_length=count, max_length=count))
-    return create_model("Answers", answers=of_turns)
-
-
-def _each_once(
-    shown: Mapping[str, Sequence[Example]],
-) -> tuple[list[Example], dict[str, list[tuple[int, YesNo]]]]:
-    """Return each example once, and by criterion the numbers of its examples and their labels.
-
-    The examples that come first on their criteria are the first.
-    """
-    firsts = [pair[0] for pair in shown.values()] + [pair[1] for pair in shown.values()]
-    texts: list[Example] = []
-    for example in firsts:
-        if example not in texts:
-            texts.append(example)
-    labels = {
-        key: [(texts.index(example) + 1, example.labels[key]) for example in pair]
-        for key, pair in shown.items()
-    }
-    return texts, labels
 
 
 def before(debate: Debate) -> list[str]:
@@ -328,25 +337,7 @@ def _shown(turn: Turn, most: int) -> dict[str, Any]:
 
 def texts(arguments: Sequence[Argument], most: int) -> list[str]:
     """Return the texts of the first arguments; `most=0`: of all."""
-    return [clean(one.text)[:LONGEST] for one in arguments[: most or None]]
-
-
-def _verdicts(
-    criteria: Criteria, answer: BaseModel, likely: Mapping[str, Mapping[str, float]]
-) -> dict[str, Verdict]:
-    """Return verdicts; a score is the probability of yes, or 1 or 0 without logprobs."""
-    verdicts = {}
-    answers = answer.model_dump()
-    for key in criteria.keys:
-        label, chance = answers[key], likely.get(key)
-        score, rationale = float(label == "yes"), label
-        if chance is not None and (chance["yes"] >= 0.5) == (label == "yes"):
-            score, rationale = chance["yes"], f"{label} ({chance['yes']:.2f})"
-        evidence = answers.get(f"{key}_evidence", "")
-        if evidence.strip(" .\"'").lower() not in ("", "none"):
-            rationale += f": {evidence}"
-        verdicts[key] = Verdict(score=score, rationale=rationale)
-    return verdicts
+    return [clean(argument.text)[:LONGEST] for argument in arguments[: most or None]]
 
 
 def _no_verdict(reason: str) -> Verdict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -34,14 +34,15 @@ class Labelled:
 
 def labelled(debates: Path, labels: Path) -> list[Labelled]:
     """Pair each response with its labels; both files have the same debates in the same order."""
-    views, rows = list(files.read_views(debates)), list(files.read_labels(labels))
+    views = list(files.read_views(debates))
+    rows = list(files.read_labels(labels))
     if len(views) != len(rows):
         raise UserError(f"{labels}: {len(rows)} debates, and {debates} has {len(views)}")
     pairs = []
     for number, ((_, turns), row) in enumerate(zip(views, rows, strict=True), 1):
         if len(turns) != len(row):
-            size = f"{len(row)} turns, and the debate in {debates} has {len(turns)}"
-            raise UserError(f"{labels}:{number}: {size}")
+            problem = f"{len(row)} turns, and the debate in {debates} has {len(turns)}"
+            raise UserError(f"{labels}:{number}: {problem}")
         pairs += [Labelled(*pair) for pair in zip(turns, row, strict=True)]
     return pairs
 
@@ -62,27 +63,20 @@ def train_examples(
     for key in grice().keys:
         numbers[key] = {}
         for label, value in (("yes", 1), ("no", 0)):
-            fitting = [at for at, one in enumerate(candidates) if one.labels.get(key) == value]
-            sample = _draw(fitting, keys, count, rng)
+            fitting = [at for at, turn in enumerate(candidates) if turn.labels.get(key) == value]
+            # Examples of other criteria are drawn only if there are too few others.
+            new = [at for at in fitting if at not in keys]
+            used = [at for at in fitting if at in keys]
+            sample = rng.sample(new, min(count, len(new)))
+            sample += rng.sample(used, min(count - len(sample), len(used)))
             numbers[key][label] = len(sample)
             for at in sample:
                 keys.setdefault(at, set()).add(key)
     with files.atomic_write(out) as stream:
         for at, of_example in keys.items():
-            stream.write(
-                json.dumps(_example(candidates[at], of_example), ensure_ascii=False) + "\n"
-            )
+            record = _example(candidates[at], of_example)
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
     return {"examples": len(keys), "of": len(candidates), "by maxim": numbers}
-
-
-def _draw(
-    fitting: Sequence[int], others: Collection[int], count: int, rng: random.Random
-) -> list[int]:
-    """Draw examples; those of other criteria only if there are too few others."""
-    new = [one for one in fitting if one not in others]
-    sample = rng.sample(new, min(count, len(new)))
-    used = [one for one in fitting if one in others]
-    return [*sample, *rng.sample(used, min(count - len(sample), len(used)))]
 
 
 def _example(turn: Labelled, keys: Collection[str]) -> dict[str, Any]:
