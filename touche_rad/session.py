@@ -9,7 +9,6 @@ thread is a daemon: it keeps no program from its end.
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
@@ -21,8 +20,9 @@ from touche_rad.plugins import ArgumentIndex, Services, close_index
 
 T = TypeVar("T")
 
-_WAKE: Final = 0.2 if sys.platform == "win32" else None
-"""Seconds between two looks for Ctrl-C, which ends a wait at once except on Windows."""
+_WAKE_SECONDS: Final = 0.2
+"""Seconds between two looks for signals. A signal ends a wait only if the operating system hands it
+to the waiting thread: Windows never does, and others promise nothing."""
 _lock = threading.Lock()
 _thread: _LoopThread | None = None
 
@@ -92,7 +92,7 @@ async def _cancel_all() -> None:
 
 
 def _wait(future: Future[T]) -> T:
-    while not wait([future], _WAKE).done:
+    while not wait([future], _WAKE_SECONDS).done:
         pass
     return future.result()
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import resource
+import signal
 import subprocess
 import threading
 import time
@@ -28,6 +29,17 @@ UTTERANCES = (
     "That does not convince me: what about children who walk to school in the dark?",
     "And who pays for it? Nobody has answered that.",
 )
+
+
+def end_server(server: subprocess.Popen[bytes]) -> int:
+    """Ask a server to end, and return its exit code; one that does not end shows its threads."""
+    server.terminate()
+    try:
+        return server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.send_signal(signal.SIGABRT)
+        server.wait(10)
+        raise
 
 
 def more_open_files() -> None:

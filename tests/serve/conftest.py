@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.careless import Serve, wait_for
+from tests.serve.careless import Serve, end_server, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,13 @@ def serve(demo_index_path: Path) -> Iterator[Serve]:
         command = f"-m touche_rad serve -i {demo_index_path} -q --port {port}".split()
         limit = f"ulimit -n {open_files}; " if open_files else ""
         shell = ["sh", "-c", f'{limit}exec "$@"', "sh"]
-        server = subprocess.Popen([*shell, sys.executable, *command, *words])
+        # A server that does not end says on stderr where each thread is: see `end_server`.
+        shows_threads = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+        server = subprocess.Popen([*shell, sys.executable, *command, *words], env=shows_threads)
         servers.append(server)
         wait_for(f"http://127.0.0.1:{port}", server.poll)
         return server, f"http://127.0.0.1:{port}"
 
     yield start
     for server in servers:
-        server.terminate()
-    for server in servers:
-        server.wait(30)
+        end_server(server)

@@ -19,7 +19,7 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from tests.serve.careless import Serve
+from tests.serve.careless import Serve, end_server
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.plugins import LoadedDebater, LoadedJudge
@@ -238,8 +238,7 @@ def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serv
             client.get("/health")
         asked = [pool.submit(client.post, "/", json=ASKED) for client in clients]
         wait(asked, return_when=FIRST_COMPLETED)
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(30) in (0, -signal.SIGTERM)
+        assert end_server(server) in (0, -signal.SIGTERM)
         answers = [one.exception() or one.result() for one in asked]
     bodies = [one.json() for one in answers if isinstance(one, httpx2.Response)]
     assert len(bodies) > 10, answers
