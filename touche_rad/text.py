@@ -65,15 +65,18 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        one if one in "\n\t" or one.isprintable() else " " if one.isspace() else ""
-        for one in _TERMINAL_SEQUENCE.sub("", text)
-    )
+    characters: list[str] = []
+    for character in _TERMINAL_SEQUENCE.sub("", text):
+        if character in "\n\t" or character.isprintable():
+            characters.append(character)
+        elif character.isspace():
+            characters.append(" ")
+    return "".join(characters)
 
 
 def is_blank(text: str) -> bool:
     """Whether a text has only white space and characters that nobody sees, such as U+200B."""
-    return all(one.isspace() or category(one) in ("Cc", "Cf") for one in text)
+    return all(character.isspace() or category(character) in ("Cc", "Cf") for character in text)
 
 
 def sentences(text: str) -> list[str]:
@@ -120,15 +123,12 @@ def _ends_no_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     before = text[max(start, end - _LONGEST_ABBREVIATION) : end].split()
     last = before[-1].lower().lstrip("(\"'“‘[") if before else ""
     if last in _COUNTRIES:
-        begins = following.start() if following else len(text)
-        return not _starts_plainly(text[begins : begins + 40])
+        # "in the U.S. The law ..." is two sentences, "the U.S. Senate" is none.
+        start = following.start() if following else len(text)
+        next_words = words(text[start : start + 40])
+        return not next_words or next_words[0] not in stopwords()
     is_initial = re.fullmatch(r"[^\W\d_]\.", last) is not None and last != "i."
     return is_initial or last in _ABBREVIATIONS
-
-
-def _starts_plainly(text: str) -> bool:
-    first = words(text)[:1]
-    return bool(first) and first[0] in stopwords()
 
 
 def cut_to_words(text: str, limit: int) -> str:
@@ -138,15 +138,15 @@ def cut_to_words(text: str, limit: int) -> str:
     """
     if count_words(text) <= limit:
         return text
-    whole: list[str] = []
+    fitting: list[str] = []
     room = limit
     for sentence in sentences(text):
         room -= count_words(sentence)
         if room < 0:
             break
-        whole.append(sentence)
-    if whole:
-        return " ".join(whole)
+        fitting.append(sentence)
+    if fitting:
+        return " ".join(fitting)
     return " ".join(text.split()[:limit]).rstrip(",;:–—- ") + "…"
 
 
@@ -208,9 +208,7 @@ _IN_ADDRESS: Final = re.compile(
 def redact(text: str) -> str:
     """Return a message with `***` for each key, and for keys and passwords in addresses."""
     if "=" in text or ("@" in text and "://" in text):  # the search takes 0.2 ms in a long prompt
-        text = _IN_ADDRESS.sub(
-            lambda match: f"{match[1]}{HIDDEN}" if match[1] else f"{HIDDEN}@", text
-        )
+        text = _IN_ADDRESS.sub(lambda match: match[1] + HIDDEN if match[1] else f"{HIDDEN}@", text)
     for key in _keys():
         if _is_common(key):
             text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", HIDDEN, text)
@@ -224,7 +222,7 @@ def excerpt(text: object, limit: int) -> str:
 
 def _keys() -> list[str]:
     values = {os.environ.get(name, "") for name in _SECRETS}
-    return sorted(one for one in values if len(one) > 1 and one.lower() not in _NO_SECRETS)
+    return sorted(key for key in values if len(key) > 1 and key.lower() not in _NO_SECRETS)
 
 
 def _is_common(key: str) -> bool:
@@ -244,10 +242,13 @@ def _without_keys(text: str) -> str:
 @lru_cache(maxsize=16)
 def _patterns(key: str) -> tuple[re.Pattern[str], ...]:
     """Return patterns of a key and its base64, each character as itself or escaped."""
-    data, padding = key.encode("utf-8", "surrogateescape"), f"(?:{_escaped('=')}){{0,2}}"
-    encoded = [encode(data).decode().rstrip("=") for encode in (b64encode, urlsafe_b64encode)]
-    forms = ["".join(map(_escaped, form)) for form in (key, *encoded)]
-    return tuple(map(re.compile, (forms[0], *(form + padding for form in forms[1:]))))
+    data = key.encode("utf-8", "surrogateescape")
+    padding = f"(?:{_escaped('=')}){{0,2}}"
+    patterns = ["".join(map(_escaped, key))]
+    for encode in (b64encode, urlsafe_b64encode):
+        encoded = encode(data).decode().rstrip("=")
+        patterns.append("".join(map(_escaped, encoded)) + padding)
+    return tuple(map(re.compile, patterns))
 
 
 def _escaped(character: str) -> str:
@@ -283,6 +284,7 @@ def redact_line(line: str) -> str:
         return _without_keys(line)
 
 
-def count_of(number: int, one: str, several: str = "") -> str:
+def count_of(number: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun."""
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
+    noun = singular if number == 1 else plural or singular + "s"
+    return f"{number} {noun}"

@@ -205,7 +205,7 @@ def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
     faults = [
         RuleFault(
             f"sentence {number}",
-            MOST_DOUBT * (1 - claim.support.told) if claim.support.supported else DECISIVE,
+            MOST_DOUBT * (1 - claim.support.content_share) if claim.support.supported else DECISIVE,
             f"{quote(claim)} {claim.support.why}",
         )
         for number, claim in enumerate(response.claims, 1)

@@ -7,8 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import compress
-from operator import not_
 from typing import Final, Protocol
 
 import anyio
@@ -22,9 +20,7 @@ log = logging.getLogger(__name__)
 
 LONGEST: Final = 600
 """Maximum letters of a sentence that is checked for entailment."""
-
-
-TOLD: Final = 2 / 3
+LEAST_CONTENT: Final = 2 / 3
 """Share of its content words that the arguments must have of a sentence without quotation."""
 
 
@@ -69,45 +65,46 @@ class Guard:
 
         A first clause that only names what the opponent said needs no support.
         """
-        claims = sentences(clean(content))
-        texts = [clean(one.text) for one in arguments if one.text.strip()]
-        if not claims or not texts:
-            return GuardResult(unsupported=tuple(claims))
-        own = [without_attribution(claim, message) for claim in claims]
-        checks = await anyio.to_thread.run_sync(self._read, own, tuple(arguments), message)
-        doubtful = [claim for claim, one in zip(own, checks, strict=True) if one is WordCheck.OPEN]
-        entailed = await self._entailed(doubtful, texts)
-        supported = [
-            one is WordCheck.SUPPORTED or (one is WordCheck.OPEN and claim in entailed)
-            for claim, one in zip(own, checks, strict=True)
-        ]
-        return GuardResult(
-            tuple(compress(claims, supported)),
-            tuple(compress(claims, map(not_, supported))),
-            entailed=bool(entailed),
-        )
+        answer = sentences(clean(content))
+        texts = [clean(argument.text) for argument in arguments if argument.text.strip()]
+        if not answer or not texts:
+            return GuardResult(unsupported=tuple(answer))
+        claims = [without_attribution(sentence, message) for sentence in answer]
 
-    async def _entailed(self, claims: Sequence[str], texts: Sequence[str]) -> set[str]:
-        """Return the sentences that are entailed; on an error, none is."""
-        short = [one for one in claims if len(one) <= LONGEST]
-        if self._entails is None or not short:
-            return set()
-        try:
-            answers = await self._entails.of(short, texts)
-            return {one for one, follows in zip(short, answers, strict=True) if follows is True}
-        except Exception as error:  # a local model may raise anything, and the answer goes on
-            log.info("no sentence counts as entailed because the check failed: %s", error)
-            return set()
+        def check_words() -> list[WordCheck]:
+            return [
+                read(claim, tuple(arguments), message)
+                if count_words(claim) <= self._longest
+                else WordCheck.DISTORTED
+                for claim in claims
+            ]
 
-    def _read(
-        self, claims: Sequence[str], arguments: tuple[Argument, ...], message: str
-    ) -> list[WordCheck]:
-        return [
-            read(one, arguments, message)
-            if count_words(one) <= self._longest
-            else WordCheck.DISTORTED
-            for one in claims
+        checks = await anyio.to_thread.run_sync(check_words)
+
+        # Only what the words leave open is checked for entailment, all of it at once.
+        doubtful = [
+            claim
+            for claim, check in zip(claims, checks, strict=True)
+            if check is WordCheck.OPEN and len(claim) <= LONGEST
         ]
+        entailed = set()
+        if self._entails is not None and doubtful:
+            try:
+                answers = await self._entails.of(doubtful, texts)
+                pairs = zip(doubtful, answers, strict=True)
+                entailed = {claim for claim, follows in pairs if follows is True}
+            except Exception as error:  # a local model may raise anything, and the answer goes on
+                log.info("no sentence counts as entailed because the check failed: %s", error)
+
+        supported: list[str] = []
+        unsupported: list[str] = []
+        for sentence, claim, check in zip(answer, claims, checks, strict=True):
+            is_open = check is WordCheck.OPEN
+            if check is WordCheck.SUPPORTED or (is_open and claim in entailed):
+                supported.append(sentence)
+            else:
+                unsupported.append(sentence)
+        return GuardResult(tuple(supported), tuple(unsupported), entailed=bool(entailed))
 
 
 def without_attribution(sentence: str, message: str) -> str:
@@ -122,13 +119,13 @@ def without_attribution(sentence: str, message: str) -> str:
     clause = read_words(match["clause"])
     missing = clause.missing_in(read_words(clean(message)))
     new = {clause.words[at] for at in missing} - lexicon().harmless
-    return sentence if len(new) > _MAX_NEW else sentence[match.end() :]
+    return sentence if len(new) > _MAX_NEW_WORDS else sentence[match.end() :]
 
 
 _ATTRIBUTION: Final = re.compile(
     r"(?P<clause>(?:You|Your)\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
 )
-_MAX_NEW: Final = 1
+_MAX_NEW_WORDS: Final = 1
 """Words of such a clause that need not be in the message: its verb, such as "claim"."""
 
 
@@ -140,16 +137,17 @@ def _readings(sentence: str, arguments: Sequence[Argument], message: str = "") -
     """
     texts: list[str] = []
     spelled = {_DOUBLED.sub(r"\1", word): word for word in words(sentence)}
-    theirs = set(content_words(message))
-    for text in (one.text for one in arguments):
+    message_words = set(content_words(message))
+    for argument in arguments:
+        text = argument.text
         texts.append(text)
-        same = {one: spelled.get(_DOUBLED.sub(r"\1", one), one) for one in words(text)}
-        for word, spelling in same.items():
+        for word in dict.fromkeys(words(text)):
+            spelling = spelled.get(_DOUBLED.sub(r"\1", word), word)
             if spelling != word:
                 text = re.sub(rf"\b{re.escape(word)}\b", spelling, text, flags=re.IGNORECASE)
         for pronoun in _PRONOUN.finditer(text):
             named = re.search(rf"((?:[\w-]+ ){{1,4}}){re.escape(pronoun[1])}\b", sentence)
-            if named and set(content_words(named[1])) <= theirs:
+            if named and message_words.issuperset(content_words(named[1])):
                 text = f"{text[: pronoun.start()]}{named[1]}{text[pronoun.start(1) :]}"
                 break
         texts.append(_CONTRAST.sub("", text))
@@ -168,43 +166,46 @@ _CONTRAST: Final = re.compile(
 def read(sentence: str, arguments: tuple[Argument, ...], message: str = "") -> WordCheck:
     """Check one sentence by its words, as if it were the whole answer."""
     texts = _readings(sentence, arguments, message)
-    supports = [one.support for one in findings_in(sentence, texts)]
-    if all(one.supported and one.told >= TOLD for one in supports):
+    supports = [finding.support for finding in findings_in(sentence, texts)]
+    if all(support.supported and support.content_share >= LEAST_CONTENT for support in supports):
         return WordCheck.SUPPORTED
-    own, known = read_words(sentence), lexicon()
-    new = (own.words[at] for at in _missing_in_all(own, texts))
+    if any(support.distorted for support in supports):
+        return WordCheck.DISTORTED
     # A number or a study that no argument has is invented, whoever finds the sentence entailed.
+    known = lexicon()
+    claim = read_words(sentence)
+    new = (claim.words[at] for at in _missing_in_all(claim, texts))
     invents = any(known.counts(word) or word in known.witnesses for word in new)
-    distorted = invents or any(one.distorted for one in supports)
-    return WordCheck.DISTORTED if distorted else WordCheck.OPEN
+    return WordCheck.DISTORTED if invents else WordCheck.OPEN
 
 
-def _missing_in_all(own: Words, texts: Sequence[str]) -> set[int]:
+def _missing_in_all(claim: Words, texts: Sequence[str]) -> set[int]:
     """Return the places of the words that no text has."""
-    new = [set(own.missing_in(read_words(text))) for text in texts]
-    return set.intersection(*new) if new else set(range(len(own.words)))
+    missing = set(range(len(claim.words)))
+    return missing.intersection(*(claim.missing_in(read_words(text)) for text in texts))
 
 
 def describe_unsupported(sentence: str, arguments: Sequence[Argument], message: str = "") -> str:
     """Return what in a sentence the arguments do not say, as an instruction for a model."""
     sentence = without_attribution(sentence, message)
     texts = _readings(sentence, arguments, message)
-    own = read_words(sentence)
-    absent = _missing_in_all(own, texts)
-    absent -= {at for at in absent if own.words[at] in lexicon().harmless}
-    if absent:
-        phrases = _phrases(own.words, sorted(absent))
-        return "drop " + ", ".join(f'"{one}"' for one in phrases)
-    changed = [one.support.why for one in findings_in(sentence, texts) if one.support.distorted]
-    return f"changes an argument: it {changed[0]}" if changed else "use an argument's words"
-
-
-def _phrases(words: Sequence[str], places: Sequence[int]) -> list[str]:
-    """Return the words at some places; small words between two of them belong to the phrase."""
-    runs: list[tuple[int, int]] = []
-    for at in places:
-        if runs and stopwords().issuperset(words[runs[-1][1] + 1 : at]):
-            runs[-1] = (runs[-1][0], at)
+    claim = read_words(sentence)
+    absent = [
+        at
+        for at in sorted(_missing_in_all(claim, texts))
+        if claim.words[at] not in lexicon().harmless
+    ]
+    # Small words between two absent ones belong to the phrase.
+    phrases: list[range] = []
+    for at in absent:
+        if phrases and stopwords().issuperset(claim.words[phrases[-1].stop : at]):
+            phrases[-1] = range(phrases[-1].start, at + 1)
         else:
-            runs.append((at, at))
-    return [" ".join(words[start : end + 1]) for start, end in runs]
+            phrases.append(range(at, at + 1))
+    if phrases:
+        quoted = (f'"{" ".join(claim.words[part.start : part.stop])}"' for part in phrases)
+        return "drop " + ", ".join(quoted)
+    for finding in findings_in(sentence, texts):
+        if finding.support.distorted:
+            return f"changes an argument: it {finding.support.why}"
+    return "use an argument's words"

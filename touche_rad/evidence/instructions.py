@@ -79,7 +79,7 @@ _PATTERNS: Final = (
     r"|instrucciones|istruzioni|instruções|instructies)",
     r"忽略.{0,12}(?:指令|指示|说明|提示)|無視.{0,12}|игнорируй\w*.{0,40}(?:инструкц|указани)",
 )
-_ANY: Final = re.compile("|".join(f"(?:{one})" for one in _PATTERNS), re.IGNORECASE)
+_ANY: Final = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.IGNORECASE)
 
 
 @lru_cache(4_096)
@@ -87,8 +87,9 @@ def flagged_sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text that look like instructions, shortened."""
     if not _ANY.search(text):
         return ()
-    hits = [one for one in split_sentences(text) if _ANY.search(one)]
-    return tuple(one[:_LONGEST] for one in hits or [text])
+    hits = [sentence for sentence in split_sentences(text) if _ANY.search(sentence)]
+    # No sentence matches if what matches spans two: then the text is flagged.
+    return tuple(passage[:_LONGEST] for passage in hits or [text])
 
 
 def flags(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:

@@ -16,7 +16,8 @@ _MARKUP = re.compile(
     r"https?:|www\.|\w\.(?:com|org|net|gov|edu)\b|\[\w[^\]]*\]|\bp+\. ?\d", re.IGNORECASE
 )
 """Addresses, links and page numbers."""
-_MOST = 45
+_BEST_LENGTH: Final = 45
+"""Words of the best quotation."""
 _ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 _SHRED = re.compile(
@@ -34,36 +35,37 @@ def clear(quoted: str) -> bool:
 
 def whole_sentences(text: str) -> list[str]:
     """Return the sentences of a text without fragments at its end, such as a link."""
-    whole = clean(text)
-    shred = _SHRED.search(whole, max(0, len(whole) - _LONGEST_SHRED))
-    parts = sentences(whole[: shred.start()] if shred else whole)
+    line = clean(text)
+    shred = _SHRED.search(line, max(0, len(line) - _LONGEST_SHRED))
+    parts = sentences(line[: shred.start()] if shred else line)
     while len(parts) > 1 and not _ENDED.search(parts[-1]):
         parts.pop()
     return parts
 
 
-def quotation(text: str, most: int, whole: int) -> str:
-    """Return the quotation of a text: all of it, or whole sentences that stand alone."""
+def quotation(text: str, limit: int, short: int) -> str:
+    """Return the quotation of a text: one or two sentences that stand alone; a short text whole.
+
+    `limit` is the most words of a quotation, `short` the most words of a short text.
+    """
     parts = whole_sentences(text)
     joined = " ".join(parts)
-    if count_words(joined) <= min(whole, most):
+    if count_words(joined) <= min(short, limit):
         return joined
-    runs = [
-        " ".join(parts[start:end])
-        for start in range(len(parts))
-        for end in range(start + 1, min(start + 2, len(parts)) + 1)
-        if count_words(" ".join(parts[start:end])) <= most
-        and (start == 0 or not missing_context(parts[start]))
-    ]
-    if not runs:
-        return cut_to_words(clean(text), most)
-    return max(runs, key=lambda run: (clear(run), _worth(run)))
-
-
-def _worth(run: str) -> int:
-    """Prefer quotations of about `_MOST` words."""
-    size = count_words(run)
-    return min(size, _MOST) - max(0, size - _MOST)
+    best = ""
+    best_rank = (False, 0)
+    for start, sentence in enumerate(parts):
+        if start > 0 and missing_context(sentence):
+            continue
+        for passage in (sentence, " ".join(parts[start : start + 2])):
+            size = count_words(passage)
+            if size > limit:
+                continue
+            rank = (clear(passage), -abs(size - _BEST_LENGTH))
+            if not best or rank > best_rank:
+                best = passage
+                best_rank = rank
+    return best or cut_to_words(clean(text), limit)
 
 
 _TEXTS: Final = (
@@ -155,9 +157,9 @@ def missing_context(text: str) -> str:
     The words of a first sentence are read, and names of other texts ("the parent claim") in all.
     This is a rule of thumb for English.
     """
-    whole = clean(text)
-    named = _OTHER_TEXT.search(whole)
-    parts = sentences(whole)
+    line = clean(text)
+    named = _OTHER_TEXT.search(line)
+    parts = sentences(line)
     if not parts:
         return ""
     begins = _START.match(parts[0].lstrip("\"'“”‘’([ "))

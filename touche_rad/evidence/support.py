@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from touche_rad.evidence.words import Words, lexicon, read_words
@@ -20,9 +20,9 @@ NEAR: Final = 0.75
 """Share of a sentence's words in order from which it is a changed quotation."""
 ECHO: Final = 0.7
 """Share of a text's words in repeating sentences from which it is an echo."""
-TOLD: Final = 0.5
+LEAST_CONTENT: Final = 0.5
 """Share of a sentence's content words that an argument must have."""
-ORDERED: Final = 1 / 3
+LEAST_ORDERED: Final = 1 / 3
 """The same in the argument's order."""
 MAX_SENTENCES: Final = 20
 """Sentences that are compared; the next one counts as unsupported, and ends the text."""
@@ -34,13 +34,13 @@ _SHORT: Final = 6
 _TRIES: Final = 100
 """Occurrences of a quotation that are read."""
 _COMMAS: Final = ",()[]"
-_CONNECTIVE: Final = 5
-_OPENINGS: Final = 12
-_STANCE: Final = 20
+_LONGEST_CONNECTIVE: Final = 5
+_MAX_OPENINGS: Final = 12
+_LONGEST_STANCE: Final = 20
 """Words of the longest opening such as "I do not agree with your view"."""
-_QUOTED: Final = 4
+_QUOTED_INSIDE: Final = 4
 """Words in a row that are a quotation inside a sentence."""
-_HEADING: Final = 5
+_LONGEST_HEADING: Final = 5
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Support:
     why: str
     share: float = 1.0
     """Share of the sentence's words that the text has in this order."""
-    told: float = 1.0
+    content_share: float = 1.0
     """Share of its content words that the text has in any order."""
     quoted: bool = False
     """Whether the text has it word for word."""
@@ -86,40 +86,48 @@ class Finding:
 def findings_in(content: str, texts: Iterable[str]) -> list[Finding]:
     """Return the support of each sentence of a response that claims something."""
     findings = read_sentences(content, [read_words(text) for text in texts])
-    return [one for one in findings if one.claims]
+    return [finding for finding in findings if finding.claims]
 
 
 def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
     """Return the support of each sentence that has a word."""
     results: list[Finding] = []
     for text in sentences(content):
-        whole = read_words(text)
-        if not whole.words:
+        sentence = read_words(text)
+        if not sentence.words:
             continue
-        core = without_opening(whole)
-        words = core if core.words else whole
-        asks = text.rstrip("\"'”’)] ").endswith("?")
-        claims = bool(core.content) and not asks
+        core = without_opening(sentence)
+        words = core if core.words else sentence
         if len(results) >= MAX_SENTENCES:
             results.append(Finding(text, words, TOO_MANY))
             break
-        supports = [find_support(whole, source, asks=asks) for source in sources]
-        if words is not whole and not any(one.quoted for one in supports):
+
+        # An argument may have the sentence with its opening word for word.
+        asks = text.rstrip("\"'”’)] ").endswith("?")
+        supports = [find_support(sentence, source, asks=asks) for source in sources]
+        if words is not sentence and not any(support.quoted for support in supports):
             supports = [find_support(words, source, asks=asks) for source in sources]
-        best = max(supports, key=lambda one: (one.supported, one.share), default=UNCITED)
+        best = max(
+            supports, key=lambda support: (support.supported, support.share), default=UNCITED
+        )
         number = supports.index(best) if best.supported else None
+
         if best.quoted:
             claims = True
         elif (
             results
             and results[-1].support.supported
             and not asks
-            and lexicon().retractions.fullmatch(whole.joined)
+            and lexicon().retractions.fullmatch(sentence.joined)
         ):
-            best, claims = RETRACTED, True
-        if not claims and not best.quoted and best.share >= NEAR:
+            best = RETRACTED
+            claims = True
+        elif core.content and not asks:
+            claims = True
+        else:
             # It repeats words of the argument, unless it is as short as "I disagree."
-            claims = bool(core.words) or len(whole.words) >= _SHORT
+            repeats = bool(core.words) or len(sentence.words) >= _SHORT
+            claims = repeats and best.share >= NEAR
         results.append(Finding(text, words, best if claims else NO_CLAIM, number, claims))
     return results
 
@@ -128,15 +136,16 @@ def without_opening(sentence: Words) -> Words:
     """Return a sentence without what claims nothing before it: `But`, `I disagree:`, `Not so,`."""
     known = lexicon()
     start = 0
-    for _ in range(_OPENINGS):
+    for _ in range(_MAX_OPENINGS):
         if start == len(sentence.words):
             break
         end = start + 1
-        while end < len(sentence.words) and not sentence.marks[end] and end - start < _STANCE:
+        last = min(len(sentence.words), start + _LONGEST_STANCE)
+        while end < last and not sentence.marks[end]:
             end += 1
         part = sentence.words[start:end]
         # A heading such as `To this, reply:`; `You said:` attributes what follows to the user.
-        places = range(start + 1, min(start + _HEADING, len(sentence.words)) + 1)
+        places = range(start + 1, min(start + _LONGEST_HEADING, len(sentence.words)) + 1)
         colon = next((at for at in places if ":" in sentence.marks[at]), start)
         heading = sentence.words[start:colon]
         if known.denials.fullmatch(" ".join(heading)):
@@ -153,7 +162,7 @@ def without_opening(sentence: Words) -> Words:
         if known.stances.fullmatch(" ".join(part)):
             start = end
             continue
-        lengths = range(min(_CONNECTIVE, len(part)), 0, -1)
+        lengths = range(min(_LONGEST_CONNECTIVE, len(part)), 0, -1)
         length = next((n for n in lengths if " ".join(part[:n]) in known.connectives), 0)
         if not length:
             break
@@ -163,7 +172,9 @@ def without_opening(sentence: Words) -> Words:
 
 def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support:
     """Return how a text supports a sentence; `asks` says that it is a question."""
-    known, fault = lexicon(), None
+    known = lexicon()
+    fault = None
+    # The places where the text has the sentence word for word: one faithful place suffices.
     quotations = re.finditer(f"(?= {re.escape(sentence.joined)} )", f" {text.joined} ")
     for quotation in islice(quotations, _TRIES):
         start = text.joined.count(" ", 0, quotation.start())
@@ -176,15 +187,16 @@ def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support
         if asks and "?" not in text.marks[end]:
             fault = ASKED
         elif not turning.isdisjoint(before) and " ".join(before) not in known.connectives:
-            fault = _distorted(f"leaves out “{' '.join(before[-6:])}” before it")
+            left_out = " ".join(before[-6:])
+            fault = _distorted(f"leaves out “{left_out}” before it")
         elif end == len(text.words) or "…" in sentence.marks[-1]:
             return QUOTED
         elif not text.marks[end]:
-            after = text.words[end]
-            why = f"stops before “{after}”, in the middle of a sentence of the argument"
+            why = f"stops before “{text.words[end]}”, in the middle of a sentence of the argument"
             fault = _distorted(why)
         elif text.marks[end] == "," and text.words[end] in known.conditions:
-            fault = _distorted(f"leaves out “{' '.join(text.words[end : end + 4])}” behind it")
+            left_out = " ".join(text.words[end : end + 4])
+            fault = _distorted(f"leaves out “{left_out}” behind it")
         else:
             return QUOTED
     if fault is not None:
@@ -192,73 +204,99 @@ def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support
     if len(sentence.words) > LONGEST:
         return TOO_LONG
     stems = set(text.stems)
-    told = sum(sentence.stems[at] in stems for at in sentence.content)
-    share = told / max(1, len(sentence.content))
-    if share < TOLD:
-        why = f"has only {share:.0%} of its content words in the argument"
-        return Support(False, why, 0.0, share)
-    return _compare(sentence, text, share, asks=asks)
+    shared = sum(sentence.stems[at] in stems for at in sentence.content)
+    content_share = shared / max(1, len(sentence.content))
+    if content_share < LEAST_CONTENT:
+        why = f"has only {content_share:.0%} of its content words in the argument"
+        return Support(False, why, 0.0, content_share)
+    return _compare(sentence, text, content_share, asks=asks)
 
 
-def _compare(sentence: Words, text: Words, told: float, *, asks: bool) -> Support:
+_OTHER_ORDER: Final = "has its words in another order than the argument"
+
+
+def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) -> Support:
     """Return how a text supports a sentence that is no quotation."""
-    known, ours, theirs = lexicon(), sentence.words, text.words
+    known = lexicon()
+    words = sentence.words
+    # The places of the sentence's words that the text has in this order, each with its place there.
     matcher = SequenceMatcher(None, sentence.stems, text.stems[:_LONGEST_TEXT], autojunk=False)
-    blocks = [one for one in matcher.get_matching_blocks() if one.size]
-    pairs = {one.a + at: one.b + at for one in blocks for at in range(one.size)}
+    blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    pairs: dict[int, int] = {}
+    for block in blocks:
+        for at in range(block.size):
+            pairs[block.a + at] = block.b + at
     if not pairs:
-        return Support(False, "has its words in another order than the argument", 0.0, told)
-    share = len(pairs) / len(ours)
+        return Support(False, _OTHER_ORDER, 0.0, content_share)
+    share = len(pairs) / len(words)
+
     new = sentence.missing_in(text)
-    added = [ours[at] for at in new]
-    if number := next((word for word in added if known.counts(word)), ""):
-        return _distorted(
-            f"gives a number, “{number}”, that the argument does not have", share, told
-        )
-    if witness := next((word for word in added if word in known.witnesses), ""):
-        return _distorted(
-            f"names evidence, “{witness}”, that the argument does not have", share, told
-        )
-    longest = max(blocks, key=lambda one: one.size)
-    first, last = min(pairs.values()), max(pairs.values())
-    turned = sum((a in sentence.negated) != (b in text.negated) for a, b in pairs.items())
-    places = [text.clause_start(first) - 1, *pairs.values()]
-    gaps = [range(one + 1, other) for one, other in pairwise(places)]
-    # A negation that was left out with other words of its own denies nothing that was taken.
-    bare = [gap for gap in gaps if not set(text.matter).intersection(gap)]
-    kept = {*pairs.values(), *chain.from_iterable(bare)}
-    odd = (len(sentence.negations) + len(kept.intersection(text.negations))) % 2
-    before = any(0 < longest.a - at <= _QUOTED for at in sentence.negations)
-    denied = odd and (share >= NEAR or (before and longest.size >= _QUOTED))
-    if turned > 1 - odd or denied:
+    added = [words[at] for at in new]
+    for word in added:
+        if known.counts(word):
+            why = f"gives a number, “{word}”, that the argument does not have"
+            return _distorted(why, share, content_share)
+    for word in added:
+        if word in known.witnesses:
+            why = f"names evidence, “{word}”, that the argument does not have"
+            return _distorted(why, share, content_share)
+
+    # The sentence denies the text if one of them negates a word that both have, or if the number of
+    # negations in all that was taken is odd. A negation that was left out with other words of its
+    # own denies nothing that was taken.
+    longest = max(blocks, key=lambda block: block.size)
+    first = min(pairs.values())
+    last = max(pairs.values())
+    turned = sum(
+        (here in sentence.negated) != (there in text.negated) for here, there in pairs.items()
+    )
+    taken = set(pairs.values())
+    for before, after in pairwise([text.clause_start(first) - 1, *pairs.values()]):
+        gap = range(before + 1, after)
+        if not set(text.matter).intersection(gap):
+            taken.update(gap)
+    odd = (len(sentence.negations) + len(taken.intersection(text.negations))) % 2
+    quotes = longest.size >= _QUOTED_INSIDE
+    negates = any(0 < longest.a - at <= _QUOTED_INSIDE for at in sentence.negations)
+    if turned > 1 - odd or (odd and (share >= NEAR or (negates and quotes))):
         why = "denies what the argument says, or says what the argument denies"
-        return _distorted(why, share, told, denies=True)
-    head = [at for at in new if at < longest.a] if longest.size >= _QUOTED else []
-    for at in head:
-        near = at >= longest.a - 2 and ours[at] in known.attitudes | known.negators
-        if near or ours[at] in known.conditions:
-            return _distorted(f"puts “{ours[at]}” before words of the argument", share, told)
+        return _distorted(why, share, content_share, denies=True)
+
+    for at in new:
+        if not quotes or at >= longest.a:
+            break
+        near = at >= longest.a - 2 and words[at] in known.attitudes | known.negators
+        if near or words[at] in known.conditions:
+            why = f"puts “{words[at]}” before words of the argument"
+            return _distorted(why, share, content_share)
     moved = [at for at in sentence.content if at not in pairs]
-    if told == 1 and len(moved) == 2:
-        return _distorted(f"exchanges “{ours[moved[0]]}” and “{ours[moved[1]]}”", share, told)
+    if content_share == 1 and len(moved) == 2:
+        why = f"exchanges “{words[moved[0]]}” and “{words[moved[1]]}”"
+        return _distorted(why, share, content_share)
+
+    # A changed quotation.
     if share >= NEAR:
         if asks:
             return ASKED
-        if strange := [word for word in added if word not in known.harmless]:
-            return Support(False, f"adds “{strange[0]}” to the argument", share, told)
-        gone = [theirs[at] for at in range(first, last) if at not in pairs.values()]
-        if hedge := next((word for word in gone if word in known.hedges), ""):
-            return _distorted(f"leaves out “{hedge}”", share, told)
+        for word in added:
+            if word not in known.harmless:
+                return Support(False, f"adds “{word}” to the argument", share, content_share)
+        for at in range(first, last):
+            if text.words[at] in known.hedges and at not in pairs.values():
+                return _distorted(f"leaves out “{text.words[at]}”", share, content_share)
+
     ordered = 1 - len(moved) / max(1, len(sentence.content))
-    if ordered < ORDERED or 2 * sum(one.size for one in blocks if one.size > 1) < len(pairs):
-        why = "has its words in another order than the argument"
-        return Support(False, why, share, told)
-    why = f"has {told:.0%} of its content words in the argument"
-    return Support(True, why, share, told)
+    in_a_row = sum(block.size for block in blocks if block.size > 1)
+    if ordered < LEAST_ORDERED or 2 * in_a_row < len(pairs):
+        return Support(False, _OTHER_ORDER, share, content_share)
+    why = f"has {content_share:.0%} of its content words in the argument"
+    return Support(True, why, share, content_share)
 
 
-def _distorted(why: str, share: float = 1.0, told: float = 1.0, *, denies: bool = False) -> Support:
-    return Support(False, why, share, told, distorted=True, denies=denies)
+def _distorted(
+    why: str, share: float = 1.0, content_share: float = 1.0, *, denies: bool = False
+) -> Support:
+    return Support(False, why, share, content_share, distorted=True, denies=denies)
 
 
 def repeated_share(parts: Sequence[Words], earlier: Sequence[Words]) -> float:
@@ -266,19 +304,20 @@ def repeated_share(parts: Sequence[Words], earlier: Sequence[Words]) -> float:
 
     Each sentence is compared with the text that it repeats most; a text that it denies is none.
     """
-    total = said = 0
+    total = 0
+    repeated = 0
     texts = [(text, frozenset(text.senses)) for text in earlier]
     for part in parts:
-        own = [part.senses[at] for at in part.matter]
+        content = [part.senses[at] for at in part.matter]
         most = 0
         for text, senses in texts:
-            shared = sum(one in senses for one in own)
-            close = 2 * shared >= len(own)
+            shared = sum(sense in senses for sense in content)
+            close = 2 * shared >= len(content)
             if shared > most and not (close and find_support(part, text).denies):
                 most = shared
-        total += len(own)
-        said += most
-    return said / total if total else 0.0
+        total += len(content)
+        repeated += most
+    return repeated / total if total else 0.0
 
 
 class Earlier:
@@ -304,7 +343,7 @@ def supporting_spans(sentence: str, text: str) -> list[tuple[int, int]]:
     ours = without_opening(read_words(sentence)).stems[:LONGEST]
     matcher = SequenceMatcher(None, ours, stems, autojunk=False)
     return [
-        (spans[one.b][0], spans[one.b + one.size - 1][1])
-        for one in matcher.get_matching_blocks()
-        if one.size
+        (spans[block.b][0], spans[block.b + block.size - 1][1])
+        for block in matcher.get_matching_blocks()
+        if block.size
     ]

@@ -46,7 +46,7 @@ _ENDINGS: Final = {
 """Endings by the least number of letters that stand before one."""
 _LONGEST_FIRST: Final = sorted(
     ((ending, least) for least, endings in _ENDINGS.items() for ending in endings.split()),
-    key=lambda one: -len(one[0]),
+    key=lambda ending_and_least: -len(ending_and_least[0]),
 )
 LONGEST_WORD: Final = 60
 
@@ -112,9 +112,9 @@ class Words:
                     break
         return frozenset(places)
 
-    def missing_in(self, other: Words) -> list[int]:
+    def missing_in(self, text: Words) -> list[int]:
         """Return the places of the words that another text does not have."""
-        stems = set(other.stems)
+        stems = set(text.stems)
         return [at for at, stem in enumerate(self.stems) if stem not in stems]
 
     def clause_start(self, at: int, weak: str = "") -> int:
@@ -143,17 +143,19 @@ def read_words(text: str) -> Words:
     text = unicodedata.normalize("NFKC", text).lower()
     for pattern, plain in _PLAIN:
         text = pattern.sub(plain, text)
-    words, marks = [], [""]
+    words = []
+    marks = [""]
     for token in _TOKEN.findall(text):
         if token[0].isalnum() or token == "%":
             words.append("percent" if token == "%" else token)
             marks.append("")
         else:
             marks[-1] += token
-    known, empty = lexicon(), stopwords() | lexicon().negators
+    known = lexicon()
+    function_words = stopwords() | known.negators
     stems = tuple(map(stem, words))
-    senses = tuple(known.senses.get(one, one) for one in stems)
-    matter = tuple(at for at, word in enumerate(words) if word not in empty)
+    senses = tuple(known.senses.get(stemmed, stemmed) for stemmed in stems)
+    matter = tuple(at for at, word in enumerate(words) if word not in function_words)
     content = tuple(at for at in matter if senses[at] not in known.generic)
     joined = " ".join(words)
     return Words(tuple(words), stems, tuple(marks), senses, matter, content or matter, joined)
@@ -214,10 +216,13 @@ def lexicon() -> Lexicon:
     senses: dict[str, str] = {}
     for line in table["synonyms"].strip().splitlines():
         stems = [stem(word) for word in line.split()]
-        for one in stems:
-            senses.setdefault(one, senses.get(stems[0], stems[0]))
-    generic = [senses.get(one, one) for one in map(stem, table["generic"].split())]
-    generic = [one[:-2] if one.endswith(("er", "or")) and len(one) > 4 else one for one in generic]
+        for synonym in stems:
+            senses.setdefault(synonym, senses.get(stems[0], stems[0]))
+    generic = set()
+    for word in table["generic"].split():
+        sense = senses.get(stem(word), stem(word))
+        # "Supporter" is as generic as "support".
+        generic.add(sense[:-2] if sense.endswith(("er", "or")) and len(sense) > 4 else sense)
     negators = " ".join([table["negators"], *NEGATIONS])
-    computed = {"negators": negators, "generic": frozenset(generic), "senses": senses}
+    computed = {"negators": negators, "generic": generic, "senses": senses}
     return Lexicon.model_validate(table | computed)
