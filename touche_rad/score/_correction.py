@@ -101,20 +101,22 @@ def yes_rate(sample: JudgedTurns) -> Estimate:
 
 def f1(sample: JudgedTurns) -> Estimate:
     """Return the F1 that the judge would have if all turns were labelled."""
-    labels, verdicts = np.nan_to_num(sample.labels), sample.verdicts
-    everywhere = np.ones_like(verdicts)
-    yes = _weighted(sample, verdicts, everywhere)
-    true = _powered(sample, labels, sample.scores)
+    labels = np.nan_to_num(sample.labels)
+    verdicts = sample.verdicts
+    judged_yes = _weighted(sample, verdicts, np.ones_like(verdicts))
+    labelled_yes = _powered(sample, labels, sample.scores)
     both = _powered(sample, labels * verdicts, verdicts * sample.scores)
-    whole = yes.value + true.value
-    if whole <= 0 or both.value <= 0:
+    total = judged_yes.value + labelled_yes.value
+    if total <= 0 or both.value <= 0:
         return Estimate(0.0)
-    value = min(2 * both.value / whole, 1.0)
-    parts = (2 * both.parts - value * (yes.parts + true.parts)) / whole
+    # F1 is a ratio of means: the error of each debate by its derivatives.
+    value = min(2 * both.value / total, 1.0)
+    parts = (2 * both.parts - value * (judged_yes.parts + labelled_yes.parts)) / total
     return _interval(_Mean(value, parts), sample)
 
 
 def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:
+    """Return a weighted mean, with the part of each debate of its error."""
     total = weights.sum()
     value = float((weights * values).sum() / total)
     errors = weights * (values - value) / total
@@ -123,18 +125,20 @@ def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:
 
 def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> _Mean:
     """Return the mean of the labels, corrected by what is predicted for all turns."""
-    own = _weighted(sample, labels, sample.weights)
+    labelled = _weighted(sample, labels, sample.weights)
     inside = _weighted(sample, predicted, sample.weights)
     everywhere = _weighted(sample, predicted, np.ones_like(predicted))
     # How much more is predicted for labelled turns than for all.
-    gap = _Mean(inside.value - everywhere.value, inside.parts - everywhere.parts)
-    spread = float((gap.parts**2).sum())
+    gap = inside.value - everywhere.value
+    gap_parts = inside.parts - everywhere.parts
+    spread = float((gap_parts**2).sum())
     # The multiple of the predictions that makes the interval smallest.
-    slope = float((own.parts * gap.parts).sum()) / spread if spread > 1e-12 else 0.0
+    slope = float((labelled.parts * gap_parts).sum()) / spread if spread > 1e-12 else 0.0
     debates = sample.labelled_debates
     # The slope was chosen so that the parts are small: one more degree of freedom is spent.
     wider = np.sqrt((debates - 1) / (debates - 2)) if slope and debates > 2 else 1.0
-    return _Mean(own.value - slope * gap.value, wider * (own.parts - slope * gap.parts))
+    parts = wider * (labelled.parts - slope * gap_parts)
+    return _Mean(labelled.value - slope * gap, parts)
 
 
 def _interval(mean: _Mean, sample: JudgedTurns) -> Estimate:
@@ -143,16 +147,14 @@ def _interval(mean: _Mean, sample: JudgedTurns) -> Estimate:
     debates = sample.labelled_debates
     if debates < FEWEST_DEBATES:
         return Estimate(value)
-    used = max(int(np.count_nonzero(mean.parts)), 2)
-    variance = float((mean.parts**2).sum()) * used / (used - 1)
+    # Of n debates with an error the sample variance has n - 1 degrees of freedom.
+    with_error = max(int(np.count_nonzero(mean.parts)), 2)
+    variance = float((mean.parts**2).sum()) * with_error / (with_error - 1)
     tail = float(stdtrit(debates - 1, (1 + CONFIDENCE) / 2))  # of Student's t
     # A share of 0 or 1 has no measured variance; then each debate counts as one label.
     spread = value * (1 - value)
     effective = spread / variance if variance > 1e-12 and spread > 1e-12 else float(debates)
-    middle = (value + tail**2 / (2 * effective)) / (1 + tail**2 / effective)
-    reach = (
-        tail
-        * np.sqrt(spread / effective + tail**2 / (4 * effective**2))
-        / (1 + tail**2 / effective)
-    )
+    scale = 1 + tail**2 / effective
+    middle = (value + tail**2 / (2 * effective)) / scale
+    reach = tail * np.sqrt(spread / effective + tail**2 / (4 * effective**2)) / scale
     return Estimate(value, float(max(middle - reach, 0)), float(min(middle + reach, 1)))

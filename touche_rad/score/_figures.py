@@ -38,7 +38,8 @@ _OFFICIAL: Mapping[str, Callable[[Counts], float]] = {
     "recall": recall,
     "f1": f1,
 }
-_ADDITIONAL: Mapping[str, Callable[[Counts], float | None]] = {
+_FORMULAS: Mapping[str, Callable[[Counts], float | None]] = {
+    **_OFFICIAL,
     **{f"macro_{name}": partial(macro, of_yes) for name, of_yes in _OFFICIAL.items()},
     "accuracy": accuracy,
     "kappa": kappa,
@@ -55,6 +56,7 @@ def measure(
 
     All runs share the bootstrap samples of debates, which are drawn once.
     """
+    # The true and false positives and negatives by run, debate and criterion.
     counts = np.array([_counts(labels, scored, criteria) for scored in scores.values()])
     drawn = None  # the F1 by run, sample and criterion; None with fewer than two debates
     if len(labels) > 1:
@@ -62,19 +64,26 @@ def measure(
         drawn = np.moveaxis(bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2]), 1, 0)
     rows: list[JudgementRow] = []
     figures: dict[str, dict[str, Measured]] = {}
-    for at, run in enumerate(scores):
-        own: dict[str, Measured] = {}
+    for run_at, run in enumerate(scores):
+        f1_of: dict[str, Measured] = {}
         by_criterion = []
-        for place, key in enumerate(criteria.keys):
-            cells = Counts(*counts[at, :, place].sum(axis=0).tolist())
-            own[key] = Measured(f1(cells), None if drawn is None else drawn[at, :, place])
-            by_criterion.append(_row(run, key, cells, own[key]))
+        for key_at, key in enumerate(criteria.keys):
+            cells = Counts(*counts[run_at, :, key_at].sum(axis=0).tolist())
+            draws = None if drawn is None else drawn[run_at, :, key_at]
+            f1_of[key] = Measured(f1(cells), draws)
+            values = {name: getattr(cells, name) for name in _CELLS}
+            values |= {name: formula(cells) for name, formula in _FORMULAS.items()}
+            low, high = f1_of[key].interval
+            by_criterion.append(JudgementRow(run=run, maxim=key, low=low, high=high, **values))
         labelled = [row for row in by_criterion if row.labelled]
-        draws = [one for row in labelled if (one := own[row.maxim].draws) is not None]
+        mean_draws = None
+        if drawn is not None and labelled:
+            measured = [at for at, row in enumerate(by_criterion) if row.labelled]
+            mean_draws = np.mean([drawn[run_at, :, at] for at in measured], axis=0)
         value = fmean(row.f1 for row in labelled) if labelled else 0.0
-        own[MEAN] = Measured(value, np.mean(draws, axis=0) if draws else None)
-        rows += [*by_criterion, _mean_row(run, labelled, own[MEAN])]
-        figures[run] = own
+        f1_of[MEAN] = Measured(value, mean_draws)
+        rows += [*by_criterion, _mean_row(run, labelled, f1_of[MEAN])]
+        figures[run] = f1_of
     return rows, figures
 
 
@@ -83,26 +92,23 @@ def _counts(labels: Labelled, scores: Scored, criteria: Criteria) -> list[list[C
     result = []
     for turns, verdicts in zip(labels, scores, strict=True):
         pairs = list(zip(turns, verdicts, strict=True))
-        result.append(
-            [
+        by_criterion = []
+        for key in criteria.keys:
+            by_criterion.append(
                 count((label.get(key), verdict.get(key)) for label, verdict in pairs)
-                for key in criteria.keys
-            ]
-        )
+            )
+        result.append(by_criterion)
     return result
 
 
-def _row(run: str, maxim: str, counts: Counts, measured: Measured) -> JudgementRow:
-    values = {name: getattr(counts, name) for name in _CELLS}
-    values |= {name: one(counts) for name, one in {**_OFFICIAL, **_ADDITIONAL}.items()}
-    low, high = measured.interval
-    return JudgementRow(run=run, maxim=maxim, low=low, high=high, **values)
-
-
 def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> JudgementRow:
+    """Return the mean of the rows of a run; the official measures of no rows are 0."""
     values: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in _CELLS}
-    for name in (*_OFFICIAL, *_ADDITIONAL):
-        numbers = [value for row in rows if (value := getattr(row, name)) is not None]
-        values[name] = fmean(numbers) if numbers else 0.0 if name in _OFFICIAL else None
+    for name in _FORMULAS:
+        numbers = [getattr(row, name) for row in rows if getattr(row, name) is not None]
+        if numbers:
+            values[name] = fmean(numbers)
+        else:
+            values[name] = 0.0 if name in _OFFICIAL else None
     low, high = measured.interval
     return JudgementRow(run=run, maxim=MEAN, low=low, high=high, **values)

@@ -64,11 +64,12 @@ def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
 
 def kappa_macro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
     """The mean of Cohen's kappa of each label, without labels that both always or never use."""
-    of_each = [list(_bits(pairs, [label])) for label in labels]
-    kappas = [
-        kappa(count(bits)) for bits in of_each if len({one for bit in bits for one in bit}) > 1
-    ]
-    return fmean(one for one in kappas if one is not None) if kappas else None
+    kappas = []
+    for label in labels:
+        counts = count(_bits(pairs, [label]))
+        if counts.labelled not in (counts.tp, counts.tn):
+            kappas.append(kappa(counts) or 0.0)
+    return fmean(kappas) if kappas else None
 
 
 def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, float]]:
@@ -80,11 +81,12 @@ def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, f
 
 def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> float | None:
     """Krippendorff's alpha over all pairs of a text and a label; texts may be missing."""
-    texts = dict.fromkeys(key for one in annotators for key in one)
+    texts: dict[str, list[frozenset[str]]] = {}
+    for annotator in annotators:
+        for text, grades in annotator.items():
+            texts.setdefault(text, []).append(used(grades))
     return alpha(
-        [label in used(one[key]) for one in annotators if key in one]
-        for key in texts
-        for label in labels
+        [label in of_text for of_text in sets] for sets in texts.values() for label in labels
     )
 
 
@@ -161,8 +163,10 @@ def score_annotations(
 
     refused: dict[str, str] = {}
     annotators = each_run(dict(zip(names(runs), runs, strict=True)), read, refused)
-    every = [*annotators.values(), gold]
-    used_labels = {label for one in every for grades in one.values() for label in grades}
+    all_annotators = [*annotators.values(), gold]
+    used_labels: set[str] = set()
+    for annotator in all_annotators:
+        used_labels.update(*annotator.values())
     # With all other labels of the annotator plugins that give them.
     for plugin in registered("annotator").values():
         of_plugin = set(getattr(plugin.factory, "labels", ()))
@@ -174,18 +178,18 @@ def score_annotations(
     return AgreementReport(
         truth=truth.name,
         labels=tuple(labels),
-        alpha_of_all=alpha_of_labels(every, labels),
-        rows=tuple(_row(name, one, gold, labels) for name, one in annotators.items()),
+        alpha_of_all=alpha_of_labels(all_annotators, labels),
+        rows=tuple(_row(run, annotator, gold, labels) for run, annotator in annotators.items()),
         refused=refused,
     )
 
 
 def _read(path: Path, bad: files.BadLines | None) -> Annotator:
     annotator: dict[str, Grades] = {}
-    for one in files.read_annotations(path, bad):
-        if one.id in annotator:
-            raise InputError(path, f"duplicate annotation of the text {one.id!r}", field="id")
-        annotator[one.id] = one.labels
+    for line in files.read_annotations(path, bad):
+        if line.id in annotator:
+            raise InputError(path, f"duplicate annotation of the text {line.id!r}", field="id")
+        annotator[line.id] = line.labels
     return annotator
 
 
@@ -195,7 +199,7 @@ def _of_index(place: Path, gold: Annotator) -> Annotator:
     if len(stored) != 1:
         raise UserError(
             f"{place} has {len(stored)} sets of annotations, and one is needed: run "
-            f"touche-rad index --annotate NAME"
+            "touche-rad index --annotate NAME"
         )
     (annotations,) = stored.values()
     pairs = zip(gold, annotations.get_all(list(gold)), strict=True)
@@ -207,14 +211,22 @@ def _of_index(place: Path, gold: Annotator) -> Annotator:
 
 
 def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str]) -> AgreementRow:
-    shared = [key for key in gold if key in annotator]
-    graded = [(annotator[key], gold[key]) for key in shared]
-    pairs = [(used(a), used(b)) for a, b in graded]
-    both = [(a[label], b[label]) for a, b in graded for label in sorted(used(a) & used(b))]
-    of_both = [{key: one[key] for key in shared} for one in (annotator, gold)]
+    """Compare an annotator with the truth on the texts that both annotated."""
+    texts = [text for text in gold if text in annotator]
+    pairs: list[Pair] = []
+    grades: list[float] = []
+    gold_grades: list[float] = []
+    for text in texts:
+        labels_of_text = used(annotator[text])
+        gold_labels = used(gold[text])
+        pairs.append((labels_of_text, gold_labels))
+        for label in sorted(labels_of_text & gold_labels):
+            grades.append(annotator[text][label])
+            gold_grades.append(gold[text][label])
+    shared = [{text: grades_of[text] for text in texts} for grades_of in (annotator, gold)]
     return AgreementRow(
         run=run,
-        texts=len(shared),
+        texts=len(texts),
         jaccard=jaccard(pairs),
         precision=precision(pairs),
         recall=precision([(b, a) for a, b in pairs]),
@@ -222,7 +234,7 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
         hamming=hamming(pairs, labels),
         kappa_micro=kappa_micro(pairs, labels),
         kappa_macro=kappa_macro(pairs, labels),
-        alpha=alpha_of_labels(of_both, labels),
-        grades=len(both),
-        **correlations([a for a, _ in both], [b for _, b in both]),
+        alpha=alpha_of_labels(shared, labels),
+        grades=len(grades),
+        **correlations(grades, gold_grades),
     )

@@ -14,7 +14,7 @@ from touche_rad.score.reports import JudgementReport
 from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
 
 
-class Corrected(FrozenRecord):
+class CorrectedRow(FrozenRecord):
     """One run on one criterion."""
 
     run: str
@@ -41,7 +41,7 @@ class CorrectionReport(Printed):
     """All runs, by run and criterion."""
 
     truth: str
-    rows: tuple[Corrected, ...]
+    rows: tuple[CorrectedRow, ...]
     warnings: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[Part]:
@@ -70,31 +70,55 @@ class CorrectionReport(Printed):
 
 def correct(report: JudgementReport) -> CorrectionReport:
     """Estimate the labels of all turns from the judge's verdicts and the labels there are."""
-    rows = [
-        _row(run, key, sample)
-        for run in report.runs
-        for key in report.criteria.keys
-        if (sample := _sample(report, run, key)) is not None
-    ]
-    if not rows and any(turn.get("sample") for turns in report.labels for turn in turns):
+    # A file of `touche-rad label` says of each turn whether it is random.
+    says_sample = any(turn.get("sample") for turns in report.labels for turn in turns)
+    rows: list[CorrectedRow] = []
+    for run in report.runs:
+        for key in report.criteria.keys:
+            turns = _judged_turns(report, run, key, says_sample)
+            if not turns.random.any():
+                continue
+            yes = correction.yes_rate(turns)
+            f1 = correction.f1(turns)
+            chosen = 0
+            if turns.selected is not None:
+                chosen = int((turns.labelled & turns.selected).sum())
+            rows.append(
+                CorrectedRow(
+                    run=run,
+                    maxim=key,
+                    turns=len(turns.labels),
+                    labelled=int(turns.labelled.sum()),
+                    chosen=chosen,
+                    debates=turns.labelled_debates,
+                    judge_yes=float(turns.verdicts.mean()),
+                    yes=yes.value,
+                    yes_low=yes.low,
+                    yes_high=yes.high,
+                    f1=f1.value,
+                    f1_low=f1.low,
+                    f1_high=f1.high,
+                )
+            )
+    if not rows and says_sample:
         raise UserError(
             f"{report.truth} has no label on a random turn, and the chosen ones differ from the "
             "others: label more with touche-rad label, and with a --random-share above 0"
         )
     if not rows:
         raise UserError(f"{report.truth} has no label: label some turns first")
-    own = [one for one in report.problems if one.run in report.runs]
-    warnings = tuple(report.model_copy(update={"problems": own}).warnings())
+    # Not the problems of the labels.
+    problems = [problem for problem in report.problems if problem.run in report.runs]
+    warnings = tuple(report.model_copy(update={"problems": problems}).warnings())
     return CorrectionReport(truth=report.truth, rows=tuple(rows), warnings=warnings)
 
 
-def _sample(report: JudgementReport, run: str, key: str) -> JudgedTurns | None:
-    """Return all turns, where a missing verdict is a no; None if no random one has a label.
-
-    A file of `touche-rad label` says of each turn whether it is random.
-    """
-    debates, scores, labels, selected = [], [], [], []
-    marked = any(turn.get("sample") for turns in report.labels for turn in turns)
+def _judged_turns(report: JudgementReport, run: str, key: str, says_sample: bool) -> JudgedTurns:
+    """Return all turns of a run on a criterion, where a missing verdict is a no."""
+    debates = []
+    scores = []
+    labels = []
+    selected = []
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
         for verdicts, turn in zip(scored, labelled, strict=True):
@@ -104,31 +128,11 @@ def _sample(report: JudgementReport, run: str, key: str) -> JudgedTurns | None:
             labels.append(math.nan if label is None else float(label))
             sample = turn.get("sample", "" if label is None else "unknown")
             selected.append(sample not in ("", "random"))
-    turns = JudgedTurns(
+    return JudgedTurns(
         np.array(debates, dtype=np.int64),
         np.array(scores),
         np.array(labels),
-        np.array(selected, dtype=np.bool_) if marked else None,
-    )
-    return turns if turns.random.any() else None
-
-
-def _row(run: str, key: str, sample: JudgedTurns) -> Corrected:
-    yes, f1 = correction.yes_rate(sample), correction.f1(sample)
-    return Corrected(
-        run=run,
-        maxim=key,
-        turns=len(sample.labels),
-        labelled=int(sample.labelled.sum()),
-        chosen=0 if sample.selected is None else int((sample.labelled & sample.selected).sum()),
-        debates=sample.labelled_debates,
-        judge_yes=float(sample.verdicts.mean()),
-        yes=yes.value,
-        yes_low=yes.low,
-        yes_high=yes.high,
-        f1=f1.value,
-        f1_low=f1.low,
-        f1_high=f1.high,
+        np.array(selected, dtype=np.bool_) if says_sample else None,
     )
 
 

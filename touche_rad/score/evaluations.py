@@ -49,8 +49,8 @@ class ReadScore:
     """The score of one verdict, and its problem."""
 
     score: float | None
-    trouble: ProblemKind | None = None
-    text: str = ""
+    problem: ProblemKind | None = None
+    detail: str = ""
     """The value in the file, if it is no number, and what is odd about it, if it is one."""
 
 
@@ -59,7 +59,7 @@ class JudgedLine:
     """One line of a run. A lost debate has only its position."""
 
     line: int
-    trouble: ProblemKind | None = None
+    problem: ProblemKind | None = None
     official: bool = False
     id: str = ""
     conversation: tuple[str, ...] = ()
@@ -113,108 +113,105 @@ def read_evaluated(
 ) -> Run:
     """Read a run with at least one verdict; a file without any is refused before its bad lines."""
     skipped = files.BadLines(skip=True)
-    rows = read_rows(path, criteria, skipped)
+    rows = [row for row, _ in _rows(path, criteria, skipped)]
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
-        fix = f": run `touche-rad judge {path} -o EVALUATIONS` first" * (kind in files.DEBATES)
+        fix = ""
+        if kind in files.DEBATES:
+            fix = f": run `touche-rad judge {path} -o EVALUATIONS` first"
         raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
     if skipped.count:
-        rows = read_rows(path, criteria, bad)
-    blank = [row.line for row in rows if row.trouble is ProblemKind.BLANK]
-    present = [row for row in rows if row.trouble is not ProblemKind.BLANK]
+        rows = [row for row, _ in _rows(path, criteria, bad or files.BadLines())]
+    blank = [row.line for row in rows if row.problem is ProblemKind.BLANK]
+    present = [row for row in rows if row.problem is not ProblemKind.BLANK]
     return Run(tag, path, criteria, present, blank)
-
-
-def read_rows(
-    path: Path, criteria: Criteria, bad: files.BadLines | None = None
-) -> list[JudgedLine]:
-    """Read all valid parts of a run, and the positions of lost debates."""
-    return [row for row, _ in _rows(path, criteria, bad or files.BadLines())]
 
 
 def read_judged(
     path: Path, criteria: Criteria, bad: files.BadLines
 ) -> Iterator[tuple[Debate, tuple[Verdicts, ...]]]:
-    """Yield each debate with its verdicts, as `read_rows` reads them; a lost one is empty."""
+    """Yield each debate with its verdicts, read like a run that is scored; a lost one is empty."""
     for row, record in _rows(path, criteria, bad):
-        if row.trouble is None:
-            debate = debate_of(record)
-            named = debate.model_copy(update={"id": debate.id or f"debate-{row.line}"})
-            pairs = zip(row.turns, _turns(record), strict=True)
-            yield named, tuple(_as_verdicts(read, turn, criteria) for read, turn in pairs)
-        elif row.trouble is not ProblemKind.BLANK:
+        if row.problem is ProblemKind.BLANK:
+            continue
+        if row.problem is not None:
             yield Debate(), ()
-
-
-def _as_verdicts(scores: Mapping[str, ReadScore], turn: JsonObject, criteria: Criteria) -> Verdicts:
-    verdicts = {}
-    for criterion in criteria:
-        read = scores[criterion.key]
-        if read.trouble is not ProblemKind.MISSING_VERDICT:
-            record = turn[criterion.title]
-            verdicts[criterion.key] = Verdict(
-                score=read.score,
-                rationale=lenient_text(record.get("explanation")),
-                fallback=is_fallback(record.get("fallback"), record.get("explanation")),
-            )
-    return verdicts
+            continue
+        debate = debate_of(record)
+        verdicts_of_turns: list[Verdicts] = []
+        for scores, turn in zip(row.turns, _turns(record), strict=True):
+            verdicts = {}
+            for criterion in criteria:
+                read = scores[criterion.key]
+                if read.problem is ProblemKind.MISSING_VERDICT:
+                    continue
+                explanation = turn[criterion.title].get("explanation")
+                verdicts[criterion.key] = Verdict(
+                    score=read.score,
+                    rationale=lenient_text(explanation),
+                    fallback=is_fallback(turn[criterion.title].get("fallback"), explanation),
+                )
+            verdicts_of_turns.append(verdicts)
+        named = debate.model_copy(update={"id": debate.id or f"debate-{row.line}"})
+        yield named, tuple(verdicts_of_turns)
 
 
 def _rows(
     path: Path, criteria: Criteria, bad: files.BadLines
 ) -> Iterator[tuple[JudgedLine, JsonObject]]:
     """Yield each line with its record; a skipped line keeps its place."""
-    count = 0
+    last = 0
     for number, line in numbered_lines(path, bad, verbatim=True):
-        for skipped in range(count + 1, number):
+        for skipped in range(last + 1, number):
             yield JudgedLine(skipped, ProblemKind.BAD_LINE), {}
-        yield _row(path, number, line, criteria, bad)
-        count = number
+        last = number
+        if not line.strip():
+            yield JudgedLine(number, ProblemKind.BLANK), {}
+            continue
+        try:
+            record = parse(line.removeprefix("\ufeff"))
+            if not isinstance(record, dict):
+                raise FieldError("", f"expected an object, got {type(record).__name__}")
+        except FieldError as error:
+            message = f"not a line of an evaluations file: {error}"
+            if not bad.skip:
+                message += f"{REPAIR.format(path)} (score and report have --skip-bad)"
+            bad.report(InputError(path, message, line=number))
+            yield JudgedLine(number, ProblemKind.BAD_LINE), {}
+            continue
+        if not record:
+            yield JudgedLine(number, ProblemKind.LOST), {}
+            continue
 
-
-def _row(
-    path: Path, number: int, line: str, criteria: Criteria, bad: files.BadLines
-) -> tuple[JudgedLine, JsonObject]:
-    if not line.strip():
-        return JudgedLine(number, ProblemKind.BLANK), {}
-    try:
-        data = parse(line.removeprefix("\ufeff"))
-        if not isinstance(data, dict):
-            raise FieldError("", f"expected an object, got {type(data).__name__}")
-    except FieldError as error:
-        fix = f"{REPAIR} (score and report have --skip-bad)".format(path) * (not bad.skip)
-        bad.report(
-            InputError(path, f"not a line of an evaluations file: {error}{fix}", line=number)
+        try:
+            _Line.model_validate_json(line)
+            official = True
+        except ValidationError:
+            official = False
+        lost = _object(record.get("simulation")).get("userTurns") == []
+        debate = debate_of(record)
+        scores = []
+        unknown: list[str] = []
+        for turn in _turns(record):
+            scores.append(
+                {
+                    criterion.key: _read_score(_object(turn.get(criterion.title)))
+                    for criterion in criteria
+                }
+            )
+            others = turn.keys() - set(criteria.titles)
+            unknown += [name for name in others if "score" in _object(turn[name])]
+        row = JudgedLine(
+            line=number,
+            problem=ProblemKind.LOST if lost else None,
+            official=official,
+            id=debate.id,
+            conversation=digests(debate),
+            answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
+            turns=tuple(scores),
+            unknown=tuple(unknown),
         )
-        return JudgedLine(number, ProblemKind.BAD_LINE), {}
-    if not data:
-        return JudgedLine(number, ProblemKind.LOST), {}
-    try:
-        _Line.model_validate_json(line)
-        official = True
-    except ValidationError:
-        official = False
-    lost = _object(data.get("simulation")).get("userTurns") == []
-    debate, turns = debate_of(data), _turns(data)
-    row = JudgedLine(
-        line=number,
-        trouble=ProblemKind.LOST if lost else None,
-        official=official,
-        id=debate.id,
-        conversation=digests(debate),
-        answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
-        turns=tuple(
-            {criterion.key: _verdict(_object(turn.get(criterion.title))) for criterion in criteria}
-            for turn in turns
-        ),
-        unknown=tuple(
-            name
-            for turn in turns
-            for name in turn.keys() - set(criteria.titles)
-            if "score" in _object(turn[name])
-        ),
-    )
-    return row, data
+        yield row, record
 
 
 def debate_of(record: JsonObject) -> Debate:
@@ -234,7 +231,7 @@ def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _verdict(verdict: JsonObject) -> ReadScore:
+def _read_score(verdict: JsonObject) -> ReadScore:
     if "score" not in verdict:
         return ReadScore(None, ProblemKind.MISSING_VERDICT)
     score = verdict["score"]
@@ -245,9 +242,9 @@ def _verdict(verdict: JsonObject) -> ReadScore:
     except ValidationError:
         return ReadScore(None, ProblemKind.BAD_SCORE, repr(score)[:40])
     if isinstance(score, str):
-        quoted = f"a score in quotes, read as the number {number},"
-        return ReadScore(number, ProblemKind.ODD_SCORE, quoted)
+        detail = f"a score in quotes, read as the number {number},"
+        return ReadScore(number, ProblemKind.ODD_SCORE, detail)
     if isinstance(score, bool) or not 0 <= number <= 1:
-        odd = f"{score!r:.40} is no number from 0 to 1, and"
-        return ReadScore(number, ProblemKind.ODD_SCORE, odd)
+        detail = f"{score!r:.40} is no number from 0 to 1, and"
+        return ReadScore(number, ProblemKind.ODD_SCORE, detail)
     return ReadScore(number)

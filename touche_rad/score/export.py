@@ -16,7 +16,9 @@ def export(report: JudgementReport, folder: Path) -> list[Path]:
     paths: list[Path] = []
     for run in report.runs:
         name = re.sub(r"[^\w.#-]+", "_", run).strip("._") or "run"
-        path = (folder if len(report.runs) == 1 else folder / name) / PROTOTEXT
+        path = folder / PROTOTEXT
+        if len(report.runs) > 1:
+            path = folder / name / PROTOTEXT
         while path in paths:
             path = path.parent.with_name(f"{path.parent.name}_") / PROTOTEXT
         write_text(path, prototext(report, run))

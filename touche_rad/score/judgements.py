@@ -33,7 +33,7 @@ from touche_rad.score.result import (
 )
 from touche_rad.score.significance import comparisons, pairs, ranks
 
-FEW = 20
+FEW_DEBATES = 20
 """With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
 without an effect had p < .05."""
 
@@ -66,11 +66,13 @@ def score_judgements(
         raise UserError("--by-place and --debates cannot be used together")
     criteria = criteria or grice()
     labels: Labelled = list(files.read_labels(truth))
-    excluded, source = 0, None
+    excluded = 0
+    source = None
     tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
     marked = baseline_names(baselines, runs, tags)
-    refused, others = dict[str, str](), list[str]()
+    refused: dict[str, str] = {}
+    others: list[str] = []
     if policy.strict:
         aligned = each_run(paths, partial(match_strictly, truth, labels, criteria), refused)
     else:
@@ -81,12 +83,13 @@ def score_judgements(
                 progress(tags.index(tag) + 1, len(tags))
             return run
 
-        whole = each_run(paths, read, refused)
-        held = list(whole.values())
-        known = find_reference(held, truth, labels, policy)
+        evaluated = each_run(paths, read, refused)
+        known = find_reference(list(evaluated.values()), truth, labels, policy)
         reference = None if policy.by_place else known
         if exclude is not None:
-            labels, excluded = exclude_examples(labels, held, reference, exclude)
+            labels, excluded = exclude_examples(
+                labels, list(evaluated.values()), reference, exclude
+            )
 
         def align(tag: str, run: Run) -> Alignment:
             if not policy.by_place and (reference is None or not run.has_words):
@@ -98,15 +101,28 @@ def score_judgements(
                 others.append(tag)
                 raise
 
-        aligned = each_run(whole, align, refused)
+        aligned = each_run(evaluated, align, refused)
         source = reference.source if reference else None
     marked = [tag for tag in marked if tag in aligned]
     scores = {tag: alignment.scores for tag, alignment in aligned.items()}
-    always_yes = [[dict.fromkeys(criteria.keys, 1.0) for _ in turns] for turns in labels]
+    yes = dict.fromkeys(criteria.keys, 1.0)
+    always_yes = [[yes] * len(turns) for turns in labels]
     rows, figures = measure(labels, {**scores, BASELINE: always_yes}, criteria, samples, seed)
     ranked = ranks(figures, MEAN, (BASELINE, *marked))
     best = next(row.run for row in ranked if row.run != BASELINE)
+    compared = pairs(list(aligned), best, [*marked, BASELINE]) if compare else []
+    # The mean first, and only criteria with labels.
     tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
+    tested.sort(key=lambda maxim: maxim != MEAN)
+    turns = [turn for of_debate in labels for turn in of_debate]
+    label_rows = []
+    for key in criteria.keys:
+        values = [turn.get(key) for turn in turns]
+        unknown = values.count(None) - excluded  # people did not label these
+        label_rows.append(
+            LabelRow(maxim=key, yes=values.count(1), no=values.count(0), unknown=unknown)
+        )
+    problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     return JudgementReport(
         truth=str(truth),
         criteria=criteria,
@@ -119,21 +135,18 @@ def score_judgements(
         official=all(alignment.official is OfficialResult.SAME for alignment in aligned.values()),
         by_official_scorer={tag: alignment.official for tag, alignment in aligned.items()},
         debates=len(labels),
-        turns=sum(len(turns) for turns in labels),
+        turns=len(turns),
         excluded=excluded,
-        label_rows=tuple(_label_row(key, labels, excluded) for key in criteria.keys),
+        label_rows=tuple(label_rows),
         rows=tuple(rows),
         ranking=ranked,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
         comparisons=comparisons(
             figures,
-            pairs(list(aligned), best, [*marked, BASELINE]) if compare else [],
-            sorted(tested, key=lambda maxim: maxim != MEAN),
+            compared,
+            tested,
         ),
-        problems=(
-            *(problem for alignment in aligned.values() for problem in alignment.problems),
-            *_problems_of_labels(truth, labels, criteria),
-        ),
+        problems=(*problems, *_problems_of_labels(truth, turns, len(labels), criteria)),
         samples=samples,
         seed=seed,
         labels=labels,
@@ -141,30 +154,25 @@ def score_judgements(
     )
 
 
-def _label_row(key: str, labels: Labelled, excluded: int) -> LabelRow:
-    """Count the labels that are scored, and the turns that people did not label."""
-    values = [turn.get(key) for turns in labels for turn in turns]
-    unknown = values.count(None) - excluded
-    return LabelRow(maxim=key, yes=values.count(1), no=values.count(0), unknown=unknown)
-
-
-def _problems_of_labels(truth: Path, labels: Labelled, criteria: Criteria) -> Iterator[Problem]:
+def _problems_of_labels(
+    truth: Path, turns: Sequence[Mapping[str, Any]], debates: int, criteria: Criteria
+) -> Iterator[Problem]:
     """Yield a problem for criteria without labels, for chosen turns and for too few debates."""
-    turns: list[Mapping[Any, Any]] = [turn for of_debate in labels for turn in of_debate]
     for key in criteria.keys:
         if all(turn.get(key) is None for turn in turns):
             message = "its scores mean nothing and are not part of the mean"
             yield Problem(run=str(truth), kind=ProblemKind.NO_LABELS, message=message, maxim=key)
     labelled = [turn for turn in turns if any(turn.get(key) is not None for key in criteria.keys)]
     # Only `touche-rad label` says why a turn was labelled.
-    if chosen := sum(turn.get("sample") not in (None, "random") for turn in labelled):
+    chosen = sum(turn.get("sample") not in (None, "random") for turn in labelled)
+    if chosen:
         yield Problem(
             run=str(truth),
             kind=ProblemKind.CHOSEN,
             message=f"{chosen} of {len(labelled)} labelled turns were chosen, not drawn at random: "
             "these scores describe the labelled turns only; --correct describes all turns",
         )
-    if len(labels) < FEW:
-        reason = "intervals and p-values are imprecise" if len(labels) > 1 else "no intervals"
-        message = f"{len(labels)} debates: {reason}"
+    if debates < FEW_DEBATES:
+        reason = "intervals and p-values are imprecise" if debates > 1 else "no intervals"
+        message = f"{debates} debates: {reason}"
         yield Problem(run=str(truth), kind=ProblemKind.FEW, message=message)

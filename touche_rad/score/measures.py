@@ -58,7 +58,8 @@ def recall(counts: Counts) -> float:
 
 def f1(counts: Counts) -> float:
     """The harmonic mean of precision P and recall R: 2 P R / (P + R)."""
-    p, r = precision(counts), recall(counts)
+    p = precision(counts)
+    r = recall(counts)
     return 2 * p * r / (p + r) if counts.tp else 0.0
 
 
@@ -124,17 +125,17 @@ def alpha(units: Iterable[Sequence[object]]) -> float | None:
     together: dict[tuple[object, object], float] = defaultdict(float)
     for values in units:
         counts = Counter(values)
-        for one, times in counts.items():
-            for other, often in counts.items():
-                pairs = times * (often - (one == other))
-                together[one, other] += pairs / (len(values) - 1) if pairs else 0
+        for first, first_count in counts.items():
+            for second, second_count in counts.items():
+                pairs = first_count * (second_count - (first == second))
+                together[first, second] += pairs / (len(values) - 1) if pairs else 0
     totals: dict[object, float] = defaultdict(float)
-    for (one, _), weight in together.items():
-        totals[one] += weight
-    everything = sum(totals.values())
-    expected = everything**2 - sum(total**2 for total in totals.values())
-    observed = sum(weight for (one, other), weight in together.items() if one != other)
-    return 1 - (everything - 1) * observed / expected if expected else None
+    for (first, _), weight in together.items():
+        totals[first] += weight
+    total = sum(totals.values())
+    expected = total**2 - sum(of_value**2 for of_value in totals.values())
+    observed = sum(weight for (first, second), weight in together.items() if first != second)
+    return 1 - (total - 1) * observed / expected if expected else None
 
 
 def correlations(grades: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:

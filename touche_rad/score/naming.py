@@ -18,13 +18,21 @@ _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
 def names(paths: Sequence[Path]) -> list[str]:
     """Name each run after its file; equal names get their folders as a prefix, or a number."""
-    alike: dict[str, list[Path]] = {}
+    by_stem: dict[str, list[Path]] = {}
     for path in dict.fromkeys(paths):
-        alike.setdefault(_stem(path), []).append(path)
-    named = {path: _in_folders(path, group) for group in alike.values() for path in group}
+        by_stem.setdefault(_stem(path), []).append(path)
+    name_of: dict[Path, str] = {}
+    for stem, group in by_stem.items():
+        # As many parent folders as make the names of the group differ.
+        for depth in range(max(len(path.parts) for path in group)):
+            folders = {path: path.parts[-1 - depth : -1] for path in group}
+            if len(set(folders.values())) == len(group):
+                break
+        name_of |= {path: clean("/".join((*folders[path], stem))) for path in group}
     seen: Counter[str] = Counter()
     numbered = []
-    for name in (named[path] for path in paths):
+    for path in paths:
+        name = name_of[path]
         seen[name] += 1
         numbered.append(f"{name}#{seen[name]}" if seen[name] > 1 else name)
     return numbered
@@ -41,7 +49,7 @@ def baseline_names(
 
 
 def each_run(
-    runs: Mapping[str, S], do: Callable[[str, S], T], refused: dict[str, str]
+    runs: Mapping[str, S], read: Callable[[str, S], T], refused: dict[str, str]
 ) -> dict[str, T]:
     """Return the result of each run by name; runs with an error are added to `refused`.
 
@@ -52,7 +60,7 @@ def each_run(
     errors: dict[str, UserError] = {}
     for name, run in runs.items():
         try:
-            results[name] = do(name, run)
+            results[name] = read(name, run)
         except UserError as error:
             errors[name] = error
     if errors and not results:
@@ -63,17 +71,10 @@ def each_run(
     return results
 
 
-def _in_folders(path: Path, alike: Sequence[Path]) -> str:
-    """Add as many parent folders as make the names of all paths differ."""
-    for depth in range(max(len(one.parts) for one in alike)):
-        folders = {one: one.parts[-1 - depth : -1] for one in alike}
-        if len(set(folders.values())) == len(alike):
-            break
-    return clean("/".join((*folders[path], _stem(path))))
-
-
 def _stem(path: Path) -> str:
-    name = clean(printable(path.name))
+    """Return the name of a file without its endings, unless a row of the reports has that name."""
+    file_name = clean(printable(path.name))
+    stem = file_name
     for ending in _ENDINGS:
-        name = name.removesuffix(ending)
-    return f"./{clean(printable(path.name))}" if name in (BASELINE, MEAN, "") else name
+        stem = stem.removesuffix(ending)
+    return f"./{file_name}" if stem in (BASELINE, MEAN, "") else stem

@@ -54,7 +54,9 @@ class Reference:
     fix = ""  # what to do about a line with other words
 
     def __init__(self, source: Path, ids: Sequence[str], turns: Sequence[Sequence[str]]) -> None:
-        self.source, self.ids, self.turns = source, ids, turns
+        self.source = source
+        self.ids = ids
+        self.turns = turns
         count = Counter(ids)
         self._by_id = {name: place for place, name in enumerate(ids) if name and count[name] == 1}
         self._by_turn: dict[str, set[int]] = defaultdict(set)
@@ -81,11 +83,13 @@ class Reference:
         """
         if row.id in self._by_id:
             return self._by_id[row.id]
-        votes = Counter(place for turn in row.conversation for place in self._by_turn.get(turn, ()))
+        votes: Counter[int] = Counter()
+        for turn in row.conversation:
+            votes.update(self._by_turn.get(turn, ()))
         if not votes:
             return None
-        most = max(votes.values())
-        best = sorted(place for place, count in votes.items() if count == most)
+        most_votes = max(votes.values())
+        best = sorted(place for place, count in votes.items() if count == most_votes)
         best = [place for place in best if place not in matched] or best
         return position if position in best else best[0]
 
@@ -96,19 +100,21 @@ class Reference:
             OtherDebates: It names the first turn that differs.
         """
         turns = self.turns[place]
-        of = f" in debate {row.id!r}" * bool(row.id)
         for turn, words in enumerate(row.conversation[: len(turns)]):
-            if words not in turns:
-                other = f"not on the labelled debates{self.fix and f': {self.fix}'}"
-                if self.find(row, place, ()) not in (None, place):
-                    other = f"in another order{REPAIR.format(path)}"
-                raise OtherDebates(
-                    path,
-                    f"expected the words of turn {turn + 1} as in debate {place + 1} of "
-                    f"{self.source}, got others{of}: the run is {other}",
-                    line=row.line,
-                    field=f"simulation.userTurns[{turn}]",
-                )
+            if words in turns:
+                continue
+            message = (
+                f"expected the words of turn {turn + 1} as in debate {place + 1} of "
+                f"{self.source}, got others"
+            )
+            if row.id:
+                message += f" in debate {row.id!r}"
+            if self.find(row, place, ()) not in (None, place):
+                message += f": the run is in another order{REPAIR.format(path)}"
+            else:
+                message += ": the run is not on the labelled debates"
+                message += self.fix and f": {self.fix}"
+            raise OtherDebates(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")
 
 
 def find_reference(
@@ -117,34 +123,35 @@ def find_reference(
     """Return the labelled debates: of --debates, of the labels, beside them, or of most runs."""
     if policy.debates is not None:
         pairs = files.read_labelled(policy.debates, truth)
-        result = Reference.of_debates(policy.debates, [debate for debate, _ in pairs])
-    elif not any(run.has_words for run in runs):
+        reference = Reference.of_debates(policy.debates, [debate for debate, _ in pairs])
+        reference.fix = policy.other_debates_fix
+        return reference
+    if not any(run.has_words for run in runs):
         return None
-    elif known := known_reference(truth, labels):
-        result = known
-    else:
-        return _of_runs(runs, truth, labels, policy) if len(runs) > 1 else None
-    result.fix = policy.other_debates_fix
-    return result
+    known = known_reference(truth, labels)
+    if known is not None:
+        known.fix = policy.other_debates_fix
+        return known
+    if len(runs) < 2:
+        return None
 
-
-def _of_runs(
-    runs: Sequence[Run], truth: Path, labels: Labelled, policy: Policy
-) -> Reference | None:
-    """Return the debates of most runs that have a line for each label."""
-    labelled = [*map(len, labels)]
+    # The debates of most runs that have a line for each label.
+    sizes = [len(turns) for turns in labels]
     orders = {run.path: tuple(row.conversation for row in run.rows) for run in runs}
-    whole = Counter(order for order in orders.values() if [*map(len, order)] == labelled)
-    if not whole:
+    complete = Counter(
+        order for order in orders.values() if [len(turns) for turns in order] == sizes
+    )
+    if not complete:
         return None
-    (order, most), *others = whole.most_common()
-    if others and others[0][1] == most and not policy.by_place:
+    (order, count), *others = complete.most_common()
+    if others and others[0][1] == count and not policy.by_place:
         problem = f"runs have different debates or orders, and {NO_TEXTS}"
         raise UserError(f"{truth}: {problem}: {policy.no_texts_fix}")
     source = next(path for path in orders if orders[path] == order)
-    result = Reference(source, [""] * len(order), order)
-    result.of_runs, result.fix = True, policy.no_texts_fix
-    return result
+    guess = Reference(source, [""] * len(order), order)
+    guess.of_runs = True
+    guess.fix = policy.no_texts_fix
+    return guess
 
 
 def known_reference(truth: Path, labels: Labelled) -> Reference | None:
@@ -153,18 +160,22 @@ def known_reference(truth: Path, labels: Labelled) -> Reference | None:
     That is `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`; a file of another shape is not
     theirs.
     """
-    if (own := Reference.of_labels(truth, labels)) is not None:
-        return own
+    of_labels = Reference.of_labels(truth, labels)
     stem = truth.name.removesuffix(".gz").removesuffix(".jsonl")
+    if of_labels is not None or not stem.endswith("labels"):
+        return of_labels
     name = stem.removesuffix("labels").rstrip("-_.") or "debates"
-    for path in (truth.with_name(f"{name}{ending}") for ending in (".jsonl", ".jsonl.gz")):
-        if stem.endswith("labels") and path.is_file():
-            try:
-                debates = list(files.read_debates(path))
-            except InputError:
-                continue
-            if [len(debate.turns) for debate in debates] == [*map(len, labels)]:
-                return Reference.of_debates(path, debates)
+    sizes = [len(turns) for turns in labels]
+    for ending in (".jsonl", ".jsonl.gz"):
+        path = truth.with_name(name + ending)
+        if not path.is_file():
+            continue
+        try:
+            debates = list(files.read_debates(path))
+        except InputError:
+            continue
+        if [len(debate.turns) for debate in debates] == sizes:
+            return Reference.of_debates(path, debates)
     return None
 
 
@@ -190,20 +201,27 @@ def exclude_examples(
         UserError: No example of the file is among the labelled turns.
     """
     examples = list(read_models(path, _Example))
-    words = {digest(one.user, one.system) for one in examples}
-    places = {(one.debate, one.turn) for one in examples if one.debate and one.turn}
+    words = {digest(example.user, example.system) for example in examples}
+    places = {
+        (example.debate, example.turn) for example in examples if example.debate and example.turn
+    }
     result = [list(turns) for turns in labels]
     count = 0
     for at, turns in enumerate(result):
+        name = ""
+        conversation: Sequence[str] = ()
         if reference is not None:
-            name, conversation = reference.ids[at], reference.turns[at]
-        else:
-            rows = [run.rows[at] for run in runs if at < len(run.rows)]
-            own = ((row.id, row.conversation) for row in rows if row.conversation)
-            name, conversation = next(own, ("", ()))
-        for turn, of_turn in enumerate(turns):
+            name = reference.ids[at]
+            conversation = reference.turns[at]
+        else:  # the lines of all runs are in the labels' order
+            for run in runs:
+                if at < len(run.rows) and run.rows[at].conversation:
+                    name = run.rows[at].id
+                    conversation = run.rows[at].conversation
+                    break
+        for turn, labels_of_turn in enumerate(turns):
             if (name, turn + 1) in places or words & {*conversation[turn : turn + 1]}:
-                turns[turn] = dict.fromkeys(of_turn)
+                turns[turn] = dict.fromkeys(labels_of_turn)
                 count += 1
     if not count:
         raise UserError(

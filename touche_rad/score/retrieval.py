@@ -16,11 +16,9 @@ from touche_rad.score import significance as bootstrap
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, RetrievalRow
-from touche_rad.score.significance import Measured, comparisons, pairs, ranks
+from touche_rad.score.significance import Floats, Measured, comparisons, pairs, ranks
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
-Qrels = dict[str, dict[str, int]]
-Run = dict[str, dict[str, float]]
 
 
 def is_public(qrels: Path) -> bool:
@@ -53,7 +51,7 @@ def score_retrieval(
     `bad` decides on invalid lines of the runs. Skipped qrels would change all scores. A run that
     cannot be read is listed if another one can; otherwise its error is raised.
     """
-    relevance: Qrels = {}
+    relevance: dict[str, dict[str, int]] = {}
     for query, document, grade in read_qrels(qrels):
         relevance.setdefault(query, {})[document] = grade
     tags = tags or names(runs)
@@ -61,27 +59,37 @@ def score_retrieval(
     problems: list[Problem] = []
 
     def measure(tag: str, path: Path) -> dict[str, Measured]:
-        scores: Run = {}
+        scores: dict[str, dict[str, float]] = {}
         for row in files.read_run(path, bad):
             scores.setdefault(row.query, {})[row.document] = row.score
         if scores and relevance and scores.keys().isdisjoint(relevance):
             ids = f"expected ids such as {next(iter(relevance))!r}, not {next(iter(scores))!r}"
             raise InputError(path, f"no query of {qrels.name} is in this run: {ids}")
-        texts = {
-            ProblemKind.NO_QUERY: [
-                f"{query} counts as 0" for query in relevance if query not in scores
-            ],
-            ProblemKind.EXTRA_QUERY: [
-                f"{query} is left out" for query in scores if query not in relevance
-            ],
-        }
-        problems.extend(
-            Problem(run=tag, kind=kind, message=text) for kind in texts for text in texts[kind]
-        )
-        measured = _measured(relevance, scores, samples, seed)
+        for query in relevance:
+            if query not in scores:
+                message = f"{query} counts as 0"
+                problems.append(Problem(run=tag, kind=ProblemKind.NO_QUERY, message=message))
+        for query in scores:
+            if query not in relevance:
+                message = f"{query} is left out"
+                problems.append(Problem(run=tag, kind=ProblemKind.EXTRA_QUERY, message=message))
+
+        # The mean of each measure over the queries, with its bootstrap samples.
+        values = {name: dict.fromkeys(relevance, 0.0) for name in MEASURES}
+        measures = [ir_measures.parse_measure(name) for name in MEASURES]
+        for metric in ir_measures.iter_calc(measures, relevance, scores):
+            values[str(metric.measure)][metric.query_id] = metric.value
+        table = np.array([list(by_query.values()) for by_query in values.values()]).T
+        observed = table.mean(axis=0)
+        draws: Floats | None = None
+        if len(table) > 1:
+            draws = bootstrap.resampled_sums(table, samples, seed) / len(table)
         if progress is not None:
             progress(tags.index(tag) + 1, len(tags))
-        return measured
+        return {
+            name: Measured(float(observed[at]), None if draws is None else draws[:, at])
+            for at, name in enumerate(MEASURES)
+        }
 
     refused: dict[str, str] = {}
     figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused)
@@ -91,10 +99,15 @@ def score_retrieval(
     rows = []
     for name in MEASURES:
         for tag, of_run in figures.items():
-            value, (low, high) = of_run[name].value, of_run[name].interval
+            low, high = of_run[name].interval
             rows.append(
                 RetrievalRow(
-                    run=tag, measure=name, value=value, low=low, high=high, queries=len(relevance)
+                    run=tag,
+                    measure=name,
+                    value=of_run[name].value,
+                    low=low,
+                    high=high,
+                    queries=len(relevance),
                 )
             )
     return RetrievalReport(
@@ -111,18 +124,3 @@ def score_retrieval(
         samples=samples,
         seed=seed,
     )
-
-
-def _measured(qrels: Qrels, run: Run, samples: int, seed: int) -> dict[str, Measured]:
-    """Return the mean of each measure over the queries, with its bootstrap samples."""
-    values = {measure: dict.fromkeys(qrels, 0.0) for measure in MEASURES}
-    measures = [ir_measures.parse_measure(name) for name in MEASURES]
-    for metric in ir_measures.iter_calc(measures, qrels, run):
-        values[str(metric.measure)][metric.query_id] = metric.value
-    table = np.array([list(by_query.values()) for by_query in values.values()]).T
-    observed = table.mean(axis=0)
-    sums = bootstrap.resampled_sums(table, samples, seed) if len(table) > 1 else None
-    return {
-        name: Measured(float(observed[at]), None if sums is None else sums[:, at] / len(table))
-        for at, name in enumerate(MEASURES)
-    }

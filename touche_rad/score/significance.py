@@ -14,6 +14,7 @@ from touche_rad.score.result import RankedRun, RunComparison
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 _CELLS_AT_ONCE = 4_000_000
+"""The largest block of samples: a block of 64-bit counts takes 32 MB."""
 
 
 def weights(units: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
@@ -103,7 +104,7 @@ def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tupl
     ranked: list[RankedRun] = []
     first: Measured | None = None
     rank = place = 0
-    for run in sorted(figures, key=lambda one: -figures[one][measure].value):
+    for run in sorted(figures, key=lambda run: -figures[run][measure].value):
         measured = figures[run][measure]
         if run not in unranked:
             place += 1
@@ -113,31 +114,32 @@ def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tupl
     return tuple(ranked)
 
 
-def differs(one: Measured, other: Measured) -> bool:
+def differs(first: Measured, second: Measured) -> bool:
     """Whether the interval of the paired difference excludes 0; any difference without samples."""
-    difference = one.value - other.value
-    if one.draws is None or other.draws is None:
+    difference = first.value - second.value
+    if first.draws is None or second.draws is None:
         return difference != 0
-    low, high, _ = compare(difference, one.draws - other.draws)
+    low, high, _ = compare(difference, first.draws - second.draws)
     return low > 0 or high < 0
 
 
 def pairs(runs: Sequence[str], best: str, baselines: Sequence[str]) -> list[tuple[str, str]]:
     """Return each run with the best one and with the baselines."""
-    own = [run for run in runs if run not in baselines]
-    compared = [(run, best) for run in own if run != best]
-    return compared + [(run, one) for one in baselines for run in own if (run, one) not in compared]
+    ranked = [run for run in runs if run not in baselines]
+    compared = [(run, best) for run in ranked if run != best]
+    # A baseline may be the best run.
+    for baseline in baselines:
+        compared += [(run, baseline) for run in ranked if (run, baseline) not in compared]
+    return compared
 
 
 def comparisons(
     figures: Figures, pairs: Sequence[tuple[str, str]], measures: Sequence[str]
 ) -> tuple[RunComparison, ...]:
     """Compare each pair by each measure, with one Holm correction over all of them."""
-    rows = [
-        compare_runs(figures, run, against, measure)
-        for run, against in pairs
-        for measure in measures
-    ]
+    rows: list[RunComparison] = []
+    for run, against in pairs:
+        rows += [compare_runs(figures, run, against, measure) for measure in measures]
     corrected = holm([row.p for row in rows if row.p is not None])
     if len(corrected) < len(rows):
         return tuple(rows)
@@ -148,11 +150,12 @@ def comparisons(
 
 def compare_runs(figures: Figures, run: str, against: str, measure: str) -> RunComparison:
     """Return the difference between two runs, without correction."""
-    ours, theirs = figures[run][measure], figures[against][measure]
-    difference = ours.value - theirs.value
+    first = figures[run][measure]
+    second = figures[against][measure]
+    difference = first.value - second.value
     low = high = p = None
-    if ours.draws is not None and theirs.draws is not None:
-        low, high, p = compare(difference, ours.draws - theirs.draws)
+    if first.draws is not None and second.draws is not None:
+        low, high, p = compare(difference, first.draws - second.draws)
     return RunComparison(
         run=run,
         against=against,

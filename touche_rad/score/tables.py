@@ -57,56 +57,54 @@ class Table:
         if not self.rows:
             return []
         columns = [list(column) for column in zip(self.heads, *self.rows, strict=True)]
-        fewest = len(columns) - self.optional
-        while _width(columns) > width and len(columns) > fewest:
+        required = len(columns) - self.optional
+        while _width(columns) > width and len(columns) > required:
             columns.pop()
-        over, names = _width(columns) - width, columns[self.name]
-        if over > 0:
-            room = max(map(len, names)) - over
-            names[1:] = shorten(
-                names[1:], room if room >= _SHORTEST else max(_SHORTEST, width // 4)
-            )
-        first = columns[: self.name + 1]
-        blocks = [first]
-        for group in _groups(columns[self.name + 1 :]):
-            if blocks[-1] is not first and _width([*blocks[-1], *group]) > width:
-                blocks.append(first)
+        names = columns[self.name]
+        excess = _width(columns) - width
+        if excess > 0:
+            room = max(map(len, names)) - excess
+            if room < _SHORTEST:  # the table is split, and each block repeats the names
+                room = max(_SHORTEST, width // 4)
+            names[1:] = _shorten(names[1:], room)
+
+        # An interval or a true value stays beside its value.
+        groups: list[list[Column]] = []
+        for column in columns[self.name + 1 :]:
+            if groups and column[0] in (INTERVAL, TRUTH):
+                groups[-1].append(column)
+            else:
+                groups.append([column])
+
+        labels = columns[: self.name + 1]
+        blocks = [labels]
+        for group in groups:
+            if blocks[-1] is not labels and _width([*blocks[-1], *group]) > width:
+                blocks.append(labels)
             blocks[-1] = [*blocks[-1], *group]
-        return _joined(
-            [self._aligned(blocks[0]), *map(self._aligned, map(self._known, blocks[1:]))]
-        )
+        return _joined(self._aligned(block, number) for number, block in enumerate(blocks))
 
-    def _known(self, columns: Sequence[Column]) -> list[Column]:
-        """Return the columns of a further block without rows that have no value, if any."""
+    def _aligned(self, columns: Sequence[Column], block: int) -> list[str]:
+        """Return the lines of a block; further blocks only have rows with a value."""
         head, *rows = zip(*columns, strict=True)
-        known = [row for row in rows if {*row[self.name + 1 :]} != {NONE}]
-        return [list(column) for column in zip(head, *known, strict=True)] if known else []
-
-    def _aligned(self, columns: Sequence[Column]) -> list[str]:
-        padded = [
-            [text.ljust(size) if at == self.name else text.rjust(size) for text in column]
-            for at, column in enumerate(columns)
-            for size in [max(map(len, column))]
-        ]
-        return [_GAP.join(row).rstrip() for row in zip(*padded, strict=True)]
+        if block:
+            rows = [row for row in rows if {*row[self.name + 1 :]} != {NONE}]
+            if not rows:
+                return []
+        sizes = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        lines = []
+        for row in (head, *rows):
+            texts = [text.rjust(size) for text, size in zip(row, sizes, strict=True)]
+            texts[self.name] = row[self.name].ljust(sizes[self.name])
+            lines.append(_GAP.join(texts).rstrip())
+        return lines
 
 
 def _width(columns: Sequence[Column]) -> int:
     return sum(max(map(len, column)) for column in columns) + len(_GAP) * (len(columns) - 1)
 
 
-def _groups(columns: Iterable[Column]) -> list[list[Column]]:
-    """Return the columns that stay together: an interval or a true value is beside its value."""
-    groups: list[list[Column]] = []
-    for column in columns:
-        if groups and column[0] in (INTERVAL, TRUTH):
-            groups[-1].append(column)
-        else:
-            groups.append([column])
-    return groups
-
-
-def shorten(names: Sequence[str], room: int) -> list[str]:
+def _shorten(names: Sequence[str], room: int) -> list[str]:
     """Cut long names in the middle; different names stay different."""
     short: dict[str, str] = {}
     tail = (room - 1) // 2
@@ -152,52 +150,65 @@ class Printed(FrozenRecord):
 
 def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
     """Return the lines of the parts, with an empty line between parts."""
-    lines = _joined(
-        part.lines(width)
-        if isinstance(part, Table)
-        else [short for line in part for short in _wrap(line, width)]
-        for part in parts
-    )
-    return [printable(line) for line in lines]
+    blocks = []
+    for part in parts:
+        if isinstance(part, Table):
+            blocks.append(part.lines(width))
+            continue
+        block = []
+        for line in part:
+            if len(line) <= width:
+                block.append(line)
+                continue
+            indent = " " * (len(line) - len(line.lstrip()) + 2)
+            block += textwrap.wrap(
+                line,
+                width,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        blocks.append(block)
+    return [printable(line) for line in _joined(blocks)]
 
 
-def _joined(parts: Iterable[list[str]]) -> list[str]:
-    return [line for part in parts if part for line in (*part, "")][:-1]
-
-
-def _wrap(line: str, width: int) -> list[str]:
-    if len(line) <= width:
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.wrap(
-        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+def _joined(blocks: Iterable[list[str]]) -> list[str]:
+    """Join the blocks that have lines, with an empty line between them."""
+    lines: list[str] = []
+    for block in blocks:
+        if block and lines:
+            lines.append("")
+        lines += block
+    return lines
 
 
 def csv_text(records: Iterable[Mapping[str, Any]]) -> str:
     """Return records as CSV; a text that a spreadsheet would take for a formula gets a quote."""
     rows = list(records)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return csv_rows([names, *([row.get(name) for name in names] for row in rows)])
+    return csv_rows([names, *(map(row.get, names) for row in rows)])
 
 
 def csv_rows(rows: Iterable[Iterable[object]]) -> str:
     """Return rows as CSV; a text that a spreadsheet would take for a formula gets a quote."""
+
+    def quoted(value: object) -> object:
+        if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
+            return f"'{value}"
+        return value
+
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows(map(_csv_cell, row) for row in rows)
+    writer.writerows(map(quoted, row) for row in rows)
     return stream.getvalue()
-
-
-def _csv_cell(value: Any) -> Any:
-    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
-    return f"'{value}" if is_formula and not _NUMBER.fullmatch(value) else value
 
 
 class _Cells(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec in ("percent", "share"):
-            return f"{100 * value:.1f}{' %' if format_spec == 'percent' else ''}"
+        if format_spec == "percent":
+            return f"{100 * value:.1f} %"
+        if format_spec == "share":
+            return f"{100 * value:.1f}"
         return str(super().format_field(value, format_spec))
 
 
