@@ -19,23 +19,26 @@ from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.outputs import alone_in, read_status, status_beside
+from touche_rad.files.records import write_text
 from touche_rad.plugins import (
     Configured,
     LoadedDebater,
     LoadedPanel,
-    Plugin,
     Services,
     find,
     parse_plugin,
 )
 from touche_rad.runs import panels
 from touche_rad.runs.fallbacks import ERRORS, FailureLog
+from touche_rad.runs.journal import journal_beside
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
-    from touche_rad.contests.tournament.folder import Folder
+    from touche_rad.contests.tournament.folder import TournamentFolder
     from touche_rad.contests.two_sides import Game
+    from touche_rad.events import Event
+    from touche_rad.files.outputs import Setup
     from touche_rad.models import Model
     from touche_rad.runs.work import Done, Work
     from touche_rad.session import Session
@@ -98,50 +101,39 @@ class TournamentOptions(opt.ModelOptions):
 
 def _run(
     options: TournamentOptions,
-    folder: Folder,
+    folder: TournamentFolder,
     work: Work[Any],
     out: Path,
-    settings: RunOptions,
-    what: str,
+    title: str,
+    *,
+    model: Model | None,
+    warnings: tuple[Event, ...] = (),
+    setup: Setup | None = None,
 ) -> int:
     """Run one part of a tournament, unless it is done; return the exit code."""
     if folder.is_done(work, out, replace=options.replace):
         return 0
-    describe = partial(prepare.calls_so_far, settings.model)
-    with progress(what, describe=describe) as report:
-        settings = replace(
-            settings,
-            workers=prepare.parallel(options, model=settings.model is not None),
-            progress=report,
-            replace=options.replace or folder.may_replace(out),
+    # Also the output of a run that was killed before it wrote its status may be replaced.
+    is_ours = bool(folder.settings_of(out)) or journal_beside(out).exists()
+    with progress(title, describe=partial(prepare.calls_so_far, model)) as report:
+        settings = RunOptions(
+            workers=prepare.parallel(options, model=model is not None),
             restart=True,  # what is finished is in the folder's record
-            keep_trace=True,
-            status_path=status_beside(out),
+            replace=options.replace or is_ours,
             bad=files.BadLines(skip=options.skip_bad),
+            progress=report,
+            status_path=status_beside(out),
+            model=model,
+            warnings=warnings,
+            setup=setup or {},
             strict=options.strict,
             errors=out.with_name(f"{out.name}{ERRORS}"),
+            keep_trace=True,
         )
         status = run(work, out, settings)
     for warning in status.warnings:
         say(warning.detail, Label.WARNING)
     return run_files.end_of_run(status, out)
-
-
-def _select_panel(options: TournamentOptions) -> Configured[LoadedPanel]:
-    spec = options.panel
-    if not prepare.is_panel(spec.name):
-        find("judge", spec.name).configure(spec.options)
-        spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-    spec = spec.with_options(options.plugin_options.get("judge", {}))
-    return find("panel", spec.name).configure(spec.options)
-
-
-def _model_user(panel: Configured[LoadedPanel]) -> Plugin:
-    """Return the plugin that calls the model: the panel, or the judge by which it decides."""
-    if panel.name != JUDGE_PANEL:
-        return panel.plugin
-    judge = dict(panel.options)["judge"]
-    return find("judge", parse_plugin(judge)[0])
 
 
 @command(
@@ -159,19 +151,15 @@ def tournament_command(options: TournamentOptions) -> int:
     """
     from touche_rad.contests import two_sides
     from touche_rad.contests.tournament.budget import Budgets, costs_in
-    from touche_rad.contests.tournament.folder import RATINGS, Folder
+    from touche_rad.contests.tournament.folder import TournamentFolder
     from touche_rad.contests.tournament.result import result_of
 
-    if options.plugin_options.get("debater", {}):
-        raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
-    debaters = _select_debaters(options.debaters)
+    debaters = _select_debaters(options)
     if not options.claims.is_file():
         raise UserError(f"{options.claims} does not exist")
-    folder = Folder(options.output)
+    folder = TournamentFolder(options.output)
     limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
     budgets = Budgets(**limits)
-    unlimited = replace(options, max_calls=None, max_tokens=None)
-    shared = [one for one in debaters if one.shares_server]
     job = two_sides.ContestsJob(
         source=options.claims,
         debaters=tuple(debaters),
@@ -179,35 +167,44 @@ def tournament_command(options: TournamentOptions) -> int:
         words=options.words,
         deadline=options.deadline,
     )
-    index = bool(options.index) or job.needs_index
-    judging_job = panels.PanelJob(source=folder.contests, panel=_select_panel(options))
-    panel = judging_job.panel
-    judge_options = replace(unlimited, deadline=None, model=options.judge_model or options.model)
+    panel, panel_uses_model = _select_panel(options)
+    panel_job = panels.PanelJob(source=folder.contests, panel=panel)
+
+    # The budgets are per debater and debate, not for the model of a session.
+    unlimited = replace(options, max_calls=None, max_tokens=None)
+    panel_options = replace(unlimited, deadline=None, model=options.judge_model or options.model)
     with ExitStack() as judging, ExitStack() as debating:
         session = debating.enter_context(
-            prepare.open_session(unlimited, *shared, out=folder.contests, index=index)
+            prepare.open_session(
+                unlimited,
+                *(debater for debater in debaters if debater.shares_server),
+                out=folder.contests,
+                index=bool(options.index) or job.needs_index,
+            )
         )
-        services, model = session.services, session.model
-        models = _own_models(session, debaters, unlimited, folder)
+        services = session.services
+        model = session.model
+        models = _open_models(session, debaters, unlimited, folder)
 
         def services_of(debater: Configured) -> Services:
             return replace(services, model=models.get(debater.tag, model))
 
         def limited_services_of(debater: Configured) -> Services:
-            unlimited_services = services_of(debater)
-            if unlimited_services.model is None:
-                return unlimited_services
-            limited = budgets.model_of(unlimited_services.model, debater.tag)
-            return replace(unlimited_services, model=limited)
+            model_of_debater = models.get(debater.tag, model)
+            if model_of_debater is not None:
+                model_of_debater = budgets.model_of(model_of_debater, debater.tag)
+            return replace(services, model=model_of_debater)
 
         answerers = job.answerers(limited_services_of)
+        names = list(answerers)
         # The panel is made before the debates, so that its errors come early.
-        of_panel = judging.enter_context(
-            prepare.open_session(judge_options, panel, out=folder.outcomes)
+        panel_session = judging.enter_context(
+            prepare.open_session(panel_options, panel, out=folder.outcomes)
         )
-        made, judge_model = panel.make(of_panel.services), of_panel.model
-        of_judge = judging_job.identity(of_panel.services)
-        decides = {
+        judge_model = panel_session.model
+        loaded_panel = panel.make(panel_session.services)
+        panel_identity = panel_job.identity(panel_session.services)
+        identities = {
             debater.tag: replace(job, debaters=(debater,)).identity(services_of(debater))
             for debater in debaters
         }
@@ -219,31 +216,43 @@ def tournament_command(options: TournamentOptions) -> int:
                 "id": game.id,
                 "claim": game.claim.claim,
                 "description": game.claim.description,
-                "debaters": [[name, decides[name]] for name in (game.pro, game.con)],
+                "debaters": [[name, identities[name]] for name in (game.pro, game.con)],
                 "rounds": options.rounds,
                 **limits,
             }
             return await recorded(key, partial(stage.play, failures=failures), game)
 
         with alone_in(folder.path):
-            identity = {**job.identity(services), **limits}
             debates = two_sides.work(
-                options.claims, stage, identity=identity, verb="tournament", play=play
+                options.claims,
+                stage,
+                identity={**job.identity(services), **limits},
+                verb="tournament",
+                play=play,
             )
             if options.restart:
                 folder.is_done(debates, folder.contests, replace=options.replace)  # or is refused
                 folder.restart()
             recorded = judging.enter_context(closing(panels.Recorded(folder.games)))
             demo, warnings = prepare.check_demo(options, services.index)
-            first_model = model or next(iter(models.values()), None)
-            playing = RunOptions(model=first_model, warnings=warnings, setup={"demo": demo})
-            code = _run(options, folder, debates, folder.contests, playing, "debating")
+            code = _run(
+                options,
+                folder,
+                debates,
+                folder.contests,
+                "debating",
+                model=model or next(iter(models.values()), None),
+                warnings=warnings,
+                setup={"demo": demo},
+            )
             debating.close()  # their servers end before that of the panel begins
-            verdicts = panels.work(folder.contests, made, identity=of_judge, recorded=recorded)
-            settings = RunOptions(model=judge_model)
-            code = max(code, _run(options, folder, verdicts, folder.outcomes, settings, "judging"))
-            names = list(answerers)
-            uses_model = judge_model is not None and _model_user(panel).uses_model
+            verdicts = panels.work(
+                folder.contests, loaded_panel, identity=panel_identity, recorded=recorded
+            )
+            code = max(
+                code,
+                _run(options, folder, verdicts, folder.outcomes, "judging", model=judge_model),
+            )
             result = result_of(
                 folder.results(names),
                 names,
@@ -251,7 +260,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 {
                     "judge": panel.tag,
                     "model": model.name if model else None,
-                    "judge_model": judge_model.name if judge_model and uses_model else None,
+                    "judge_model": judge_model.name if judge_model and panel_uses_model else None,
                     "rounds": options.rounds,
                     "words": options.words,
                     **limits,
@@ -260,39 +269,62 @@ def tournament_command(options: TournamentOptions) -> int:
                 samples=options.samples,
                 seed=options.seed,
             )
-            folder.write(result)
+            write_text(folder.ratings, result.model_dump_json(indent=2) + "\n")
     as_text = "\n".join(result.lines(terminal_width()))
     click.echo(result.model_dump_json() if options.as_json else as_text)
-    say(folder.path / RATINGS, Label.WRITTEN)
+    say(folder.ratings, Label.WRITTEN)
     page = folder.path.with_name(f"{folder.path.name}.html")
     next_step(["report", folder.path, "-o", page])
     return code
 
 
-def _select_debaters(specs: Sequence[opt.PluginSpec]) -> list[Configured[LoadedDebater]]:
-    if len(specs) < 2:
+def _select_debaters(options: TournamentOptions) -> list[Configured[LoadedDebater]]:
+    if options.plugin_options.get("debater", {}):
+        raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
+    if len(options.debaters) < 2:
         raise UserError("tournament: give two debaters or more: -d A -d B")
-    debaters = [prepare.find_debater(spec) for spec in specs]
-    tags = [one.tag for one in debaters]
-    twice = sorted({tag for tag in tags if tags.count(tag) > 1})
+    debaters = {}
+    twice = set()
+    for spec in options.debaters:
+        debater = prepare.find_debater(spec)
+        if debater.tag in debaters:
+            twice.add(debater.tag)
+        debaters[debater.tag] = debater
     if twice:
-        raise UserError(f"tournament: {twice[0]} is named twice")
-    return debaters
+        raise UserError(f"tournament: {min(twice)} is named twice")
+    return list(debaters.values())
 
 
-def _own_models(
-    session: Session, debaters: Sequence[Configured], options: TournamentOptions, folder: Folder
+def _select_panel(options: TournamentOptions) -> tuple[Configured[LoadedPanel], bool]:
+    """Return the panel, and whether it, or the judge by which it decides, calls the model."""
+    spec = options.panel
+    if not prepare.is_panel(spec.name):
+        find("judge", spec.name).configure(spec.options)
+        spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
+    spec = spec.with_options(options.plugin_options.get("judge", {}))
+    panel = find("panel", spec.name).configure(spec.options)
+    if panel.name != JUDGE_PANEL:
+        return panel, panel.uses_model
+    judge = dict(panel.options)["judge"]
+    return panel, find("judge", parse_plugin(judge)[0]).uses_model
+
+
+def _open_models(
+    session: Session,
+    debaters: Sequence[Configured],
+    options: TournamentOptions,
+    folder: TournamentFolder,
 ) -> dict[str, Model]:
     """Open the models of debaters that have their own; all calls count for the first model."""
     models: dict[str, Model] = {}
     shared = session.model
-    for one in debaters:
-        if one.model:
-            if shared and one.shares_server:
-                model = shared.copy(name=one.model[1:])
+    for debater in debaters:
+        if debater.model:
+            if shared and debater.shares_server:
+                model = shared.copy(name=debater.model[1:])
             else:
-                own = replace(options, model=one.model)
-                model = prepare.open_model(session, own, folder.contests)
+                with_model = replace(options, model=debater.model)
+                model = prepare.open_model(session, with_model, folder.contests)
             shared = shared or model
-            models[one.tag] = model.copy(usage=shared.usage)
+            models[debater.tag] = model.copy(usage=shared.usage)
     return models

@@ -25,7 +25,8 @@ from touche_rad.users.contest_views import objection, sided_view, task_view
 
 SPEECHES: Final = "speeches"
 """The name of the count of speeches."""
-FIRST, SECOND = "first", "second"
+FIRST: Final = "first"
+SECOND: Final = "second"
 """The speakers' names; a judge must not see the debaters' names."""
 DEBATERS: Final = "debaters"
 """The field of a contest with the debater of each speaker."""
@@ -48,7 +49,7 @@ class Game:
 
 def games(claims: Iterator[Debate], names: Sequence[str]) -> Iterator[Game]:
     """Yield each claim with each ordered pair of debaters."""
-    pairs = list(permutations(names, 2)) if len(names) > 1 else [(*names, *names)]
+    pairs = list(permutations(names, 2)) if len(names) > 1 else [(names[0], names[0])]
     ids: Counter[str] = Counter()
     for number, claim in enumerate(claims, 1):
         key = claim.id or str(number)
@@ -71,7 +72,6 @@ class Stage:
 
     async def play(self, game: Game, failures: FailureLog) -> Done:
         """Play one debate."""
-        pro, con = self.debaters[game.pro], self.debaters[game.con]
         contest = Contest(
             id=game.id,
             motion=game.claim.claim,
@@ -83,16 +83,21 @@ class Stage:
         events: list[Event] = []
         fallbacks: list[Fallback] = []
         for turn in range(self.rounds):
-            for speaker, answerer in ((FIRST, pro), (SECOND, con)):
+            for speaker, debater in ((FIRST, game.pro), (SECOND, game.con)):
                 view = task_view(contest, speaker)
                 sided = sided_view(contest, speaker)
-                answer = await answerer.answer(view, sided, failures=failures)
-                extra = {FALLBACK: answer.fallback.source} if answer.fallback is not None else {}
+                answer = await self.debaters[debater].answer(view, sided, failures=failures)
+                extra = {}
                 if answer.fallback is not None:
                     failures.check(answer.fallback)
                     fallbacks.append(replace(answer.fallback, what=SPEECHES))
-                content, arguments = answer.response.content, body_of(answer.response)["arguments"]
-                speech = Speech(speaker=speaker, text=content, arguments=arguments, **extra)
+                    extra[FALLBACK] = answer.fallback.source
+                speech = Speech(
+                    speaker=speaker,
+                    text=answer.response.content,
+                    arguments=body_of(answer.response)["arguments"],
+                    **extra,
+                )
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
                 events += (event.at(view.id, turn) for event in answer.events)
         counts = {SPEECHES: len(contest.speeches), **self.costs(game)}
@@ -113,8 +118,8 @@ def work(
     def read(bad: files.BadLines) -> Iterator[Game]:
         return games(files.read_claims(source, bad), names)
 
-    whole = {**identity, "debaters": names, "rounds": stage.rounds}
-    return Work(verb, source, read, play or stage.play, whole)
+    identity = {**identity, "debaters": names, "rounds": stage.rounds}
+    return Work(verb, source, read, play or stage.play, identity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,21 +156,23 @@ class ContestsJob(JobSpec):
         return {"words": self.words}
 
     def answerers(self, services_of: Callable[[Configured], Services]) -> dict[str, Answerer]:
-        """Make the debaters with their fallbacks, by their tags."""
-        return {
-            debater.tag: make_answerer(
-                self._with_max_words(debater), services_of(debater), self.words, self.deadline
-            )
-            for debater in self.debaters
-        }
+        """Make the debaters with their fallbacks, by their tags.
 
-    def _with_max_words(self, debater: Configured[LoadedDebater]) -> Configured[LoadedDebater]:
-        """Set the debater's own `max_words` to the length of a speech, if it has this option."""
-        texts, plugin = debater.texts, debater.plugin
-        if self.words and "max_words" in plugin.options.model_fields and "max_words" not in texts:
-            with suppress(OptionError):
-                return plugin.configure({**texts, "max_words": str(self.words)})
-        return debater
+        The debater's own `max_words`, if it has this option, is the length of a speech.
+        """
+        answerers = {}
+        for debater in self.debaters:
+            configured = debater
+            texts = debater.texts
+            plugin = debater.plugin
+            has_option = "max_words" in plugin.options.model_fields
+            if self.words and has_option and "max_words" not in texts:
+                with suppress(OptionError):
+                    configured = plugin.configure({**texts, "max_words": str(self.words)})
+            answerers[debater.tag] = make_answerer(
+                configured, services_of(debater), self.words, self.deadline
+            )
+        return answerers
 
     def open(self, services: Services) -> Work[Game]:
         """Make the debaters, which have the model of the services, or another of its server."""

@@ -21,9 +21,9 @@ AVERAGE: Final = 1000.0
 """The rating of average strength."""
 _SCALE: Final = 400 / np.log(10)
 """As in Elo's scale: a debater that is ten times as strong has 400 points more."""
-_STEPS: Final = 200
-_LONGEST: Final = 1.0
-_CLOSE: Final = 1e-12
+_MAX_STEPS: Final = 200
+_LONGEST_STEP: Final = 1.0
+_TOLERANCE: Final = 1e-12
 
 Floats = NDArray[np.float64]
 
@@ -40,21 +40,22 @@ def strengths(wins: Floats, prior: float = 1.0) -> Floats:
     games = wins + np.swapaxes(wins, -1, -2)
     won = wins.sum(axis=-1) + prior / 2
     theta: Floats = np.zeros(wins.shape[:-1])
-    count = wins.shape[-1]
-    for _ in range(_STEPS):
+    diagonal = np.arange(wins.shape[-1])
+    for _ in range(_MAX_STEPS):
         chance = expit(theta[..., :, None] - theta[..., None, :])
         alone = expit(theta)
         slope = won - (games * chance).sum(axis=-1) - prior * alone
+        # The curve is the matrix of second derivatives, with the opposite sign.
         bends = games * chance * (1 - chance)
         curve = -bends
-        diagonal = np.arange(count)
         curve[..., diagonal, diagonal] = (
             bends.sum(axis=-1) - bends[..., diagonal, diagonal] + prior * alone * (1 - alone)
         )
         step = np.linalg.solve(curve, slope[..., None])[..., 0]
-        far = np.abs(step).max(axis=-1, initial=0.0, keepdims=True)
-        theta = theta + step * np.minimum(1.0, _LONGEST / np.maximum(far, _CLOSE))
-        if far.max(initial=0.0) < _CLOSE:
+        # A full step from afar would overshoot, so a long one is shortened.
+        length = np.abs(step).max(axis=-1, initial=0.0, keepdims=True)
+        theta = theta + step * np.minimum(1.0, _LONGEST_STEP / np.maximum(length, _TOLERANCE))
+        if length.max(initial=0.0) < _TOLERANCE:
             break
     return theta
 
@@ -76,9 +77,8 @@ def rate(
         samples: Number of bootstrap samples of claims (debates on one claim are not independent).
         seed: Random seed of the bootstrap.
     """
-    claims = by_claim.shape[0]
-    observed = as_ratings(strengths(by_claim.sum(axis=0).astype(np.float64), prior))
-    if claims < 2 or not samples:
-        return [Measured(float(one)) for one in observed]
+    observed = as_ratings(strengths(by_claim.sum(axis=0).astype(np.float64), prior)).tolist()
+    if len(by_claim) < 2 or not samples:
+        return [Measured(rating) for rating in observed]
     resampled = as_ratings(strengths(resampled_sums(by_claim, samples, seed), prior))
-    return [Measured(float(one), resampled[:, place]) for place, one in enumerate(observed)]
+    return [Measured(rating, resampled[:, number]) for number, rating in enumerate(observed)]

@@ -8,23 +8,25 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome
-from touche_rad.contests.tournament.result import Tournament, debaters_of
+from touche_rad.contests.tournament.result import debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.append_log import refuse_other_identity
 from touche_rad.files.outputs import read_status
-from touche_rad.files.records import drop_keys, write_text
+from touche_rad.files.records import drop_keys
 from touche_rad.files.traces import TRACE
-from touche_rad.runs.journal import is_finished, journal_beside
+from touche_rad.runs.journal import is_finished
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.runs.runner import whole_identity
 from touche_rad.runs.work import Work
 
-CONTESTS, OUTCOMES, RATINGS = "contests.jsonl", "outcomes.jsonl", "ratings.json"
+CONTESTS: Final = "contests.jsonl"
+OUTCOMES: Final = "outcomes.jsonl"
+RATINGS: Final = "ratings.json"
 GAMES: Final = "games.jsonl"
 """Every debate and verdict by its settings, also for other debaters or claims."""
 
 
-class Folder:
+class TournamentFolder:
     """The files of a tournament.
 
     The debates and the verdicts are two runs, each with a status that has its settings. A finished
@@ -32,15 +34,17 @@ class Folder:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.contests, self.outcomes = path / CONTESTS, path / OUTCOMES
         if path.exists() and not path.is_dir():
             raise UserError(f"{path} is a file: name a folder for the tournament")
+        self.path = path
+        self.contests = path / CONTESTS
+        self.outcomes = path / OUTCOMES
+        self.ratings = path / RATINGS
         self.games = path / GAMES
 
     def restart(self) -> None:
         """Delete the debates, verdicts, traces and ratings."""
-        for path in (self.contests, self.outcomes, self.path / RATINGS, self.games):
+        for path in (self.contests, self.outcomes, self.ratings, self.games):
             path.unlink(missing_ok=True)
             path.with_name(path.name + TRACE).unlink(missing_ok=True)
 
@@ -58,8 +62,9 @@ class Folder:
         if not before:
             return False
         now = whole_identity(work.verb, work.identity, work.source)
-        failed = [one for one in read_status(out).get("fallbacks", ()) if one["what"] == VERDICTS]
-        if is_finished(out, now) and not failed:
+        fallbacks = read_status(out).get("fallbacks", ())
+        has_failed = any(fallback["what"] == VERDICTS for fallback in fallbacks)
+        if is_finished(out, now) and not has_failed:
             return True
         if not replace:
             may_change = ["debaters", "input"]  # what does not depend on them is kept
@@ -77,23 +82,16 @@ class Folder:
         """Return the settings of the run that wrote an output; empty if no run did."""
         return (read_status(out).get("identity") or {}) if out.is_file() else {}
 
-    def may_replace(self, out: Path) -> bool:
-        """Whether an output is of a run in this folder, also of one killed before its status."""
-        return bool(self.settings_of(out)) or journal_beside(out).exists()
-
     def results(self, names: Sequence[str]) -> Iterator[tuple[Contest, Outcome]]:
         """Yield each debate of these debaters with its verdict."""
-        outcomes = {one.id: one.outcome for one in files.read_outcomes(self.outcomes)}
+        judgements = files.read_outcomes(self.outcomes)
+        outcomes = {judgement.id: judgement.outcome for judgement in judgements}
         for contest in files.read_contests(self.contests):
             if contest.id not in outcomes:
                 raise WorkError(f"{self.outcomes} has no verdict on {contest.id!r}: use --restart")
-            by = debaters_of(contest)
-            if not all(by.get(speaker) in names for speaker in contest.speakers):
+            debaters = debaters_of(contest)
+            if not all(debaters.get(speaker) in names for speaker in contest.speakers):
                 raise WorkError(
                     f"{self.contests} does not name the debaters of {contest.id!r}: use --restart"
                 )
             yield contest, outcomes[contest.id]
-
-    def write(self, result: Tournament) -> None:
-        """Write the ratings."""
-        write_text(self.path / RATINGS, result.model_dump_json(indent=2) + "\n")

@@ -14,6 +14,7 @@ from touche_rad.contests.tournament.budget import Costs
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
 from touche_rad.score.significance import Measured, differs
 from touche_rad.score.tables import NONE, Columns, FrozenRecord, Part, Printed, Table, table
+from touche_rad.text import count_of
 
 VERSION: Final = 1
 FORMAT: Final = "touche-rad tournament 1"
@@ -77,16 +78,33 @@ class Tournament(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the ratings, the matrix of win shares and the notes."""
-        has_costs = any(one.asked for one in self.standings)
-        yield table({**COLUMNS, **(COST_COLUMNS if has_costs else {})}, self.standings)
-        yield _matrix(self)
-        yield _notes(self)
+        has_costs = any(standing.asked for standing in self.standings)
+        yield table({**COLUMNS, **COST_COLUMNS} if has_costs else COLUMNS, self.standings)
+
+        heads = ["share of wins against"]
+        rows = []
+        for number, standing in enumerate(self.standings, 1):
+            heads.append(str(number))
+            cells = [format_share(share) for share in self.shares[number - 1]]
+            cells[number - 1] = NONE
+            rows.append([f"{number:2} {standing.name}", *cells])
+        yield Table(heads, rows)
+
+        claims = count_of(self.claims, "claim")
+        note = f"{self.debates} debates on {claims}, judged by {self.judge}"
+        if self.pro_share is not None:
+            note += f"; the side for the claim won {format_share(self.pro_share)}"
+        notes = [note]
+        if self.undecided:
+            notes.append(f"{self.undecided} debates have no verdict and do not count")
+        yield [*notes, *self.fallbacks()]
 
     def fallbacks(self) -> Iterator[str]:
         """Yield a line for each debater with fallbacks."""
-        for one in self.standings:
-            if one.fallbacks:
-                yield f"{one.name}: {one.fallbacks} of {one.speeches} speeches are fallbacks"
+        for standing in self.standings:
+            count = standing.fallbacks
+            if count:
+                yield f"{standing.name}: {count} of {standing.speeches} speeches are fallbacks"
 
 
 COLUMNS: Columns = {
@@ -135,44 +153,54 @@ def result_of(
 ) -> Tournament:
     """Count the wins and rate the debaters."""
     games = list(debates)
-    place = {name: number for number, name in enumerate(names)}
+    numbers = {name: number for number, name in enumerate(names)}
     motions = dict.fromkeys(contest.motion for contest, _ in games)
     claims = {motion: number for number, motion in enumerate(motions)}
     wins = np.zeros((len(claims), len(names), len(names)))
-    pro: list[float] = []
+    pro_shares: list[float] = []
     for contest, outcome in games:
-        (opener, replier), by = contest.speakers, debaters_of(contest)
+        opener, replier = contest.speakers
         share = share_of(outcome, opener)
         if share is None:
             continue
-        a, b, claim = place[by[opener]], place[by[replier]], claims[contest.motion]
-        wins[claim, a, b] += share
-        wins[claim, b, a] += 1 - share
-        pro.append(share if contest.sides[opener] == "pro" else 1 - share)
+        debaters = debaters_of(contest)
+        first = numbers[debaters[opener]]
+        second = numbers[debaters[replier]]
+        claim = claims[contest.motion]
+        wins[claim, first, second] += share
+        wins[claim, second, first] += 1 - share
+        pro_shares.append(share if contest.sides[opener] == "pro" else 1 - share)
     ratings = rate(wins, prior=prior, samples=samples, seed=seed)
-    order = sorted(range(len(names)), key=lambda one: (-ratings[one].value, names[one]))
+    order = sorted(range(len(names)), key=lambda number: (-ratings[number].value, names[number]))
     total = wins.sum(axis=0)
     met = np.rint(total + total.T).astype(int)
-    best = ratings[order[0]]
-    standings = [
-        _standing(name, ratings[one], best, games, float(total[one].sum()), costs.get(name))
-        for one, name in ((one, names[one]) for one in order)
-    ]
+    standings = []
+    shares = []
+    for number in order:
+        name = names[number]
+        points = float(total[number].sum())
+        standings.append(
+            _standing(name, ratings[number], ratings[order[0]], games, points, costs.get(name))
+        )
+        counts = met[number]
+        shares.append(
+            tuple(
+                float(total[number, against]) / int(counts[against]) if counts[against] else None
+                for against in order
+            )
+        )
     return Tournament(
         **settings,
         claims=len(claims),
         debates=len(games),
-        undecided=len(games) - len(pro),
-        pro_share=sum(pro) / len(pro) if pro else None,
+        undecided=len(games) - len(pro_shares),
+        pro_share=sum(pro_shares) / len(pro_shares) if pro_shares else None,
         prior=prior,
         samples=samples,
         seed=seed,
         standings=tuple(standings),
-        shares=tuple(
-            tuple(float(total[a, b]) / int(met[a, b]) if met[a, b] else None for b in order)
-            for a in order
-        ),
-        met=tuple(tuple(int(met[a, b]) for b in order) for a in order),
+        shares=tuple(shares),
+        met=tuple(map(tuple, met[np.ix_(order, order)].tolist())),
     )
 
 
@@ -197,14 +225,15 @@ def _standing(
     words = 0
     for contest, outcome in games:
         for speaker, debater in debaters_of(contest).items():
-            if debater != name:
-                continue
-            count[kinds[share_of(outcome, speaker)]] += 1
-            speeches = [one for one in contest.speeches if one.speaker == speaker]
-            count["speeches"] += len(speeches)
-            count["fallbacks"] += sum(FALLBACK in (one.model_extra or {}) for one in speeches)
-            words += sum(len(one.text.split()) for one in speeches)
-    (low, high), decided = rating.interval, count["wins"] + count["ties"] + count["losses"]
+            if debater == name:
+                count[kinds[share_of(outcome, speaker)]] += 1
+                for speech in contest.speeches:
+                    if speech.speaker == speaker:
+                        count["speeches"] += 1
+                        count["fallbacks"] += FALLBACK in (speech.model_extra or {})
+                        words += len(speech.text.split())
+    low, high = rating.interval
+    decided = count["wins"] + count["ties"] + count["losses"]
     return Standing(
         name=name,
         rating=rating.value,
@@ -216,25 +245,3 @@ def _standing(
         asked=costs,
         **count,
     )
-
-
-def _matrix(result: Tournament) -> Table:
-    count = len(result.standings)
-    rows = []
-    for number, (one, shares) in enumerate(zip(result.standings, result.shares, strict=True), 1):
-        cells = [
-            NONE if at == number else format_share(share) for at, share in enumerate(shares, 1)
-        ]
-        rows.append([f"{number:2} {one.name}", *cells])
-    return Table(["share of wins against", *(str(number) for number in range(1, count + 1))], rows)
-
-
-def _notes(result: Tournament) -> Iterator[str]:
-    claims = "1 claim" if result.claims == 1 else f"{result.claims} claims"
-    note = f"{result.debates} debates on {claims}, judged by {result.judge}"
-    if result.pro_share is not None:
-        note += f"; the side for the claim won {format_share(result.pro_share)}"
-    yield note
-    if result.undecided:
-        yield f"{result.undecided} debates have no verdict and do not count"
-    yield from result.fallbacks()
