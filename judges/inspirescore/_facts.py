@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count, zip_longest
-from typing import Any, Final
+from typing import Final
 
 import anyio
 
 from judges.inspirescore._options import InspireScoreOptions
-from judges.inspirescore._responses import Response
+from judges.inspirescore._responses import RoundResponse
 from judges.inspirescore._schemas import (
     CheckedFact,
     Truth,
@@ -58,13 +58,19 @@ def repeats(piece: Piece, speeches: Sequence[str]) -> bool:
     The piece stands in the speech, or the speech in the piece. For an argument one quoted sentence
     is enough.
     """
-    texts = [_plain(speech) for speech in speeches]
-    whole = _plain(piece.text)
-    quoted = [_plain(one) for one in sentences(piece.text)] if piece.argument else []
-    parts = [whole, *(one for one in quoted if len(one.split()) >= SHORTEST_QUOTATION)]
-    return any(part in one for part in parts for one in texts) or any(
-        len(one.split()) >= SHORTEST_QUOTATION and one in whole for one in texts
-    )
+    spoken = [_plain(speech) for speech in speeches]
+    evidence = _plain(piece.text)
+    parts = [evidence]
+    if piece.argument:
+        quotable = [_plain(sentence) for sentence in sentences(piece.text)]
+        parts += [part for part in quotable if len(part.split()) >= SHORTEST_QUOTATION]
+    for speech in spoken:
+        if any(part in speech for part in parts):
+            return True
+        # A short speech such as "Yes." stands in many texts by chance.
+        if len(speech.split()) >= SHORTEST_QUOTATION and speech in evidence:
+            return True
+    return False
 
 
 def _plain(text: str) -> str:
@@ -73,7 +79,7 @@ def _plain(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EvidenceSearch:
     """The sources of evidence."""
 
     index: ArgumentIndex | None
@@ -94,63 +100,51 @@ class Evidence:
         What only repeats one of the speeches is no evidence.
         """
         if self.options.searches == "joined":
-            queries = [[" ".join(own)] if own else [] for own in queries]
-        by_query: dict[str, list[list[Piece]]] = {query: [] for own in queries for query in own}
+            queries = [[" ".join(texts)] if texts else [] for texts in queries]
+        most = self.options.results_per_search
+        by_query: dict[str, list[list[Piece]]] = {query: [] for texts in queries for query in texts}
         faults: list[str] = []
-        for search in (self._search_index, self._search_web):
-            results, fault = await search(list(by_query))
-            faults += [fault] if fault else []
-            for lists, hits in zip(by_query.values(), results, strict=False):
-                lists.append([piece for piece in hits if not repeats(piece, speeches)])
-        return [self._best([by_query[query] for query in own]) for own in queries], tuple(faults)
-
-    async def _search_web(self, queries: list[str]) -> tuple[list[list[Piece]], str]:
-        if self.web is None:
-            return [], ""
-        results = await search_all(self.web, queries, self.options.results_per_search)
-        pieces = [
-            [
-                Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
-                for page in pages
-            ]
-            for pages in results.pages
-        ]
-        return pieces, results.fault
-
-    async def _search_index(self, queries: list[str]) -> tuple[list[list[Piece]], str]:
-        index, results = self.index, list[list[Piece]]()
-        if index is None:
-            return results, ""
-        for query in queries:
-            search = partial(index.search, "text", query, self.options.results_per_search)
-            try:
-                hits = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
-            except Exception as error:
-                fault = clean(excerpt(error, LONGEST)) or type(error).__name__
-                return results, f"argument index: {fault}"
-            results.append(
-                [
+        if self.index is not None:
+            for query, lists in by_query.items():
+                search = partial(self.index.search, "text", query, most)
+                try:
+                    hits = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+                except Exception as error:
+                    problem = clean(excerpt(error, LONGEST)) or type(error).__name__
+                    faults.append(f"argument index: {problem}")
+                    break
+                pieces = [
                     Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST], True)
                     for hit in hits
                 ]
-            )
-        return results, ""
+                lists.append([piece for piece in pieces if not repeats(piece, speeches)])
+        if self.web is not None:
+            results = await search_all(self.web, list(by_query), most)
+            faults += [results.fault] if results.fault else []
+            for lists, pages in zip(by_query.values(), results.pages, strict=False):
+                pieces = [
+                    Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
+                    for page in pages
+                ]
+                lists.append([piece for piece in pieces if not repeats(piece, speeches)])
 
-    def _best(self, results: Sequence[Sequence[Sequence[Piece]]]) -> tuple[Piece, ...]:
-        """Take the best result of every query and source first, then the second; no text twice."""
-        lists = [pieces for of_query in results for pieces in of_query]
-        once: dict[str, Piece] = {}
-        for piece in chain.from_iterable(zip_longest(*lists)):
-            if piece is not None and piece.text:
-                once.setdefault(piece.text, piece)
-        return tuple(once.values())[: self.options.max_evidence]
+        # The best result of every query and source comes first, then the second; no text twice.
+        evidence = []
+        for texts in queries:
+            lists = [pieces for query in texts for pieces in by_query[query]]
+            by_text: dict[str, Piece] = {}
+            for piece in chain.from_iterable(zip_longest(*lists)):
+                if piece is not None and piece.text:
+                    by_text.setdefault(piece.text, piece)
+            evidence.append(tuple(by_text.values())[: self.options.max_evidence])
+        return evidence, tuple(faults)
 
 
 @dataclass(frozen=True)
 class CheckedFacts:
     """A response's facts with queries, evidence and verdicts."""
 
-    response: Response
+    response: RoundResponse
     facts: tuple[str, ...] = ()
     left_off: int = 0
     """Facts beyond the maximum."""
@@ -160,60 +154,63 @@ class CheckedFacts:
     reasons: tuple[str, ...] = ()
     fault: str = ""
 
-    @property
-    def counted(self) -> tuple[int, int]:
-        """The number of true facts and of all facts; unknown is not true."""
-        return self.verdicts.count("true"), len(self.verdicts)
-
 
 @dataclass(frozen=True)
 class FactChecker:
     """Checks the facts of responses."""
 
     model: Model
-    evidence: Evidence
+    evidence: EvidenceSearch
     options: InspireScoreOptions
 
     async def check(
-        self, motion: str, responses: Sequence[Response]
+        self, motion: str, responses: Sequence[RoundResponse]
     ) -> tuple[list[CheckedFacts], tuple[str, ...]]:
         """Check each response's facts; return them, and what failed in the search."""
         options = self.options
-        size, texts = options.batch, [response.shown for response in responses]
-        every = await ask_in_parts(
+        size = options.batch
+        texts = [response.shown for response in responses]
+        extracted = await ask_in_parts(
             responses,
             part_size(texts, size, options.characters_per_call),
             partial(self._extract, motion),
-            lambda one, why: CheckedFacts(one, fault=why),
+            lambda response, why: CheckedFacts(response, fault=why),
         )
-        stated, faults = [one for one in every if one.facts], tuple[str, ...]()
+        checked = {facts.response: facts for facts in extracted}
+        stated = [facts for facts in extracted if facts.facts]
+        faults: tuple[str, ...] = ()
         if self.evidence.sources:
             if options.detailed:
                 stated = await ask_in_parts(
                     stated,
                     size,
                     partial(self._write_queries, motion),
-                    lambda one, _: replace(one, queries=self._limited(one.facts)),
+                    lambda facts, _: replace(facts, queries=self._limited(facts.facts)),
                 )
             speeches = () if options.keep_quotations else texts
-            evidence, faults = await self.evidence.search([one.queries for one in stated], speeches)
-            stated = [replace(one, evidence=own) for one, own in zip(stated, evidence, strict=True)]
-        done = {}
+            queries = [facts.queries for facts in stated]
+            evidence, faults = await self.evidence.search(queries, speeches)
+            stated = [
+                replace(facts, evidence=pieces)
+                for facts, pieces in zip(stated, evidence, strict=True)
+            ]
         if options.without_evidence == "unknown":
             unknown: Truth = "unknown"
-            for one in stated:
-                if not one.evidence:
-                    done[one.response] = replace(one, verdicts=(unknown,) * len(one.facts))
-            stated = [one for one in stated if one.evidence]
+            for facts in stated:
+                if not facts.evidence:
+                    verdicts = (unknown,) * len(facts.facts)
+                    checked[facts.response] = replace(facts, verdicts=verdicts)
+            stated = [facts for facts in stated if facts.evidence]
         verified = await ask_in_parts(
-            stated, size, self._verify, lambda one, why: replace(one, fault=why)
+            stated, size, self._verify, lambda facts, why: replace(facts, fault=why)
         )
-        done |= {one.response: one for one in verified}
-        return [done.get(one.response, one) for one in every], faults
+        checked |= {facts.response: facts for facts in verified}
+        return list(checked.values()), faults
 
-    async def _extract(self, motion: str, batch: Sequence[Response]) -> list[CheckedFacts]:
+    async def _extract(self, motion: str, batch: Sequence[RoundResponse]) -> list[CheckedFacts]:
         """Extract facts; if they are searched for, also their queries, unless that is a step."""
-        most, queries = self.options.max_facts, 0
+        most = self.options.max_facts
+        queries = 0
         kind: object = bounded(Line, most)
         if self.evidence.sources and not self.options.detailed:
             queries = self.options.max_queries
@@ -257,33 +254,39 @@ class FactChecker:
             form=form(kind),
         )
         return [
-            replace(one, queries=self._limited(answer))
-            for one, answer in zip(batch, answers, strict=True)
+            replace(facts, queries=self._limited(answer))
+            for facts, answer in zip(batch, answers, strict=True)
         ]
 
     async def _verify(self, batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
         """Ask for a verdict on each fact; without any evidence by the model's knowledge."""
-        reasons, numbered = self.options.fact_reasons, _numbered(batch)
-        names = [name for facts in numbered for name in facts]
+        reasons = self.options.fact_reasons
+        numbered = _numbered(batch)
+        names = [name for texts in numbered for name in texts]
         schema = keyed("Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue))
         messages = Prompt.load(__package__, "verify").messages(
             responses=[
-                {"facts": facts, "evidence": one.evidence}
-                for one, facts in zip(batch, numbered, strict=True)
+                {"facts": texts, "evidence": facts.evidence}
+                for facts, texts in zip(batch, numbered, strict=True)
             ],
-            searched=any(one.evidence for one in batch),
+            searched=any(facts.evidence for facts in batch),
             reasons=reasons,
             form=form(schema),
         )
         limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
-        answer = await ask_with_room(
-            self.model, messages, schema, "verify", limit, alone=len(batch) == 1
+        answer = dict(
+            await ask_with_room(
+                self.model, messages, schema, "verify", limit, alone=len(batch) == 1
+            )
         )
-        verdicts = dict(answer)
-        return [
-            replace(one, **_read([verdicts[name] for name in facts]))
-            for one, facts in zip(batch, numbered, strict=True)
-        ]
+        verified = []
+        for facts, texts in zip(batch, numbered, strict=True):
+            answers = [answer[name] for name in texts]
+            if reasons:
+                facts = replace(facts, reasons=tuple(clean(fact.reason) for fact in answers))
+                answers = [fact.verdict for fact in answers]
+            verified.append(replace(facts, verdicts=tuple(answers)))
+        return verified
 
     def _limited(self, queries: Sequence[str]) -> tuple[str, ...]:
         """Keep the queries up to their maximum number and length."""
@@ -294,23 +297,15 @@ class FactChecker:
         return tuple(result)
 
 
-def _read(answers: Sequence[Truth | CheckedFact]) -> dict[str, Any]:
-    """Return the verdicts, and the reasons if there are any."""
-    checked = [one for one in answers if isinstance(one, CheckedFact)]
-    return {
-        "verdicts": tuple(one.verdict if isinstance(one, CheckedFact) else one for one in answers),
-        "reasons": tuple(clean(one.reason) for one in checked),
-    }
-
-
 def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
     """Return each response's facts by key; the numbers continue from response to response."""
     numbers = count(1)
-    return [{f"fact_{next(numbers)}": fact for fact in one.facts} for one in batch]
+    return [{f"fact_{next(numbers)}": fact for fact in facts.facts} for facts in batch]
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    once: dict[str, str] = {}
-    for text in (clean(one)[:LONGEST] for one in texts):
-        once.setdefault(text.casefold(), text)
-    return [text for text in once.values() if text]
+    by_folded: dict[str, str] = {}
+    for text in texts:
+        shortened = clean(text)[:LONGEST]
+        by_folded.setdefault(shortened.casefold(), shortened)
+    return [text for text in by_folded.values() if text]

@@ -6,6 +6,7 @@ other is reported beside it, because a model's verdict on logic can be wrong.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any, Final
 import anyio
 
 from judges.inspirescore._options import Decider, InspireScoreOptions
-from judges.inspirescore._responses import Response
+from judges.inspirescore._responses import RoundResponse
 from judges.inspirescore._schemas import (
     Conclusion,
     Expression,
@@ -44,7 +45,7 @@ TOKENS_PER_PLAN: Final = 640
 class Formalised:
     """A response in first-order logic, and the verdicts on its conclusions."""
 
-    response: Response
+    response: RoundResponse
     predicates: tuple[Predicate, ...] = ()
     premises: tuple[Expression, ...] = ()
     conclusions: tuple[Expression, ...] = ()
@@ -58,13 +59,13 @@ class Formalised:
     def verdicts(self, by: Decider) -> tuple[Truth, ...]:
         """Return the verdict of the model or of the solver on each conclusion, if it was asked."""
         if by == "model":
-            return tuple(one.verdict for one in self.inferred)
-        return tuple(one.truth for one in self.solved)
+            return tuple(conclusion.verdict for conclusion in self.inferred)
+        return tuple(decision.truth for decision in self.solved)
 
-    def counted(self, by: Decider) -> tuple[int, int]:
-        """Return the number of true conclusions and of all decided conclusions."""
-        verdicts = self.verdicts(by)
-        return verdicts.count("true"), len(verdicts)
+    @property
+    def names(self) -> list[str]:
+        """The names of the conclusions in a prompt."""
+        return [f"conclusion_{number}" for number in range(1, len(self.conclusions) + 1)]
 
 
 @dataclass(frozen=True)
@@ -75,37 +76,37 @@ class LogicChecker:
     solver: Solver | None
     options: InspireScoreOptions
 
-    async def check(self, motion: str, responses: Sequence[Response]) -> list[Formalised]:
+    async def check(self, motion: str, responses: Sequence[RoundResponse]) -> list[Formalised]:
         """Formalise each response and decide its conclusions; a failure costs one response."""
-        size = self.options.batch
+        options = self.options
         texts = [response.shown for response in responses]
-
-        every = await ask_in_parts(
+        formalised = await ask_in_parts(
             responses,
-            part_size(texts, size, self.options.characters_per_call),
+            part_size(texts, options.batch, options.characters_per_call),
             partial(self._formalise, motion),
-            lambda one, why: Formalised(one, fault=why),
+            lambda response, why: Formalised(response, fault=why),
         )
-        concluding = [one for one in every if one.conclusions]
-        if self.options.logic == "model" or self.options.cross_check:
+        concluding = [logic for logic in formalised if logic.conclusions]
+        if options.logic == "model" or options.cross_check:
             concluding = await ask_in_parts(
-                concluding, size, self._infer, lambda one, why: replace(one, fault=why)
+                concluding, options.batch, self._infer, lambda logic, why: replace(logic, fault=why)
             )
         if self.solver is not None:
             concluding = await anyio.to_thread.run_sync(
                 _solve, self.solver, concluding, abandon_on_cancel=True
             )
-        done = {one.response: one for one in concluding}
-        return [done.get(one.response, one) for one in every]
+        by_response = {logic.response: logic for logic in (*formalised, *concluding)}
+        return list(by_response.values())
 
-    async def _formalise(self, motion: str, batch: Sequence[Response]) -> list[Formalised]:
-        premises, conclusions = self.options.max_premises, self.options.max_conclusions
+    async def _formalise(self, motion: str, batch: Sequence[RoundResponse]) -> list[Formalised]:
+        most_premises = self.options.max_premises
+        most_conclusions = self.options.max_conclusions
         kind = keyed(
             "Logic",
             {
-                "predicates": bounded(Predicate, 2 * premises),
-                "premises": bounded(Expression, premises),
-                "conclusions": bounded(Expression, conclusions),
+                "predicates": bounded(Predicate, 2 * most_premises),
+                "premises": bounded(Expression, most_premises),
+                "conclusions": bounded(Expression, most_conclusions),
             },
         )
         answers = await ask_about(
@@ -114,80 +115,80 @@ class LogicChecker:
             "Formalised",
             batch,
             [kind] * len(batch),
-            len(batch) * TOKENS_PER_FORMULA * (premises + conclusions + 2),
+            len(batch) * TOKENS_PER_FORMULA * (most_premises + most_conclusions + 2),
             motion=motion,
-            most_premises=premises,
-            most_conclusions=conclusions,
+            most_premises=most_premises,
+            most_conclusions=most_conclusions,
         )
-        return [self._read(one, answer) for one, answer in zip(batch, answers, strict=True)]
-
-    def _read(self, response: Response, answer: Any) -> Formalised:
-        most = self.options.max_premises
-        premises = [_cleaned(one) for one in answer.premises]
-        conclusions = [_cleaned(one) for one in answer.conclusions if one.formula.strip()]
-        first = conclusions[: self.options.max_conclusions]
-        return Formalised(
-            response,
-            tuple(_cleaned(one) for one in answer.predicates[: 2 * most]),
-            tuple(premises[:most]),
-            tuple(first),
-            left_off=max(0, len(premises) - most) + len(conclusions) - len(first),
-        )
+        formalised = []
+        for response, answer in zip(batch, answers, strict=True):
+            premises = _cleaned(answer.premises)
+            stated = [part for part in answer.conclusions if part.formula.strip()]
+            conclusions = _cleaned(stated)
+            logic = Formalised(
+                response,
+                tuple(_cleaned(answer.predicates[: 2 * most_premises])),
+                tuple(premises[:most_premises]),
+                tuple(conclusions[:most_conclusions]),
+                left_off=len(premises[most_premises:]) + len(conclusions[most_conclusions:]),
+            )
+            formalised.append(logic)
+        return formalised
 
     async def _infer(self, batch: Sequence[Formalised]) -> list[Formalised]:
         """Ask the model whether each conclusion follows (the paper's second step)."""
-        plan: dict[str, Any] = {"plan": Page} if self.options.detailed else {}
-        kinds = [
-            keyed(f"Conclusions_{place}", {**plan, **dict.fromkeys(_names(one), Conclusion)})
-            for place, one in enumerate(batch, 1)
-        ]
+        detailed = self.options.detailed
+        plan: dict[str, Any] = {"plan": Page} if detailed else {}
+        kinds = {
+            f"response_{number}": keyed(
+                f"Conclusions_{number}", {**plan, **dict.fromkeys(logic.names, Conclusion)}
+            )
+            for number, logic in enumerate(batch, 1)
+        }
+        limit = TOKENS_PER_CONCLUSION * sum(len(logic.conclusions) for logic in batch)
+        if detailed:
+            limit += TOKENS_PER_PLAN * len(batch)
         answers = await ask_about(
             self.model,
             "infer",
             "Inference",
             batch,
-            kinds,
-            sum(TOKENS_PER_CONCLUSION * len(one.conclusions) for one in batch)
-            + len(batch) * (TOKENS_PER_PLAN if plan else 0),
-            detailed=self.options.detailed,
-            form=form(
-                keyed("Inference", {f"response_{n}": kind for n, kind in enumerate(kinds, 1)})
-            ),
+            list(kinds.values()),
+            limit,
+            detailed=detailed,
+            form=form(keyed("Inference", kinds)),
         )
-        return [
-            replace(
-                one,
-                inferred=tuple(parts[name] for name in _names(one)),
-                plan=clean(parts.get("plan", "")),
-            )
-            for one, parts in zip(batch, map(dict, answers), strict=True)
-        ]
+        inferred = []
+        for logic, answer in zip(batch, answers, strict=True):
+            parts = dict(answer)
+            conclusions = tuple(parts[name] for name in logic.names)
+            plan_text = clean(parts.get("plan", ""))
+            inferred.append(replace(logic, inferred=conclusions, plan=plan_text))
+        return inferred
 
 
-def _names(item: Formalised) -> list[str]:
-    return [f"conclusion_{number}" for number in range(1, len(item.conclusions) + 1)]
-
-
-def _solve(solver: Solver, items: Sequence[Formalised]) -> list[Formalised]:
+def _solve(solver: Solver, batch: Sequence[Formalised]) -> list[Formalised]:
     solved = []
-    for item in items:
-        premises = [one.formula for one in item.premises]
-        decisions = (solver.decide(premises, one.formula) for one in item.conclusions)
-        solved.append(replace(item, solved=tuple(decisions)))
+    for logic in batch:
+        premises = [premise.formula for premise in logic.premises]
+        decisions = (
+            solver.decide(premises, conclusion.formula) for conclusion in logic.conclusions
+        )
+        solved.append(replace(logic, solved=tuple(decisions)))
     return solved
 
 
-def agreement(items: Sequence[Formalised]) -> tuple[int, int]:
+def agreement(batch: Sequence[Formalised]) -> tuple[int, int]:
     """Return on how many conclusions model and solver agree, and how many both decided."""
-    pairs = [
-        pair
-        for item in items
-        if item.inferred and item.solved
-        for pair in zip(item.verdicts("model"), item.verdicts("solver"), strict=True)
+    same: list[bool] = []
+    for logic in batch:
+        if logic.inferred and logic.solved:
+            same += map(operator.eq, logic.verdicts("model"), logic.verdicts("solver"))
+    return sum(same), len(same)
+
+
+def _cleaned(parts: Sequence[Any]) -> list[Any]:
+    """Return predicates or expressions with clean texts of limited length."""
+    return [
+        part.model_copy(update={key: clean(text)[:LONGEST] for key, text in part}) for part in parts
     ]
-    return sum(one == other for one, other in pairs), len(pairs)
-
-
-def _cleaned(item: Any) -> Any:
-    """Return a predicate or an expression with clean texts of limited length."""
-    return item.model_copy(update={key: clean(text)[:LONGEST] for key, text in item})

@@ -63,10 +63,8 @@ class InspireScoreOptions(Options):
     @field_validator("dimensions")
     @classmethod
     def _known_dimensions(cls, text: str) -> str:
-        unknown = {
-            one for one in _parts(text) if ABBREVIATIONS.get(one.upper(), one) not in DIMENSIONS
-        }
-        if text != "all" and (unknown or not _parts(text)):
+        names = _named(text)
+        if text != "all" and (not names or names - set(DIMENSIONS)):
             raise ValueError("expected some of EA,AC,AA,TR,FA,LV, or all")
         return text
 
@@ -81,17 +79,17 @@ class InspireScoreOptions(Options):
     def selected(self) -> tuple[str, ...]:
         """The dimensions to score, in the paper's order."""
         named = _named(self.dimensions)
-        return tuple(one for one in DIMENSIONS if one in named or self.dimensions == "all")
+        return tuple(name for name in DIMENSIONS if name in named or self.dimensions == "all")
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources of evidence."""
-        return tuple(one for one in _parts(self.facts_from) if one != "none")
+        return tuple(source for source in _parts(self.facts_from) if source != "none")
 
 
 def _parts(text: str) -> list[str]:
-    return [one.strip() for one in text.split(",") if one.strip()]
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _named(text: str) -> set[str]:
-    return {ABBREVIATIONS.get(one.upper(), one) for one in _parts(text)}
+    return {ABBREVIATIONS.get(name.upper(), name) for name in _parts(text)}

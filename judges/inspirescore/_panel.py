@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 import anyio
 
-from judges.inspirescore._facts import Evidence, FactChecker
+from judges.inspirescore._facts import EvidenceSearch, FactChecker
 from judges.inspirescore._logic import LogicChecker
 from judges.inspirescore._options import InspireScoreOptions
 from judges.inspirescore._outcome import Findings, outcome
@@ -43,18 +43,19 @@ class InspireScore:
                 "inspirescore has no source of evidence: facts are judged from the model's own "
                 "knowledge (-O web=URL names a SearXNG server or a folder of texts)"
             )
-        self._facts = FactChecker(self.model, Evidence(index, web, options), options)
+        self._facts = FactChecker(self.model, EvidenceSearch(index, web, options), options)
         solves = options.logic == "solver" or (options.cross_check and solver_is_installed())
         self._logic = LogicChecker(self.model, Solver() if solves else None, options)
 
     async def judge(self, contest: Contest) -> Outcome:
         """Score each speaker; a failed step costs only its own dimensions."""
         options = self.options
-        responses = responses_of(contest, options.max_characters)
+        speakers = speakers_of(contest)
+        responses = responses_of(contest, speakers, options.max_characters)
         spoken = [response for response in responses if not response.empty]
         motion = clean(contest.motion)[:LONGEST_INFO]
         info = clean(contest.info)[:LONGEST_INFO]
-        findings = Findings(tuple(speakers_of(contest).values()), responses)
+        findings = Findings(tuple(speakers.values()), responses)
 
         async def score() -> None:
             units = units_of(responses, options.subjective_scope)

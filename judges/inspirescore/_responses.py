@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,7 @@ _BLOCK: Final = re.compile(r"< ?/? ?(reasoning(?: [a-z]{1,12}){0,4}|argument) ?>
 
 
 @dataclass(frozen=True)
-class Speaker:
+class LabelledSpeaker:
     """A speaker and the label in the prompts, which never show a speaker's own name."""
 
     name: str
@@ -27,10 +28,10 @@ class Speaker:
 
 
 @dataclass(frozen=True)
-class Response:
+class RoundResponse:
     """One speaker's speech in one round."""
 
-    speaker: Speaker
+    speaker: LabelledSpeaker
     round: int
     reasoning: str
     argument: str
@@ -52,30 +53,35 @@ class Response:
         """The text for the prompts, by its blocks if it has them."""
         if not self.reasoning:
             return f"Reasoning and argument: {self.argument}"
-        return f"Reasoning: {self.reasoning}\nArgument: {self.argument or '(none)'}"
+        argument = self.argument or "(none)"
+        return f"Reasoning: {self.reasoning}\nArgument: {argument}"
 
 
-def speakers_of(contest: Contest) -> dict[str, Speaker]:
+def speakers_of(contest: Contest) -> dict[str, LabelledSpeaker]:
     """Return the speakers by name; a side with several speakers numbers them."""
-    sizes, seen = Counter(contest.sides.values()), Counter[str]()
+    sizes = Counter(contest.sides.values())
+    numbered = Counter[str]()
     speakers = {}
     for name, side in contest.sides.items():
-        seen[side] += 1
-        number = f" {seen[side]}" if sizes[side] > 1 else ""
-        speakers[name] = Speaker(name, f"{side.capitalize()}{number}")
+        numbered[side] += 1
+        number = f" {numbered[side]}" if sizes[side] > 1 else ""
+        speakers[name] = LabelledSpeaker(name, f"{side.capitalize()}{number}")
     return speakers
 
 
-def responses_of(contest: Contest, longest: int) -> tuple[Response, ...]:
+def responses_of(
+    contest: Contest, speakers: Mapping[str, LabelledSpeaker], longest: int
+) -> tuple[RoundResponse, ...]:
     """Return each speech with its round: a speaker's n-th speech is in round n."""
-    speakers, spoken = speakers_of(contest), Counter[str]()
+    rounds = Counter[str]()
     responses = []
     for speech in contest.speeches:
-        spoken[speech.speaker] += 1
+        name = speech.speaker
+        rounds[name] += 1
         text = clean(speech.text)
         reasoning, argument = _blocks(text[:longest])
-        speaker, cut = speakers[speech.speaker], len(text) > longest
-        responses.append(Response(speaker, spoken[speech.speaker], reasoning, argument, cut))
+        cut = len(text) > longest
+        responses.append(RoundResponse(speakers[name], rounds[name], reasoning, argument, cut))
     return tuple(responses)
 
 

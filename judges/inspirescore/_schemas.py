@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_mode
 
 from touche_rad.models import Message, Model, Prompt
 from touche_rad.models.errors import Truncated
-from touche_rad.models.output import Line, Page, Paragraph
+from touche_rad.models.output import Line, Paragraph
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -167,13 +167,3 @@ def keyed(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
     fields: Any = {key: (kind, ...) for key, kind in kinds.items()}
     schema: type[BaseModel] = create_model(name, **fields)
     return schema
-
-
-def round_scores(
-    name: str, keys: Sequence[str], labels: Sequence[str], detailed: bool
-) -> type[BaseModel]:
-    """Return the schema of a round's scores; in detail also with a winner and the reason."""
-    if not detailed:
-        return keyed(name, dict.fromkeys(keys, Marks))
-    more = {"winner": Literal[tuple(labels)], "reason": Page}
-    return keyed(name, {**dict.fromkeys(keys, AnalysedMarks), **more})

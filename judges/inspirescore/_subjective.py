@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel
-
 from judges.inspirescore._options import InspireScoreOptions
-from judges.inspirescore._responses import Response, Speaker
-from judges.inspirescore._schemas import Marks, ask_with_room, form, keyed, part_size, round_scores
+from judges.inspirescore._responses import LabelledSpeaker, RoundResponse
+from judges.inspirescore._schemas import (
+    AnalysedMarks,
+    Marks,
+    ask_with_room,
+    form,
+    keyed,
+    part_size,
+)
 from judges.inspirescore.aggregation import SUBJECTIVE
 from touche_rad.models import Model, Prompt, ask_in_parts
+from touche_rad.models.output import Page
 
 TOKENS_PER_MARKS: Final = 160
 """Token limit of an answer for the scores of a side in a round."""
@@ -26,10 +32,10 @@ class Unit:
 
     key: str
     name: str
-    responses: tuple[Response, ...]
+    responses: tuple[RoundResponse, ...]
 
     @property
-    def speakers(self) -> list[Speaker]:
+    def speakers(self) -> list[LabelledSpeaker]:
         """The speakers who say something in it."""
         return list(dict.fromkeys(response.speaker for response in self.responses))
 
@@ -46,15 +52,16 @@ class UnitScores:
     fault: str = ""
 
 
-def units_of(responses: Sequence[Response], scope: Literal["round", "debate"]) -> list[Unit]:
+def units_of(responses: Sequence[RoundResponse], scope: Literal["round", "debate"]) -> list[Unit]:
     """Return the units to score; empty responses are left out."""
     spoken = [response for response in responses if not response.empty]
     if scope == "debate":
         return [Unit("debate", "The whole debate", tuple(spoken))] if spoken else []
-    return [
-        Unit(f"round_{number}", f"Round {number}", tuple(r for r in spoken if r.round == number))
-        for number in sorted({response.round for response in spoken})
-    ]
+    units = []
+    for number in sorted({response.round for response in spoken}):
+        of_round = tuple(response for response in spoken if response.round == number)
+        units.append(Unit(f"round_{number}", f"Round {number}", of_round))
+    return units
 
 
 async def score_units(
@@ -69,52 +76,56 @@ async def score_units(
     async def ask(batch: Sequence[Unit]) -> list[UnitScores]:
         schemas = {}
         for unit in batch:
-            keys, labels = [s.key for s in unit.speakers], [s.label for s in unit.speakers]
-            schemas[unit.key] = round_scores(f"Scores_{unit.key}", keys, labels, detailed)
-        scored = list(dict.fromkeys(speaker for unit in batch for speaker in unit.speakers))
+            kind = AnalysedMarks if detailed else Marks
+            kinds: dict[str, Any] = {speaker.key: kind for speaker in unit.speakers}
+            if detailed:
+                labels = tuple(speaker.label for speaker in unit.speakers)
+                kinds |= {"winner": Literal[labels], "reason": Page}
+            schemas[unit.key] = keyed(f"Scores_{unit.key}", kinds)
         schema = keyed("Subjective", schemas)
+        marked = [speaker for unit in batch for speaker in unit.speakers]
         messages = Prompt.load(__package__, "subjective").messages(
             motion=motion,
             info=info,
             units=batch,
             detailed=detailed,
-            speakers=scored,
+            speakers=list(dict.fromkeys(marked)),
             form=form(schema),
         )
-        marked = sum(len(unit.speakers) for unit in batch)
-        limit = marked * (TOKENS_PER_ANALYSES if detailed else TOKENS_PER_MARKS) + len(batch) * (
-            TOKENS_PER_REASON if detailed else 0
-        )
+        limit = len(marked) * TOKENS_PER_MARKS
+        if detailed:
+            limit = len(marked) * TOKENS_PER_ANALYSES + len(batch) * TOKENS_PER_REASON
         answer = await ask_with_room(
             model, messages, schema, "subjective", limit, alone=len(batch) == 1
         )
         answers = dict(answer)
-        return [_unit_scores(unit, answers[unit.key]) for unit in batch]
+        return [_unit_scores(unit, dict(answers[unit.key])) for unit in batch]
 
     return await ask_in_parts(units, size, ask, lambda unit, why: UnitScores(unit, fault=why))
 
 
-def _unit_scores(unit: Unit, answer: BaseModel) -> UnitScores:
+def _unit_scores(unit: Unit, answer: Mapping[str, Any]) -> UnitScores:
+    """Return the scores and analyses in the answer on a unit, which has a key for each speaker."""
     scores: dict[str, dict[str, float]] = {}
     analyses: dict[str, Any] = {}
     totals: dict[str, float] = {}
-    parts_of_answer = dict(answer)
     for speaker in unit.speakers:
-        marks = parts_of_answer[speaker.key]
+        marks = answer[speaker.key]
         parts = dict(marks)
-        values = {name: parts[name] for name in SUBJECTIVE}
+        by_dimension = {dimension: parts[dimension] for dimension in SUBJECTIVE}
         if isinstance(marks, Marks):
-            scores[speaker.name], analyses[speaker.name] = values, marks.analysis
+            scores[speaker.name] = by_dimension
+            analyses[speaker.name] = marks.analysis
         else:
-            scores[speaker.name] = {one: mark.score for one, mark in values.items()}
-            analyses[speaker.name] = {one: mark.analysis for one, mark in values.items()}
+            scores[speaker.name] = {name: mark.score for name, mark in by_dimension.items()}
+            analyses[speaker.name] = {name: mark.analysis for name, mark in by_dimension.items()}
             totals[speaker.name] = marks.total_score
     details: dict[str, Any] = {"analysis": analyses}
     if totals:
         names = {speaker.label: speaker.name for speaker in unit.speakers}
         details |= {
             "model_totals": totals,
-            "model_winner": names[parts_of_answer["winner"]],
-            "reason": parts_of_answer["reason"],
+            "model_winner": names[answer["winner"]],
+            "reason": answer["reason"],
         }
     return UnitScores(unit, scores, details)

@@ -7,7 +7,7 @@ every mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 SUBJECTIVE: Final = (
@@ -39,34 +39,34 @@ def mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def share(counted: Iterable[tuple[int, int]]) -> float | None:
+def share(verdicts: Iterable[Sequence[str]]) -> float | None:
     """Return the share of true items over the whole debate (equations 2 and 3).
 
-    It is no mean over rounds; each pair has a response's number of true items and of all items.
+    It is no mean over rounds: each sequence has the verdicts on the items of one response. An
+    unknown item is not true.
     """
-    pairs = list(counted)
-    total = sum(whole for _, whole in pairs)
-    return sum(part for part, _ in pairs) / total if total else None
+    every = [verdict for of_response in verdicts for verdict in of_response]
+    return every.count("true") / len(every) if every else None
 
 
 def subjective(scores: Scores) -> float | None:
     """Return the mean of the four judged dimensions."""
-    return mean(scores.get(one) for one in SUBJECTIVE)
+    return mean(map(scores.get, SUBJECTIVE))
 
 
 def objective(scores: Scores) -> float | None:
     """Return the mean of the two checked dimensions."""
-    return mean(scores.get(one) for one in OBJECTIVE)
+    return mean(map(scores.get, OBJECTIVE))
 
 
 def six_mean(scores: Scores) -> float | None:
     """Return the total of the InspireScore paper."""
-    return mean(scores.get(one) for one in DIMENSIONS)
+    return mean(map(scores.get, DIMENSIONS))
 
 
 def three_mean(scores: Scores) -> float | None:
     """Return the total of R-Debater: the four judged dimensions count as one."""
-    return mean([subjective(scores), *(scores.get(one) for one in OBJECTIVE)])
+    return mean([subjective(scores), *map(scores.get, OBJECTIVE)])
 
 
 TOTALS: Final[Mapping[Total, Callable[[Scores], float | None]]] = {
@@ -77,5 +77,12 @@ TOTALS: Final[Mapping[Total, Callable[[Scores], float | None]]] = {
 
 def common(scores: Mapping[str, Scores]) -> tuple[str, ...]:
     """Return the dimensions in which every speaker has a score; totals are compared on these."""
-    rows = scores.values()
-    return tuple(one for one in DIMENSIONS if rows and None not in [its.get(one) for its in rows])
+    if not scores:
+        return ()
+    missing = {
+        dimension
+        for of_speaker in scores.values()
+        for dimension in DIMENSIONS
+        if of_speaker.get(dimension) is None
+    }
+    return tuple(dimension for dimension in DIMENSIONS if dimension not in missing)
