@@ -15,7 +15,7 @@ from touche_rad.credentials import trusted_servers
 from touche_rad.errors import OptionError, UserError
 
 if TYPE_CHECKING:
-    from touche_rad.plugins import Services
+    from touche_rad.plugins import ArgumentIndex, Services
     from touche_rad.runs.jobs import JobSpec
     from touche_rad.runs.ray import Block, RayEngine
     from touche_rad.runs.work import Work
@@ -44,14 +44,15 @@ def ray_engine(
         from ray import cloudpickle
     except ImportError:
         raise UserError(INSTALL) from None
-    used = services.model is not None, services.index is not None
+    has_model = services.model is not None
+    opening = partial(_open, job, options, has_model, services.index is not None)
     task = Task(
-        cloudpickle.dumps(partial(_open, job, options, *used)),
+        cloudpickle.dumps(opening),
         identity={**work.identity, "version": __version__},
         options=RunOptions(
-            workers=prepare.parallel(options, model=services.model is not None),
+            workers=prepare.parallel(options, model=has_model),
             strict=options.strict,
-            hand_in=out is not None and prepare.is_tira(out),
+            hand_in=prepare.is_tira(out),
         ),
         plugins=tuple(IMPORTED),
         trusted=trusted_servers(),
@@ -59,10 +60,10 @@ def ray_engine(
             name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)
         },
     )
-    traced = services.model is not None and options.trace
+    is_traced = has_model and options.trace
     return RayEngine(
         task,
-        prepare.beside(out, TRACE) if traced and out is not None else None,
+        prepare.beside(out, TRACE) if is_traced and out is not None else None,
         options.actors,
         lambda line: say(line, quiet=options.quiet),
     )
@@ -71,8 +72,8 @@ def ray_engine(
 def _open(
     job: JobSpec,
     options: FileOptions,
-    model: bool,
-    index: bool,
+    has_model: bool,
+    has_index: bool,
     session: Session,
     folder: Path,
     block: Block,
@@ -81,7 +82,7 @@ def _open(
     from touche_rad.plugins import Services
     from touche_rad.runs.ray import OUT
 
-    own = replace(
+    options = replace(
         options,
         quiet=True,
         in_worker=True,
@@ -89,13 +90,15 @@ def _open(
         max_tokens=block.tokens,
         run_deadline=block.seconds,
     )
-    opened = _index_of(own.index, own.fallback_index) if index else None
-    made = session.own(prepare.make_model(own, folder / OUT)) if model else None
-    services = Services(opened, own.seed, made)
+    services = Services(
+        _index_of(options.index, options.fallback_index) if has_index else None,
+        options.seed,
+        session.own(prepare.make_model(options, folder / OUT)) if has_model else None,
+    )
     return services, job.open(services)
 
 
 @lru_cache(maxsize=1)
-def _index_of(place: str | None, fallback: str | None) -> Any:
+def _index_of(place: str | None, fallback: str | None) -> ArgumentIndex:
     """Open an index once per process."""
     return prepare.open_index_of(Common(index=place, fallback_index=fallback, quiet=True))

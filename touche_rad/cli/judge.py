@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,51 +56,57 @@ def judge_command(options: JudgeOptions) -> int:
     from touche_rad.plugins import find
     from touche_rad.runs.judging import JudgeJob
 
-    source, texts = options.source, options.judge.options
-    panel = prepare.is_panel(options.judge.name)
+    name = options.judge.name
+    texts = options.judge.options
+    is_panel = prepare.is_panel(name)
     if options.explain:
-        if panel:
+        if is_panel:
             raise OptionError(
                 "--explain is for judges of responses; the outcomes of a panel have its reasons"
             )
         if options.output is not None or options.dry_run:
             raise OptionError("--explain writes nothing: leave out -o and --dry-run")
-        if source is None:
+        if options.source is None:
             raise UserError("judge --explain: give a file of debates with responses")
         from touche_rad.cli.explain import explain_verdicts
 
-        judge = find("judge", options.judge.name).configure(texts)
-        debate, turn, as_json = options.debate, options.turn, options.as_json
-        return explain_verdicts(source, judge, options, debate=debate, turn=turn, as_json=as_json)
+        return explain_verdicts(
+            options.source,
+            find("judge", name).configure(texts),
+            options,
+            debate=options.debate,
+            turn=options.turn,
+            as_json=options.as_json,
+        )
     for flag in ("debate", "turn"):
         if getattr(options, flag) is not None:
             raise OptionError(f"--{flag} is for --explain")
-    if options.swap and not panel:
-        raise UserError(f"--swap is for panels, and {options.judge.name} judges responses")
-    kinds = {files.Kind.CONTESTS, *files.DEBATES} if panel else files.DEBATES
-    written = files.Kind.OUTCOMES if panel else files.Kind.EVALUATIONS
-    source = run_files.find_source("judge", source, kinds)
-    job: JobSpec
-    if panel:
+    if options.swap and not is_panel:
+        raise UserError(f"--swap is for panels, and {name} judges responses")
+
+    make_job: Callable[..., JobSpec]
+    if is_panel:
         from touche_rad.runs.panels import PanelJob
 
-        configured_panel = find("panel", options.judge.name).configure(texts)
-        job = PanelJob(
-            source=source, panel=configured_panel, swap=options.swap, deadline=options.deadline
-        )
+        kinds = files.DEBATES | {files.Kind.CONTESTS}
+        written = files.Kind.OUTCOMES
+        panel = find("panel", name).configure(texts)
+        make_job = partial(PanelJob, panel=panel, swap=options.swap)
     else:
-        judge = find("judge", options.judge.name).configure(texts)
-        job = JudgeJob(source=source, judge=judge, deadline=options.deadline)
-    places = None
-    if options.as_json and not (options.output or options.shard or options.dry_run):
+        kinds = files.DEBATES
+        written = files.Kind.EVALUATIONS
+        make_job = partial(JudgeJob, judge=find("judge", name).configure(texts))
+    places = run_files.find_places(
+        "judge", options, options.source, kinds, written, may_print=options.as_json
+    )
+    if places.out is None:
         options = replace(options, quiet=True)
-    else:
-        places = run_files.find_places("judge", options, source, kinds, written)
+    job = make_job(source=places.source, deadline=options.deadline)
     try:
         return run_files.run_on_files(job, options, places)
     except InputError:
-        if panel or files.detect_kind(source) is not files.Kind.CONTESTS:
+        if is_panel or files.detect_kind(places.source) is not files.Kind.CONTESTS:
             raise
         fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
         message = f"expected debates with responses, got contests: {fix}"
-        raise InputError(source, message) from None
+        raise InputError(places.source, message) from None

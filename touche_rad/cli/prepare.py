@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from touche_rad.events import Event
     from touche_rad.models import Model, ModelError
     from touche_rad.models.endpoint import Backend
+    from touche_rad.models.model import Settings
     from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater
     from touche_rad.session import Session
     from touche_rad.users import OfficialUser
@@ -46,18 +47,13 @@ def warn_of_copies(*sources: Path) -> None:
 
     for source in sources:
         with suppress(InputError):  # of a pipe, which can be read once
-            are_contests = files.detect_kind(source) is files.Kind.CONTESTS
-            read = (
-                files.read_contests if are_contests else partial(files.read_views, keep_lost=True)
-            )
-            copies = count_units(read(source, files.BadLines(skip=True)))[1]
+            bad = files.BadLines(skip=True)
+            if files.detect_kind(source) is files.Kind.CONTESTS:
+                copies = count_units(files.read_contests(source, bad))[1]
+            else:
+                copies = count_units(files.read_views(source, bad, keep_lost=True))[1]
             if copies is not None:
                 say(f"{source}: {copies.detail}", Label.WARNING)
-
-
-def opens_index(debater: Configured, options: Common) -> bool:
-    """Whether a command opens an index for this debater, or asks the user for one."""
-    return bool(options.index) or not debater.works_without_index
 
 
 def find_debater(spec: PluginSpec) -> Configured[LoadedDebater]:
@@ -111,7 +107,7 @@ def open_session(
             if not is_named and "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
         if is_named and any(plugin.uses_model for plugin in plugins):
-            must_answer = must_answer and not (out and is_tira(out))
+            must_answer = must_answer and not is_tira(out)
             session.model = open_model(session, options, out, must_answer=must_answer)
         elif options.model:
             names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
@@ -123,25 +119,23 @@ def open_session(
         yield session
 
 
-def open_index_of(options: Common, *, or_demo: bool = False) -> Any:
+def open_index_of(options: Common, *, or_demo: bool = False) -> ArgumentIndex:
     """Open the index of `-i`; with `or_demo`, the demo collection's if there is none.
 
     Under TIRA the demo collection is the fallback for a missing index: a run that does not start
     has no result at all, and nobody sees its error.
     """
     from touche_rad.demo import DEMO
-    from touche_rad.plugins import open_index
+    from touche_rad.plugins.indexes import FallbackIndex, open_index
 
     if not options.index and or_demo:
         say(ON_DEMO)
     elif not options.index and not under_tira():
         raise UserError(NO_INDEX)
-    place, fallback = options.index or DEMO, options.fallback_index
-    if fallback is None:
+    place = options.index or DEMO
+    if options.fallback_index is None:
         return open_index(place)
-    from touche_rad.plugins.indexes import FallbackIndex
-
-    return FallbackIndex(lambda: open_index(place), open_index(fallback))
+    return FallbackIndex(partial(open_index, place), open_index(options.fallback_index))
 
 
 def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tuple[Event, ...]]:
@@ -202,17 +196,17 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     from touche_rad.models.model import open_backend
     from touche_rad.models.sending import Usage
 
-    opened = backend or open_backend(
+    backend_or_address = backend or open_backend(
         options.model,
         vllm=options.plugin_options.get("vllm", {}),
         seed=options.seed,
         report=lambda line: say(line, quiet=options.quiet),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
     )
-    calls, tokens = options.max_calls, options.max_tokens
+    usage = Usage(options.max_calls, options.max_tokens, options.run_deadline)
     if options.shard is not None:
-        calls, tokens = options.shard.share(calls), options.shard.share(tokens)
-    usage = Usage(calls, tokens, options.run_deadline)
+        usage.max_calls = options.shard.share(options.max_calls)
+        usage.max_tokens = options.shard.share(options.max_tokens)
     trace = beside(out, TRACE) if out and options.trace else None
     if trace:
         with suppress(OSError):
@@ -220,16 +214,20 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     settings, limits = model_settings(options.plugin_options.get("model", {}), options.seed)
     if options.workers:
         limits.setdefault("at_once", options.workers)
-    cache, behind = options.cache, None
-    own = options.shard is not None or options.in_worker
-    if own and cache is not None and out is not None:
+
+    # Machines do not share the file of a cache: each reads the user's, and writes to its own.
+    cache = options.cache
+    read_cache = None
+    is_part = options.shard is not None or options.in_worker
+    if is_part and cache is not None and out is not None:
         from touche_rad.runs.parts import CACHE
 
-        cache, behind = out.parent / CACHE, cache  # machines do not share the file of a cache
+        read_cache = cache
+        cache = out.parent / CACHE
     return Model(
-        opened,
+        backend_or_address,
         cache=cache,
-        behind=behind,
+        behind=read_cache,
         usage=usage,
         trace=trace,
         settings=settings,
@@ -250,8 +248,8 @@ def check_model(model: Model, options: Common, *, must_answer: bool = True) -> N
             if isinstance(error, Unreachable):
                 raise WorkError(f"{line}; or wait for it with --wait SECONDS")
             raise UserError(line)
-        instead = "only cached answers are used" if has_cache else "plugins work without the model"
-        model.warnings.append(f"{line}; {instead}")
+        effect = "only cached answers are used" if has_cache else "plugins work without the model"
+        model.warnings.append(f"{line}; {effect}")
     for warning in model.warnings:
         say(warning, Label.WARNING)
 
@@ -259,11 +257,12 @@ def check_model(model: Model, options: Common, *, must_answer: bool = True) -> N
 def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> None:
     """Check the endpoint of a simulated user; if it cannot be used, stop, or say who speaks."""
     error = _problem_of(user, options)
-    if error is not None:
-        line = f"{error.problem}: {error}"
-        if must_answer:
-            raise WorkError(f"{line}; or use --user rules; or wait for it with --wait SECONDS")
-        say(f"{line}; the user rules speaks instead", Label.WARNING, quiet=options.quiet)
+    if error is None:
+        return
+    line = f"{error.problem}: {error}"
+    if must_answer:
+        raise WorkError(f"{line}; or use --user rules; or wait for it with --wait SECONDS")
+    say(f"{line}; the user rules speaks instead", Label.WARNING, quiet=options.quiet)
 
 
 def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | None:
@@ -281,10 +280,10 @@ def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | N
                 end = time.monotonic() + wait
                 line = f"waiting up to {wait:.0f} s: {error.problem}: {error}"
                 say(line, quiet=options.quiet or not wait)
-            left = end - time.monotonic()
-            if left <= 0:
+            remaining = end - time.monotonic()
+            if remaining <= 0:
                 return error
-            time.sleep(min(left, 1.0))
+            time.sleep(min(remaining, 1.0))
         else:
             return None
 
@@ -300,44 +299,57 @@ def beside(out: Path, suffix: str) -> Path:
     return out.parent / "trace" / name
 
 
-_SETTINGS: Final = {"temperature": float, "seed": int, "max_tokens": int, "think_tokens": int}
-_LIMITS: Final = {"deadline": float, "at_once": int}
-_THINK = ("off", "auto", "on")
-_REQUEST_FIELDS = ("max_completion_tokens", "reasoning_effort", "chat_template_kwargs", "top_p")
+_REQUEST_NUMBERS: Final = {
+    "temperature": float,
+    "seed": int,
+    "max_tokens": int,
+    "think_tokens": int,
+}
+_CLIENT_NUMBERS: Final = {"deadline": float, "at_once": int}
+_THINK: Final = ("off", "auto", "on")
+_SERVER_FIELDS: Final = (
+    "max_completion_tokens",
+    "reasoning_effort",
+    "chat_template_kwargs",
+    "top_p",
+)
 """Fields of the server that look like an option of ours, or are common."""
 
 
-def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Any, dict[str, Any]]:
+def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Settings, dict[str, Any]]:
     """Parse `-O model.KEY=VALUE` into the settings of requests and the limits of the client."""
     from touche_rad.models.model import Settings
 
-    own: dict[str, Any] = {"seed": seed}
+    settings: dict[str, Any] = {"seed": seed}
     limits: dict[str, Any] = {}
-    more: dict[str, Any] = {}
+    server_fields: dict[str, Any] = {}
+    kinds = {**_REQUEST_NUMBERS, **_CLIENT_NUMBERS}
     for key, text in texts.items():
         if key == "think":
             if text not in _THINK:
                 raise OptionError(f"-O model.think={text}: expected {' or '.join(_THINK)}")
-            own[key] = text
-            continue
-        kind = {**_SETTINGS, **_LIMITS}.get(key)
-        if kind is not None:
+            settings[key] = text
+        elif key in kinds:
             try:
-                value = kind(text)
+                number = kinds[key](text)
             except ValueError:
-                value = -1
-            if not value >= 0:
+                number = -1
+            if not number >= 0:  # nan, too
                 raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
-            (own if key in _SETTINGS else limits)[key] = value
-            continue
-        hint = nearest(key, [*_SETTINGS, *_LIMITS], otherwise="")
-        if hint and key not in _REQUEST_FIELDS:
-            raise OptionError(f"model has no option {key!r}{hint}")
-        try:
-            more[key] = json.loads(text)
-        except ValueError:
-            more[key] = text
-    return Settings(**own, more=more), limits
+            if key in _CLIENT_NUMBERS:
+                limits[key] = number
+            else:
+                settings[key] = number
+        else:
+            # A server may have fields of its own, but a slip of the keys is more likely.
+            hint = nearest(key, kinds, otherwise="")
+            if hint and key not in _SERVER_FIELDS:
+                raise OptionError(f"model has no option {key!r}{hint}")
+            try:
+                server_fields[key] = json.loads(text)
+            except ValueError:
+                server_fields[key] = text
+    return Settings(**settings, more=server_fields), limits
 
 
 def calls_so_far(model: Model | None) -> str:
@@ -363,7 +375,9 @@ def under_tira() -> bool:
     return bool(os.environ.get("inputDataset") or os.environ.get("outputDir"))
 
 
-def is_tira(out: Path) -> bool:
+def is_tira(out: Path | None) -> bool:
     """Whether TIRA takes this output: the run must finish, beside no other `*.jsonl`."""
-    target = os.environ.get("outputDir")
-    return bool(target) and out.parent.resolve() == Path(str(target)).resolve()
+    folder = os.environ.get("outputDir")
+    if out is None or not folder:
+        return False
+    return out.parent.resolve() == Path(folder).resolve()

@@ -23,10 +23,10 @@ from click.shell_completion import CompletionItem
 
 from touche_rad import __version__
 from touche_rad.cli import help_text
-from touche_rad.cli.commands import COMMANDS, GROUPS, OLD
+from touche_rad.cli.commands import COMMANDS, FORMER_COMMANDS, GROUPS
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import PluginSpec, parameters_of
-from touche_rad.cli.settings import Settings, load_settings
+from touche_rad.cli.settings import SettingsFile, load_settings
 from touche_rad.credentials import Servers, servers_in, servers_of_variables, trusting
 from touche_rad.errors import (
     InputError,
@@ -36,11 +36,13 @@ from touche_rad.errors import (
     nearest,
     safe_lines,
     traceback_text,
+    why,
 )
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
-_PACKAGES: Final = ("touche_rad", "retrieval", "judges")
+"""The name of a settings file; it is not used before the user names it."""
+_LOGGED_PACKAGES: Final = ("touche_rad", "retrieval", "judges")
 """The packages whose log `-v` shows."""
 MOST_EXAMPLES: Final = 3
 """The most examples in the help of a group."""
@@ -64,11 +66,12 @@ class Command(click.Command):
         examples: tuple[str, ...],
     ) -> None:
         """Make a command of a function, which takes the options as an object of the class."""
-        parameters = parameters_of(options_class)
-        every = [*parameters.values(), *GLOBAL_OPTIONS, HELP_ALL]
-        super().__init__(name, params=every, help=inspect.getdoc(function))
-        self.function, self.options_class = function, options_class
-        self.parameters, self.examples = parameters, examples
+        self.function = function
+        self.options_class = options_class
+        self.parameters = parameters_of(options_class)
+        self.examples = examples
+        parameters = [*self.parameters.values(), *GLOBAL_OPTIONS, HELP_ALL]
+        super().__init__(name, params=parameters, help=inspect.getdoc(function))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options in sections."""
@@ -77,7 +80,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
-        settings = ctx.obj or Settings()
+        settings = ctx.obj or SettingsFile()
         if settings.path is not None:
             _check_keys(ctx, settings.path, settings.table)
         elif not settings.is_step and Path(DEFAULT_FILE).is_file():
@@ -86,19 +89,25 @@ class Command(click.Command):
                 f"to use it: --config {DEFAULT_FILE}",
                 Label.NOTE,
             )
+
+        # The options of `-O` go to the plugin that they are for.
         values = {
             name: ctx.params[str(parameter.name)] for name, parameter in self.parameters.items()
         }
         for plugin, texts in values.get("plugin_options", {}).items():
             if isinstance(spec := values.get(plugin), PluginSpec):
                 values[plugin] = spec.with_options(texts)
+
+        # With --replace, a command would replace its own input.
         out = values.get("output")
         if isinstance(out, Path) and out.is_file():
             for name, value in values.items():
-                for path in value if isinstance(value, tuple) else (value,):
+                paths = value if isinstance(value, tuple) else (value,)
+                for path in paths:
                     is_input = name != "output" and isinstance(path, Path) and path.exists()
                     if is_input and out.samefile(path):
                         raise UserError(f"{out} is the input too: choose another output")
+
         options = self.options_class(**values)
         try:
             with trusting(settings.trusted):
@@ -106,8 +115,8 @@ class Command(click.Command):
         except (click.Abort, KeyboardInterrupt):
             has_output = out or os.environ.get("outputDir")
             resumes = "restart" in values or ctx.info_name in ("index", "loop")
-            more = "; run the same command again to resume" if has_output and resumes else ""
-            raise Stopped(f"stopped{more}") from None
+            hint = "; run the same command again to resume" if has_output and resumes else ""
+            raise Stopped(f"stopped{hint}") from None
 
 
 def _check_keys(ctx: click.Context, path: Path, table: object) -> None:
@@ -115,32 +124,13 @@ def _check_keys(ctx: click.Context, path: Path, table: object) -> None:
     names = ctx.command_path.split()[1:]
     for name in names:
         table = table.get(name) if isinstance(table, Mapping) else None
+    if not isinstance(table, Mapping):
+        return
     known = {str(parameter.name) for parameter in ctx.command.params} | {"options"}
-    for key in table if isinstance(table, Mapping) else ():
+    for key in table:
         if key.replace("-", "_") not in known:
             field = ".".join([*names, key])
             raise InputError(path, f"there is no such setting{nearest(key, known)}", field=field)
-
-
-def _use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Use `--config` or `--plugin`; the environment is used before the command."""
-    source = ctx.get_parameter_source(str(parameter.name))
-    is_repeated = ctx.parent is not None and source is not ParameterSource.COMMANDLINE
-    if not value or is_repeated or ctx.resilient_parsing:
-        return
-    from touche_rad.plugins import import_plugins
-
-    if parameter.name == "plugins":
-        import_plugins(value)
-        return
-    settings = load_settings(value)
-    values: Any = settings.values
-    for name in ctx.command_path.split()[1:]:
-        values = (values or {}).get(name)
-    ctx.obj = settings.of_call(ctx.find_root().obj or Settings())
-    ctx.default_map = values
-    if settings.plugins:
-        import_plugins(settings.plugins)
 
 
 class _SafeFormatter(logging.Formatter):
@@ -151,20 +141,39 @@ class _SafeFormatter(logging.Formatter):
         return safe_lines(super().format(record)).rstrip("\n")
 
 
-def _be_verbose(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Show the log of our packages, and the traceback of an error that ends the command."""
-    if value and not ctx.resilient_parsing:
+def _use_global_option(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Do what a global option says, before the other options get their values."""
+    if not value or ctx.resilient_parsing:
+        return
+    name = str(parameter.name)
+    if name == "help_all":
+        ctx.meta[help_text.HELP_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+    if name == "verbose":
         handler = logging.StreamHandler()
         handler.setFormatter(_SafeFormatter("%(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(handlers=[handler])
         _set_log_level(logging.DEBUG)
+        return
 
+    # The program has used the variables of --config and --plugin before its command reads them.
+    source = ctx.get_parameter_source(name)
+    if ctx.parent is not None and source is not ParameterSource.COMMANDLINE:
+        return
+    from touche_rad.plugins import import_plugins
 
-def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[help_text.HELP_ALL] = True
-        click.echo(ctx.get_help())
-        ctx.exit()
+    if name == "plugins":
+        import_plugins(value)
+        return
+    settings = load_settings(value)
+    values: Any = settings.values
+    for command_name in ctx.command_path.split()[1:]:
+        values = (values or {}).get(command_name)
+    ctx.obj = settings.of_call(ctx.find_root().obj or SettingsFile())
+    ctx.default_map = values
+    if settings.plugins:
+        import_plugins(settings.plugins)
 
 
 GLOBAL_OPTIONS: Final = (
@@ -178,7 +187,7 @@ GLOBAL_OPTIONS: Final = (
         type=click.Path(),
         metavar="FILE",
         help="Settings file.",
-        callback=_use,
+        callback=_use_global_option,
     ),
     help_text.Option(
         ["--plugin", "plugins"],
@@ -189,7 +198,7 @@ GLOBAL_OPTIONS: Final = (
         envvar="TOUCHE_RAD_PLUGIN",
         metavar="MODULE|FILE.py",
         help="Import this module with plugins first; repeatable.",
-        callback=_use,
+        callback=_use_global_option,
     ),
     help_text.Option(
         ["-v", "--verbose"],
@@ -199,7 +208,7 @@ GLOBAL_OPTIONS: Final = (
         is_eager=True,
         expose_value=False,
         help="Print the log, and the traceback of an error.",
-        callback=_be_verbose,
+        callback=_use_global_option,
     ),
 )
 """The options that stand before or after a command."""
@@ -210,7 +219,7 @@ HELP_ALL: Final = help_text.Option(
     is_flag=True,
     expose_value=False,
     is_eager=True,
-    callback=_show_all,
+    callback=_use_global_option,
     help="Show this message with all options, and exit.",
 )
 STOPPED: Final = 130
@@ -262,8 +271,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing or cmd_name.startswith("-"):
                 return None
-            use = OLD.get(cmd_name)
-            hint = f": use touche-rad {use}" if use else nearest(cmd_name, COMMANDS)
+            present = FORMER_COMMANDS.get(cmd_name)
+            hint = f": use touche-rad {present}" if present else nearest(cmd_name, COMMANDS)
             raise OptionError(f"there is no command {cmd_name!r}{hint}")
         module = importlib.import_module(f"touche_rad.cli.{cmd_name}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
@@ -335,28 +344,28 @@ def run(
     """
     words = sys.argv[1:] if args is None else args
     if not is_step:
-        # The text of --say may be pasted from anywhere.
-        typed = [
+        # The text of --say may be pasted from anywhere: its addresses get no key.
+        typed_words = [
             word
-            for before, word in pairwise(["", *words])
-            if before != "--say" and not word.startswith("--say=")
+            for word_before, word in pairwise(["", *words])
+            if word_before != "--say" and not word.startswith("--say=")
         ]
-        trusted = servers_in(typed) | servers_of_variables()
+        trusted = servers_in(typed_words) | servers_of_variables()
     try:
         result: object = touche_rad.main(
             args=words,
             prog_name="touche-rad",
             standalone_mode=False,
             color=colour_setting(),
-            obj=Settings(is_step=is_step, words=tuple(words), trusted=trusted),
+            obj=SettingsFile(is_step=is_step, words=tuple(words), trusted=trusted),
         )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
     except click.ClickException as error:
         ctx = error.ctx if isinstance(error, click.UsageError) else None
-        see = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
-        return _fail(f"{error.format_message()}{see}", error.exit_code)
+        hint = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
+        return _fail(f"{error.format_message()}{hint}", error.exit_code)
     except ToucheRadError as error:
         if error.__cause__ is not None:
             _show_traceback(error)
@@ -366,11 +375,12 @@ def run(
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         return _fail(str(stopped) or "stopped", STOPPED)
     except BrokenPipeError:
+        # The reader, such as `head`, has enough. Python would complain when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror or error}", 1)
+        return _fail(f"{place}{why(error)}", 1)
     except Exception as error:
         _show_traceback(error)
         kind = type(error).__name__
@@ -383,16 +393,17 @@ def run(
 
 def _show_traceback(error: Exception) -> None:
     """Print where an error comes from, if the user asked for it."""
-    if logging.getLogger(_PACKAGES[0]).level == logging.DEBUG:
+    if logging.getLogger(_LOGGED_PACKAGES[0]).level == logging.DEBUG:
         click.echo(traceback_text(error), err=True, nl=False)
 
 
 def _set_log_level(level: int) -> None:
-    for package in _PACKAGES:
+    for package in _LOGGED_PACKAGES:
         logging.getLogger(package).setLevel(level)
 
 
-def _fail(message: str, code: int, *others: str) -> int:
-    for line in (message, *others):
+def _fail(message: str, code: int, *notes: str) -> int:
+    """Print an error and its notes, each on one line, and return the exit code."""
+    for line in (message, *notes):
         say(" ".join(line.split()), Label.ERROR, before="touche-rad: ")
     return code

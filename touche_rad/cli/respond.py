@@ -64,20 +64,19 @@ def respond_command(options: RespondOptions) -> int:
     """
     if options.utterance is not None and is_blank(options.utterance):
         raise UserError("respond --say: expected a text, got only blanks")
-    on_screen = options.utterance is not None or options.explain
-    if on_screen and options.dry_run:
+    is_on_screen = options.utterance is not None or options.explain
+    if is_on_screen and options.dry_run:
         raise OptionError("--dry-run is for runs over a file, without --say and --explain")
     from touche_rad.plugins import find
 
     debater = find("debater", options.debater.name).configure(options.debater.options)
-    if on_screen:
+    if is_on_screen:
         return _respond_on_screen(options, debater)
     from touche_rad import files
     from touche_rad.runs.play import RespondJob
 
     written = files.Kind(options.shape)
     places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
-
     job = RespondJob(
         source=places.source,
         debater=debater,
@@ -100,7 +99,7 @@ def _respond_on_screen(options: RespondOptions, debater: Configured[LoadedDebate
     with prepare.open_session(
         options,
         debater,
-        index=prepare.opens_index(debater, options),
+        index=bool(options.index) or not debater.works_without_index,
         or_demo=utterance is not None,
     ) as session:
         answerer = make_answerer(debater, session.services, options.max_words, options.deadline)
@@ -131,8 +130,8 @@ def _respond_on_screen(options: RespondOptions, debater: Configured[LoadedDebate
         content = printable(response.content)
         click.echo(fitted(content, 0) if is_terminal else content)
         for argument in response.arguments:
-            source = printable(f"  [{argument.id}] {argument.text}")
-            click.echo(fitted(source, 4) if is_terminal else source)
+            line = printable(f"  [{argument.id}] {argument.text}")
+            click.echo(fitted(line, 4) if is_terminal else line)
         if answer.fallback is None:
             for event in answer.events:
                 say(event.text, Label.NOTE, quiet=False)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from touche_rad.files.outputs import Status
     from touche_rad.runs.jobs import JobSpec
 
-_SHOWN: Final = 4
+_MOST_MISSING_SHARDS: Final = 4
 """The most missing shards that are named."""
 
 
@@ -52,20 +52,27 @@ class Places:
     """
 
     source: Path
-    out: Path
+    out: Path | None
+    """None: the lines of the output are printed, and no file is written."""
     kind: Kind
     """What the output has."""
     status: Path | None = None
 
 
 def find_places(
-    verb: str, options: FileOptions, source: Path | None, kinds: Collection[Kind], kind: Kind
+    verb: str,
+    options: FileOptions,
+    source: Path | None,
+    kinds: Collection[Kind],
+    kind: Kind,
+    *,
+    may_print: bool = False,
 ) -> Places:
     """Return where a run reads and writes; TIRA's environment replaces a path that is not given.
 
-    The output of `--shard` is in the folder of the part; a dry run needs no output.
+    The output of `--shard` is in the folder of the part; a dry run needs no output. What may print
+    its lines needs none, either.
     """
-    target = os.environ.get("outputDir")
     out = options.output
     if out is None and options.dry_run:
         out = Path(os.devnull)
@@ -75,37 +82,34 @@ def find_places(
         if out is None:
             raise OptionError("--shard is for a run with an output: add -o RUN")
         out = options.shard.folder(out) / out.name
-    source = find_source(verb, source, kinds)
-    if out is None:
-        if not target:
+
+    if source is None:
+        input_folder = os.environ.get("inputDataset")
+        if not input_folder:
+            raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
+        from touche_rad.tira.input import find_input
+
+        source = find_input(Path(input_folder), kinds)
+
+    status = None
+    if out is None and not may_print:
+        output_folder = os.environ.get("outputDir")
+        if not output_folder:
             raise UserError(
                 f"{verb}: say where the run goes: -o FILE (under TIRA, outputDir says it)"
             )
-        return Places(source, Path(target, f"{kind}.jsonl"), kind, Path(target, "status.json"))
-    from touche_rad.files.records import STANDARD_OUTPUT
+        out = Path(output_folder, f"{kind}.jsonl")
+        status = Path(output_folder, "status.json")
+    elif out is not None:
+        from touche_rad.files.records import STANDARD_OUTPUT
 
-    if str(out) in STANDARD_OUTPUT or not out.name:
-        raise UserError(f"-o {out}: a run needs a file of its own to be able to continue")
-    return Places(source, out, kind)
-
-
-def find_source(verb: str, source: Path | None, kinds: Collection[Kind]) -> Path:
-    """Return the input of a run; TIRA's environment names its folder if none is given."""
-    if source is not None:
-        return source
-    folder = os.environ.get("inputDataset")
-    if not folder:
-        raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
-    from touche_rad.tira.input import find_input
-
-    return find_input(Path(folder), kinds)
+        if str(out) in STANDARD_OUTPUT or not out.name:
+            raise UserError(f"-o {out}: a run needs a file of its own to be able to continue")
+    return Places(source, out, kind, status)
 
 
-def run_on_files(job: JobSpec, options: FileOptions, places: Places | None) -> int:
-    """Run a job from an input file to an output file, and print its status.
-
-    Without places, the lines of the output are printed, and no file is written.
-    """
+def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
+    """Run a job from an input file to an output file, and print its status."""
     from touche_rad import files
     from touche_rad.files.outputs import status_beside
     from touche_rad.runs.fallbacks import ERRORS
@@ -116,12 +120,13 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places | None) -> i
         raise UserError(f"{job.source} does not exist: expected a file to read")
     if options.dry_run:
         return _estimate(job.for_estimate(), options)
-    out = places.out if places is not None else None
-    tira = out is not None and is_tira(out)
+    out = places.out
+    tira = is_tira(out)
     begun = datetime.now().astimezone()
     index = bool(options.index) or job.needs_index
     with open_session(options, *job.plugins, out=out, index=index) as session:
-        model, work = session.model, job.open(session.services)
+        model = session.model
+        work = job.open(session.services)
         process = None
         if options.engine == "ray":
             from touche_rad.cli.engine import ray_engine
@@ -129,6 +134,12 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places | None) -> i
             process = ray_engine(job, options, work, session.services, out).process
         elif options.actors is not None:
             raise OptionError("--actors is for --engine ray")
+        part = None
+        if options.shard is not None and options.output is not None and out is not None:
+            from touche_rad.runs.parts import Part
+
+            words = click.get_current_context().find_root().obj.words
+            part = Part(options.shard, out.parent, options.output, places.source, words)
         demo, warnings = check_demo(options, session.index) if job.cites else (False, ())
         settings = RunOptions(
             parallel(options, model=model is not None),
@@ -139,36 +150,36 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places | None) -> i
             strict=options.strict,
             process=process,
         )
-        if places is None or out is None:
+        if out is None:
             status = run(work, STDOUT, settings)
-            for warning in status.warnings:
-                say(warning.detail, Label.WARNING)
-            return end_of_run(status, None)
-        part = None
-        if options.shard is not None and options.output is not None:
-            from touche_rad.runs.parts import Part
+        else:
+            with progress(job.title, describe=partial(calls_so_far, model)) as report:
+                settings = replace(
+                    settings,
+                    restart=options.restart,
+                    replace=options.replace or tira,
+                    progress=report,
+                    status_path=places.status or status_beside(out),
+                    hand_in=tira,
+                    errors=beside(out, ERRORS),
+                )
+                status = run(work, out, settings, part)
 
-            words = click.get_current_context().find_root().obj.words
-            part = Part(options.shard, out.parent, options.output, places.source, words)
-        with progress(job.title, describe=partial(calls_so_far, model)) as report:
-            settings = replace(
-                settings,
-                restart=options.restart,
-                replace=options.replace or tira,
-                progress=report,
-                status_path=places.status or status_beside(out),
-                hand_in=tira,
-                errors=beside(out, ERRORS),
-            )
-            status = run(work, out, settings, part)
+    if out is None:
+        for warning in status.warnings:
+            say(warning.detail, Label.WARNING)
+        return end_of_run(status, None)
     if part is not None and status.finished < begun:
         say(f"shard {part.shard} is finished already; --restart makes it again")
     show_status(status)
     say(out, Label.WRITTEN)
     if part is not None:
-        if missing := part.others_missing():
-            more = ["..."] if len(missing) > _SHOWN else []
-            say(f"merge also needs: shard {', '.join(map(str, [*missing[:_SHOWN], *more]))}")
+        missing = part.others_missing()
+        if missing:
+            shards = ", ".join(map(str, missing[:_MOST_MISSING_SHARDS]))
+            if len(missing) > _MOST_MISSING_SHARDS:
+                shards += ", ..."
+            say(f"merge also needs: shard {shards}")
         next_step(["merge", part.folder.parent, "-o", part.run])
         return 0
     code = end_of_run(status, out)
@@ -190,30 +201,32 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
     from touche_rad.runs.sample import sample
     from touche_rad.session import Session
 
-    named = names_model(options)
+    has_model = names_model(options)
     with Session(options.seed) as session:
         if options.index or job.needs_index:
             session.index = session.own_index(open_index_of(options))
-        if any("model" in one.needs or (named and one.uses_model) for one in job.plugins):
+        if any(
+            "model" in plugin.needs or (has_model and plugin.uses_model) for plugin in job.plugins
+        ):
             settings, _ = model_settings(options.plugin_options.get("model", {}), options.seed)
             session.model = Model(Examples(varied=True), settings=settings)
         work = job.open(session.services)
         usage = session.model.usage if session.model is not None else None
         bad = files.BadLines(skip=options.skip_bad)
         result = session.run(partial(sample, work, usage, bad=bad))
-    lines = [f"{work.verb}: {result.units} debates, estimated from {result.sampled} of them"]
+    click.echo(f"{work.verb}: {result.units} debates, estimated from {result.sampled} of them")
     if round(result.calls):
-        lines.append(f"calls: {round(result.calls):,}")
-        lines.append(f"prompt tokens: {round(result.prompt_tokens):,}")
-        lines.append(f"answer tokens: {round(result.answer_tokens):,}")
+        click.echo(f"calls: {result.calls:,.0f}")
+        click.echo(f"prompt tokens: {result.prompt_tokens:,.0f}")
+        click.echo(f"answer tokens: {result.answer_tokens:,.0f}")
     else:
-        lines.append("no model calls")
+        click.echo("no model calls")
     if result.fallbacks:
-        lines.append(
+        click.echo(
             f"warning: {result.fallbacks} results of the sample are a fallback's, because the "
             "example answers do not suit the plugin; the run may need more calls"
         )
-    click.echo("\n".join([*lines, "dry run: nothing was written"]))
+    click.echo("dry run: nothing was written")
     return 0
 
 
@@ -222,11 +235,11 @@ def end_of_run(status: Status, out: Path | None) -> int:
     from touche_rad.files.outputs import all_replaced
 
     kinds = all_replaced(status.fallbacks, status.counts) if status.fallbacks else []
-    if not kinds or (out is not None and is_tira(out)):
+    if not kinds or is_tira(out):
         return 0
-    where = f" in {out}" if out is not None else ""
+    place = f" in {out}" if out is not None else ""
     say(
-        f"all {kinds[0]}{where} are fallbacks or missing: correct the cause that a "
+        f"all {kinds[0]}{place} are fallbacks or missing: correct the cause that a "
         "warning above names (touche-rad doctor finds most), then run the same command again",
         Label.ERROR,
     )

@@ -120,7 +120,8 @@ def serve_command(options: ServeOptions) -> None:
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
     debater = find("debater", options.debater.name).configure(options.debater.options)
     judge = find("judge", options.judge.name).configure(options.judge.options)
-    debaters, judges = _select_further(options, debater, judge)
+    opens_index = bool(options.index) or not debater.works_without_index
+    debaters, judges = _select_further(options, debater, judge, has_index=opens_index)
     further = [*debaters, *judges]
     from touche_rad.runs.answering import make_answerer
     from touche_rad.serve import create_app
@@ -132,7 +133,7 @@ def serve_command(options: ServeOptions) -> None:
         debater,
         judge,
         *further,
-        index=prepare.opens_index(debater, options) or any("index" in one.needs for one in further),
+        index=opens_index or any("index" in plugin.needs for plugin in further),
         must_answer=False,
     ) as session:
         if session.index is not None:
@@ -144,20 +145,21 @@ def serve_command(options: ServeOptions) -> None:
             max_words=options.max_words,
             deadline=options.deadline,
         )
-        answerer, made = make(debater, within=_CLIENT_SECONDS), judge.make(services)
+        answerer = make(debater, within=_CLIENT_SECONDS)
+        loaded_judge = judge.make(services)
         # The page's further plugins are made when it first uses them.
         answerers = {plugin.tag: Once(partial(make, plugin)) for plugin in debaters}
-        further_judges = {plugin.tag: Once(partial(plugin.make, services)) for plugin in judges}
+        loaded_judges = {plugin.tag: Once(partial(plugin.make, services)) for plugin in judges}
         app = create_app(
             answerer,
-            made,
+            loaded_judge,
             deadline=options.deadline,
             model=services.model,
             limits=Limits(body=options.max_body * 2**20, requests=options.max_requests),
             access=access,
             offer=_offer(
                 {debater.tag: lambda: answerer, **answerers},
-                {judge.tag: lambda: made, **further_judges},
+                {judge.tag: lambda: loaded_judge, **loaded_judges},
                 services,
                 options.index,
             ),
@@ -225,25 +227,30 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
 
 
 def _select_further(
-    options: ServeOptions, debater: Configured[LoadedDebater], judge: Configured[LoadedJudge]
+    options: ServeOptions,
+    debater: Configured[LoadedDebater],
+    judge: Configured[LoadedJudge],
+    *,
+    has_index: bool,
 ) -> tuple[list[Configured[LoadedDebater]], list[Configured[LoadedJudge]]]:
     """Return further debaters and judges of the page; by default, all debaters that work here."""
-    index, model = prepare.opens_index(debater, options), prepare.names_model(options)
-
+    has_model = prepare.names_model(options)
     debaters = [find("debater", spec.name).configure(spec.options) for spec in options.also_debater]
     judges = [find("judge", spec.name).configure(spec.options) for spec in options.also_judge]
-    for one in (*debaters, *judges):
-        if missing := one.plugin.missing(index=True, model=model):
-            raise UserError(f"{one.kind} {one.name} needs {missing[0]}")
-    for name, plugin in () if debaters else registered("debater").items():
-        try:
-            if name != debater.name and not plugin.missing(index=index, model=model):
-                debaters.append(plugin.configure())
-        except ToucheRadError as error:
-            say(f"not on the page: {error}", Label.WARNING, quiet=options.quiet)
+    for further in (*debaters, *judges):
+        missing = further.plugin.missing(index=True, model=has_model)
+        if missing:
+            raise UserError(f"{further.kind} {further.name} needs {missing[0]}")
+    if not debaters:
+        for name, plugin in registered("debater").items():
+            try:
+                if name != debater.name and not plugin.missing(index=has_index, model=has_model):
+                    debaters.append(plugin.configure())
+            except ToucheRadError as error:
+                say(f"not on the page: {error}", Label.WARNING, quiet=options.quiet)
     return (
-        [one for one in debaters if one.tag != debater.tag],
-        [one for one in judges if one.tag != judge.tag],
+        [further for further in debaters if further.tag != debater.tag],
+        [further for further in judges if further.tag != judge.tag],
     )
 
 
@@ -256,34 +263,39 @@ def _offer(
     """Return what the page offers, with notices about the index and the model."""
     from touche_rad.serve.debate_page import Offer
 
-    notices, examples = [], []
-    if services.index is not None and is_demo(services.index):
+    index = services.index
+    notices = []
+    examples = []
+    collection = ""
+    if index is not None and is_demo(index):
         notices.append("The arguments are the demo collection, on 18 topics only.")
-        claims = files.read_claims(demo_file("claims.tsv"))
-        examples = [one.claim for one in islice(claims, 3)]
+        debates = files.read_claims(demo_file("claims.tsv"))
+        examples = [debate.claim for debate in islice(debates, 3)]
+    elif index is not None:
+        collection = f"The collection {place} has {len(index):,} arguments."
+        # A claim that is attacked often, and is no longer than a message, is a good beginning.
+        attacked = (argument.attacks for argument in islice(index.arguments(), 2_000))
+        counts = Counter(claim for claim in attacked if 3 <= len(claim.split()) <= 14)
+        examples = [claim for claim, _ in counts.most_common(3)]
     if services.model is None:
         notices.append(f"{prepare.SIDE_UNKNOWN[0].upper()}{prepare.SIDE_UNKNOWN[1:]}.")
     else:
-        notices += [f"When the server started: {one}" for one in services.model.warnings]
-    collection = ""
-    if services.index is not None and not examples:
-        collection = f"The collection {place} has {len(services.index):,} arguments."
-        attacked = (one.attacks for one in islice(services.index.arguments(), 2_000))
-        counts = Counter(claim for claim in attacked if 3 <= len(claim.split()) <= 14)
-        examples = [claim for claim, _ in counts.most_common(3)]
+        notices += [f"When the server started: {warning}" for warning in services.model.warnings]
     return Offer(debaters, judges, notices, examples, collection)
 
 
 _CLIENT_SECONDS: Final = 280.0
 """Time limit of the selected debater. The task's client waits 300 seconds; a fallback follows."""
 _SHORTEST_TOKEN: Final = 16
+"""The least characters of `--token`, so that nobody guesses it."""
 
 
 def _access(options: ServeOptions) -> Access:
     """Return who may ask; an address that other machines reach needs a token or `--open`."""
     from touche_rad.serve.limits import Access, is_loopback, own_names
 
-    host, token = options.host, options.token
+    host = options.host
+    token = options.token
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise UserError(f"--token: expected {_SHORTEST_TOKEN} or more ASCII characters")
     if token and options.is_open:
@@ -294,8 +306,8 @@ def _access(options: ServeOptions) -> Access:
             f"other machines can reach --host {host}: set TOUCHE_RAD_TOKEN to 16 or more random "
             "characters, or allow everybody with --open"
         )
-    allowed = {name.lower() for name in (*options.hosts, host)} | own_names()
-    return Access(token, loopback, frozenset(allowed))
+    names = {name.lower() for name in (*options.hosts, host)} | own_names()
+    return Access(token, loopback, frozenset(names))
 
 
 _KEEP_ALIVE: Final = 600
@@ -311,8 +323,8 @@ def _raise_open_files_limit() -> int:
         return sys.maxsize
     import resource
 
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with suppress(ValueError):  # macOS says unlimited, but takes less
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return sys.maxsize if limit == resource.RLIM_INFINITY else limit

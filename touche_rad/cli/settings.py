@@ -15,7 +15,7 @@ from touche_rad.errors import InputError, nearest
 
 
 @dataclass(frozen=True)
-class Settings:
+class SettingsFile:
     """The content of a settings file, as click's default map of each command."""
 
     path: Path | None = None
@@ -30,16 +30,16 @@ class Settings:
     trusted: Servers | None = None
     """The servers that get credentials; None: the same ones as in the command that calls this."""
 
-    def of_call(self, call: Settings) -> Settings:
+    def of_call(self, call: SettingsFile) -> SettingsFile:
         """Return these settings as those of a call, whose servers and the file's are trusted."""
         trusted = call.trusted
         if trusted is not None:
-            file = json.dumps(self.table, ensure_ascii=False, default=str)
-            trusted |= servers_in([file])
+            text = json.dumps(self.table, ensure_ascii=False, default=str)
+            trusted |= servers_in([text])
         return replace(self, is_step=call.is_step, words=call.words, trusted=trusted)
 
 
-def load_settings(path: str) -> Settings:
+def load_settings(path: str) -> SettingsFile:
     """Read a settings file.
 
     A key at the top applies to every command with an option of this name, a table named after a
@@ -48,8 +48,8 @@ def load_settings(path: str) -> Settings:
     """
     from touche_rad.files.records import read_toml
 
-    place = Path(path)
-    table = read_toml(place)
+    file = Path(path)
+    table = read_toml(file)
     # `index` and `judge` are settings and commands; commands have tables.
     shared = {
         key: value
@@ -59,21 +59,24 @@ def load_settings(path: str) -> Settings:
     for key in shared:
         if key not in SETTINGS:
             hint = nearest(key, [*SETTINGS, *COMMANDS])
-            raise InputError(place, f"there is no such setting{hint}", field=key)
+            raise InputError(file, f"there is no such setting{hint}", field=key)
     plugins = shared.pop("plugins", [])
+
     values = {}
     for command in COMMANDS:
-        own = table.get(command, {}) if command not in shared else {}
-        if not isinstance(own, dict):
-            raise InputError(place, f"expected a table [{command}], got {own!r}", field=command)
-        merged = {**shared, **own}
+        section = table.get(command, {}) if command not in shared else {}
+        if not isinstance(section, dict):
+            raise InputError(file, f"expected a table [{command}], got {section!r}", field=command)
+        merged = {**shared, **section}
         options = merged.pop("options", {})
         if not isinstance(options, dict):
-            raise InputError(place, f"expected a table, got {options!r}", field="options")
-        values[command] = flat = {key.replace("-", "_"): value for key, value in merged.items()}
-        if options:
-            flat["options"] = [
-                f"{key}={str(value).lower() if isinstance(value, bool) else value}"
-                for key, value in options.items()
-            ]
-    return Settings(place, values, tuple(plugins), table=table)
+            raise InputError(file, f"expected a table, got {options!r}", field="options")
+        values[command] = {key.replace("-", "_"): value for key, value in merged.items()}
+        # The values of -O are texts; TOML's true is `true` there.
+        pairs = []
+        for key, value in options.items():
+            text = str(value).lower() if isinstance(value, bool) else value
+            pairs.append(f"{key}={text}")
+        if pairs:
+            values[command]["options"] = pairs
+    return SettingsFile(file, values, tuple(plugins), table=table)

@@ -73,9 +73,9 @@ def simulate_command(options: SimulateOptions) -> int:
     """
     if options.both_sides:
         context = click.get_current_context()
-        for key, instead in (("turns", "rounds"), ("user", "against")):
-            if context.get_parameter_source(key) is ParameterSource.COMMANDLINE:
-                raise OptionError(f"--{key} is for debates with a user; use --{instead}")
+        for name, name_here in (("turns", "rounds"), ("user", "against")):
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise OptionError(f"--{name} is for debates with a user; use --{name_here}")
         return _simulate_both_sides(options)
     for flag in ("against", "rounds", "words"):
         if getattr(options, flag) is not None:
@@ -87,8 +87,10 @@ def simulate_command(options: SimulateOptions) -> int:
     from touche_rad.users import parse_user
 
     turns = options.turns or configured_turns() or TURNS
-    kinds, written = {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
-    places = run_files.find_places("simulate", options, options.claims, kinds, written)
+    kinds = {files.Kind.CLAIMS}
+    places = run_files.find_places(
+        "simulate", options, options.claims, kinds, files.Kind.SIMULATIONS
+    )
     user = parse_user(options.user, options.plugin_options.get("user", {}))
     debater = find("debater", options.debater.name).configure(options.debater.options)
     job = SimulateJob(
@@ -108,21 +110,22 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad import files
     from touche_rad.contests.two_sides import ContestsJob
 
-    debater = prepare.find_debater(options.debater)
-    other = prepare.find_debater(options.against) if options.against else debater
-    kinds, written = {files.Kind.CLAIMS, *files.DEBATES}, files.Kind.CONTESTS
-    places = run_files.find_places("simulate", options, options.claims, kinds, written)
-    debaters = (debater, other) if other.tag != debater.tag else (debater,)
-    for player in debaters:
-        if not player.shares_server:
+    debaters = [prepare.find_debater(options.debater)]
+    if options.against is not None:
+        opponent = prepare.find_debater(options.against)
+        if opponent.tag != debaters[0].tag:
+            debaters.append(opponent)
+    kinds = {files.Kind.CLAIMS, *files.DEBATES}
+    places = run_files.find_places("simulate", options, options.claims, kinds, files.Kind.CONTESTS)
+    for debater in debaters:
+        if not debater.shares_server:
             raise OptionError(
-                f"{player.name}: here only a model of the server of -m can be named, as "
+                f"{debater.name}: here only a model of the server of -m can be named, as "
                 "model=#NAME; touche-rad tournament takes models of several servers"
             )
-
     job = ContestsJob(
         source=places.source,
-        debaters=debaters,
+        debaters=tuple(debaters),
         rounds=options.rounds or ROUNDS,
         words=options.max_words if options.words is None else options.words,
         deadline=options.deadline,
