@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -18,7 +18,7 @@ from touche_rad.debate import Argument
 from touche_rad.evidence.words import lexicon, read_words, stem
 from touche_rad.text import sentences, stopwords
 
-_LONGEST: Final = 25
+_LONGEST_CLAIM: Final = 25
 """Maximum words of a claim that is read: longer ones are arguments of their own."""
 _ASIDE: Final = re.compile(
     r"^.{10,}(?:(?:[,;]|\band) so|\b(?:therefore|thus|hence))\b,?\s+(?=\w+ \w+ \w+)"
@@ -44,16 +44,15 @@ _TURN: Final = re.compile(
 """Phrases that turn a clause as a negative action does."""
 
 
-@cache
-def _words() -> Mapping[str, frozenset[str]]:
-    lists = tomllib.loads(files(__package__).joinpath("polarity.toml").read_text("utf-8"))
-    return {name: frozenset(text.split()) for name, text in lists.items()}
-
-
-@cache
-def _turning() -> frozenset[str]:
-    """Return the stems of negative actions and evaluations."""
-    return frozenset(map(stem, _words()["actions"] | _words()["evaluations"]))
+_LISTS: Final = {
+    name: frozenset(text.split())
+    for name, text in tomllib.loads(
+        files(__package__).joinpath("polarity.toml").read_text("utf-8")
+    ).items()
+}
+_TURNING_STEMS: Final = frozenset(map(stem, _LISTS["actions"] | _LISTS["evaluations"]))
+"""The stems of negative actions and evaluations."""
+_NO_WORDS: Final[frozenset[str]] = frozenset()
 
 
 @lru_cache(maxsize=32_768)
@@ -62,7 +61,8 @@ def content(text: str) -> frozenset[str]:
 
     Words of debating itself, such as "believe", are left out, and so are negations.
     """
-    lists, read = lexicon(), read_words(text)
+    lists = lexicon()
+    read = read_words(text)
     return frozenset(
         root
         for word, root in zip(read.words, read.stems, strict=True)
@@ -77,19 +77,28 @@ def side(text: str, topic: str) -> float:
     It is the mean of the clauses; those that share words with the topic weigh more. A question is
     read as a doubt. Reasons and relative clauses are not read: they are about something else.
     """
-    about, words, lists = _subject(topic), set(read_words(topic).words), _words()
-    contrary = lists["duties"] if words & lists["freedoms"] else frozenset()
-    contrary = lists["freedoms"] if words & lists["duties"] else contrary
-    weights = turned = 0
+    topic_subject = _subject(topic)
+    topic_words = set(read_words(topic).words)
+    # A clause on freedom is against a topic about a duty, and the other way round.
+    if topic_words & _LISTS["duties"]:
+        contrary = _LISTS["freedoms"]
+    elif topic_words & _LISTS["freedoms"]:
+        contrary = _LISTS["duties"]
+    else:
+        contrary = _NO_WORDS
+    weights = 0
+    weighted_signs = 0
     for sentence in sentences(text) or [text]:
         claim = _ASIDE.sub("", sentence)
-        main = _RELATIVE.split(claim, maxsplit=1)[0]
-        claim = main if _subject(main) & about else claim
+        main_clause = _RELATIVE.split(claim, maxsplit=1)[0]
+        if _subject(main_clause) & topic_subject:
+            claim = main_clause
+        sentence_sign = -1 if sentence.endswith("?") else 1
         for clause in filter(str.strip, _CLAUSE.split(claim)):
-            weight = 1 + 2 * len(_subject(clause) & about)
+            weight = 1 + 2 * len(_subject(clause) & topic_subject)
             weights += weight
-            turned += weight * _sign(clause, contrary) * (-1 if sentence.endswith("?") else 1)
-    return _sign(topic) * turned / (weights or 1)
+            weighted_signs += weight * _sign(clause, contrary) * sentence_sign
+    return _sign(topic, _NO_WORDS) * weighted_signs / (weights or 1)
 
 
 @lru_cache(maxsize=32_768)
@@ -99,17 +108,19 @@ def _subject(clause: str) -> frozenset[str]:
     return frozenset(
         root
         for word, root in zip(read.words, read.stems, strict=True)
-        if word not in stopwords() | _words()["negations"] and root not in _turning()
+        if word not in stopwords() | _LISTS["negations"] and root not in _TURNING_STEMS
     )
 
 
-def _sign(clause: str, contrary: frozenset[str] = frozenset()) -> int:
-    """Return -1 for a clause against its subject, else 1."""
-    read, lists = read_words(clause), _words()
-    turns = len(_TURN.findall(clause)) + (not contrary.isdisjoint(read.words))
-    for word, root, behind in zip(read.words, read.stems, (*read.words[1:], ""), strict=False):
-        negates = word in lists["negations"] and behind not in lists["not_negated"]
-        turns += negates or root in _turning()
+def _sign(clause: str, contrary: frozenset[str]) -> int:
+    """Return -1 for a clause against its subject, else 1: two turns cancel each other."""
+    read = read_words(clause)
+    turns = len(_TURN.findall(clause))
+    turns += not contrary.isdisjoint(read.words)
+    next_words = (*read.words[1:], "")
+    for word, root, next_word in zip(read.words, read.stems, next_words, strict=False):
+        negates = word in _LISTS["negations"] and next_word not in _LISTS["not_negated"]
+        turns += negates or root in _TURNING_STEMS
     return -1 if turns % 2 else 1
 
 
@@ -121,16 +132,23 @@ def sides(arguments: Sequence[Argument], topic: str) -> dict[str, float]:
     about its side.
     """
     by_text = {argument.text: argument for argument in arguments}
-    places: dict[str, tuple[str, int]] = {}
+    root_and_sign: dict[str, tuple[str, int]] = {}
     votes: dict[str, list[float]] = defaultdict(list)
     for argument in arguments:
-        root, sign, seen = argument, 1, {argument.id}
+        # Follow the attacks to the claim that is no argument itself; each one turns the side.
+        root = argument
+        sign = 1
+        seen = {argument.id}
         while (attacked := by_text.get(root.attacks)) is not None and attacked.id not in seen:
-            root, sign = attacked, -sign
+            root = attacked
+            sign = -sign
             seen.add(root.id)
-        places[argument.id] = root.attacks, sign
+        root_and_sign[argument.id] = root.attacks, sign
         for claim, relation in ((argument.supports, sign), (argument.attacks, -sign)):
-            if claim and len(claim.split()) <= _LONGEST:
+            if claim and len(claim.split()) <= _LONGEST_CLAIM:
                 votes[root.attacks].append(relation * side(claim, topic))
-    means = {claim: sum(of) / len(of) for claim, of in votes.items()}
-    return {one: sign * means.get(claim, 0.0) for one, (claim, sign) in places.items()}
+    means = {claim: sum(claim_votes) / len(claim_votes) for claim, claim_votes in votes.items()}
+    return {
+        argument_id: sign * means.get(claim, 0.0)
+        for argument_id, (claim, sign) in root_and_sign.items()
+    }

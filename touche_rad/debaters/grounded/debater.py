@@ -79,11 +79,11 @@ FLOOR: Final = (
 
 _MAX_TRIED: Final = 50
 """How many of the best candidates are tried as quotations."""
-_LINKED: Final = 6
+_MOST_LINKED: Final = 6
 """Best quotations among which the first one with enough common words is used."""
-_PROMPTS: Final = 2
+_MAX_PROMPTS: Final = 2
 """Prompts with quotations that a model gets at most, `shown` in each."""
-_OPPOSED: Final = 1.0
+_OPPOSING_SIDE: Final = 1.0
 """Weighted side from which it is known that an argument opposes the user."""
 
 
@@ -128,8 +128,8 @@ class Grounded:
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Quote the best argument against the user's last message."""
         if self.model is None:
-            return self.quote_best(debate, self.quotables(debate, _LINKED))
-        quotables = self.quotables(debate, _PROMPTS * self.options.shown)
+            return self.quote_best(debate, self.quotables(debate, _MOST_LINKED))
+        quotables = self.quotables(debate, _MAX_PROMPTS * self.options.shown)
         if len(quotables) < 2:
             return self.quote_best(debate, quotables)
         return self._ask_model(self.model, debate, quotables)
@@ -141,13 +141,24 @@ class Grounded:
 
         It sees the best quotations and, if it can use none of them, once more the next ones.
         """
-        count = self.options.shown
+        shown = self.options.shown
+        prompt = Prompt.load(__package__, "choosing")
         try:
-            for start in range(0, min(len(quotables), _PROMPTS * count), count):
-                some = quotables[start : start + count]
-                choice = await _choose(model, debate, some)
+            for start in range(0, min(len(quotables), _MAX_PROMPTS * shown), shown):
+                offered = quotables[start : start + shown]
+                number: object = Annotated[int, Field(ge=0, le=len(offered))]
+                choice = await ask_about(
+                    debate,
+                    model,
+                    prompt,
+                    narrowed(Choice, number=number),
+                    step="grounded.choice_of_arguments",
+                    dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
+                    quotables=[quotable.quoted for quotable in offered],
+                    frames=FRAMES,
+                )
                 if choice.number:
-                    return self.quote(debate, some[choice.number - 1], FRAMES[choice.frame])
+                    return self.quote(debate, offered[choice.number - 1], FRAMES[choice.frame])
         except ModelError as error:
             report_without_model(error)
         return self.quote_best(debate, quotables)
@@ -162,99 +173,91 @@ class Grounded:
         longest_frame = max(map(count_words, STANCES)) if self.options.frame else 0
         room = max(1, self.options.max_words - longest_frame)
         # A stance model knows it; words, if the user says nearly what the argument attacks.
-        side, said = SIDE if self._stance is None else AGAINST, content(queries.message)
+        side = SIDE if self._stance is None else AGAINST
+        message = content(queries.message)
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
-        texts: set[str] = set()
-        for one in self._ranked(queries)[:_MAX_TRIED]:
-            quoted = quotation(one.argument.text, room, self.options.whole)
-            if not quoted or earlier.has(quoted) or quoted.lower() in texts:
+        quoted_before: set[str] = set()
+        for candidate in self._ranked(queries)[:_MAX_TRIED]:
+            argument = candidate.argument
+            quoted = quotation(argument.text, room, self.options.whole)
+            if not quoted or earlier.has(quoted) or quoted.lower() in quoted_before:
                 continue
-            texts.add(quoted.lower())
+            quoted_before.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
-            attacked = content(one.argument.attacks) if side == SIDE else said
-            is_near = 2 * len(said & attacked) >= max(len(said), len(attacked))
-            opposed = is_near and one.features.get(side, 0.0) >= _OPPOSED
-            by_fault[fault].append(Quotable(one.argument, quoted, one.path, opposed, one.meant))
+            attacked = content(argument.attacks) if side == SIDE else message
+            is_near = 2 * len(message & attacked) >= max(len(message), len(attacked))
+            opposed = is_near and candidate.features.get(side, 0.0) >= _OPPOSING_SIDE
+            by_fault[fault].append(
+                Quotable(argument, quoted, candidate.path, opposed, candidate.meant)
+            )
             if len(by_fault[0]) == most:
                 break
-        return next((some[:most] for some in by_fault if some), [])
+        return next((quotables[:most] for quotables in by_fault if quotables), [])
 
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
         """Quote the first of the best quotations on what the user means, by words or by vectors.
 
-        If there is none, say that no argument answers the user.
-        """
-        for one in quotables[:_LINKED]:
-            if one.meant or self.link(debate, one.argument) >= self.options.floor:
-                return self.quote(debate, one)
-        return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
-
-    def link(self, debate: Debate, argument: Argument) -> float:
-        """Return how many words the user and an argument share, relative to their lengths.
-
-        A single common word is chance, unless it is half of what the user says or in the topic.
+        By words, user and argument must share enough of them, relative to their lengths. If there
+        is no such quotation, say that no argument answers the user.
         """
         user = content(read(debate).user)
-        about = content(f"{argument.topic} {argument.attacks} {argument.text}")
-        subject = content(argument.topic or " ".join(argument.text.split()[:3]))
-        shared = user & about
-        by_chance = len(shared) < 2 and not shared & subject and 2 * len(shared) < len(user)
-        return len(shared) / sqrt(len(user) * len(about)) if shared and not by_chance else 0.0
+        for quotable in quotables[:_MOST_LINKED]:
+            argument = quotable.argument
+            about = content(f"{argument.topic} {argument.attacks} {argument.text}")
+            subject = content(argument.topic or " ".join(argument.text.split()[:3]))
+            shared = user & about
+            # A single common word is chance, unless it is half of what the user says or in the
+            # topic.
+            by_chance = len(shared) < 2 and not shared & subject and 2 * len(shared) < len(user)
+            link = len(shared) / sqrt(len(user) * len(about)) if shared and not by_chance else 0.0
+            if quotable.meant or link >= self.options.floor:
+                return self.quote(debate, quotable)
+        return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 
-    def quote(self, debate: Debate, one: Quotable, frame: str | None = None) -> Response:
+    def quote(self, debate: Debate, quotable: Quotable, frame: str | None = None) -> Response:
         """Return a response that quotes, with a frame if there is room for it.
 
         By default the frame is a stance if the argument is known to oppose the user, or nothing.
         """
         if frame is None:
-            frame = STANCES[(len(debate.turns) - 1) % len(STANCES)] if one.opposed else ""
-        content = one.quoted
-        framed = f"{frame} {content}"
+            frame = STANCES[(len(debate.turns) - 1) % len(STANCES)] if quotable.opposed else ""
+        quoted = quotable.quoted
+        framed = f"{frame} {quoted}"
         if frame and self.options.frame and count_words(framed) <= self.options.max_words:
-            content = framed
-        return Response(content=content, arguments=(with_path(one.argument, one.path),))
+            quoted = framed
+        return Response(content=quoted, arguments=(with_path(quotable.argument, quotable.path),))
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Return the ranked candidates with the parts of their scores."""
-        return [
-            ExplainedCandidate(
-                one.argument.id,
-                one.argument.text,
-                one.score,
-                {name: Feature(of, phrase=PHRASES[name]) for name, of in one.features.items()},
-                one.routes,
-                one.argument.topic,
+        explained = []
+        for candidate in self._ranked(read(debate)):
+            features = {
+                name: Feature(value, phrase=PHRASES[name])
+                for name, value in candidate.features.items()
+            }
+            argument = candidate.argument
+            explained.append(
+                ExplainedCandidate(
+                    argument.id,
+                    argument.text,
+                    candidate.score,
+                    features,
+                    candidate.routes,
+                    argument.topic,
+                )
             )
-            for one in self._ranked(read(debate))
-        ]
+        return explained
 
     def _ranked(self, queries: Queries) -> list[Ranked]:
+        """Return the candidates, best first; if the searches have none, any arguments."""
         k = self.options.k
-        ranked = (
-            rank(self.index, queries, k)
-            if self._retriever is None
-            else rank_by(self._retriever, queries, k)
-        )
+        if self._retriever is None:
+            ranked = rank(self.index, queries, k)
+        else:
+            ranked = rank_by(self._retriever, queries, k)
         if ranked and self._stance is not None:
             return self._stance.rank(ranked, queries)
-        if ranked:
-            return ranked
-        some = [Ranked(one) for one in islice(self.index.arguments(), k)]
-        if not some:
+        ranked = ranked or [Ranked(argument) for argument in islice(self.index.arguments(), k)]
+        if not ranked:
             raise WorkError("the index has no argument that can be quoted")
-        return some
-
-
-async def _choose(model: Model, debate: Debate, quotables: Sequence[Quotable]) -> Choice:
-    """Ask a model which quotation answers the user best."""
-    number: object = Annotated[int, Field(ge=0, le=len(quotables))]
-    return await ask_about(
-        debate,
-        model,
-        Prompt.load(__package__, "choosing"),
-        narrowed(Choice, number=number),
-        step="grounded.choice_of_arguments",
-        dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
-        quotables=[one.quoted for one in quotables],
-        frames=FRAMES,
-    )
+        return ranked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
@@ -15,7 +15,6 @@ from touche_rad.debaters.grounded._polarity import side, sides
 from touche_rad.plugins import (
     ArgumentIndex,
     MayNameFile,
-    Meaning,
     Retriever,
     arguments_by,
     meaning_of,
@@ -41,7 +40,7 @@ SIDE: Final = "side"
 """From 2, surely on the other side than the user, to -2."""
 AGAINST: Final = "against"
 """The same from a stance model, which replaces `SIDE`."""
-_WEIGHT: Final = 2.0
+_SIDE_WEIGHT: Final = 2.0
 """Weight of a side beside searches and topic."""
 _NEAR: Final = 4
 """One in this many hits of a search may come from vectors."""
@@ -64,14 +63,14 @@ class Queries:
 
 def read(debate: Debate) -> Queries:
     """Read a debate whose last turn needs an answer."""
-    users = [_shortened(turn.utterance) for turn in debate.turns]
-    answers = [_shortened(turn.response.content) for turn in debate.turns[:-1] if turn.response]
+    users = [cut_to_words(clean(turn.utterance), LONGEST) for turn in debate.turns]
+    answers = [
+        cut_to_words(clean(turn.response.content), LONGEST)
+        for turn in debate.turns[:-1]
+        if turn.response
+    ]
     context = dict.fromkeys([users[0], *answers[-1:], users[-1]])
     return Queries(users[-1], " ".join(context), " ".join(users), (*users, *answers))
-
-
-def _shortened(text: str) -> str:
-    return cut_to_words(clean(text), LONGEST)
 
 
 @dataclass(frozen=True)
@@ -94,28 +93,74 @@ class Ranked:
 
 def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
     """Return the candidates of all searches, best first."""
+    # Search by words; the best hit of each search has 1.
     arguments: dict[str, Argument] = {}
-    routes = {
-        "attacks": _search(index, "attacks", queries.context, k, arguments),
-        "text": _search(index, "all", queries.message, k, arguments),
-    }
+    routes: dict[str, dict[str, float]] = {}
+    searches = (("attacks", "attacks", queries.context), ("text", "all", queries.message))
+    for route, searched_field, query in searches:
+        hits = index.search(searched_field, query, k) if content_words(query) else []
+        best_score = max((hit.score for hit in hits), default=0.0)
+        for hit in hits:
+            arguments.setdefault(hit.argument.id, hit.argument)
+        routes[route] = {
+            hit.argument.id: hit.score / best_score if best_score > 0 else 1.0 for hit in hits
+        }
+
+    # Search by meaning, if the index has vectors: what attacks claims near to the message.
+    nearest: dict[str, float] = {}
+    likeness: dict[str, float] = {}
     meaning = meaning_of(index)
-    nearest = _nearest(index, meaning, queries, max(1, k // _NEAR), arguments) if meaning else {}
-    # A claim is often near in meaning to claims with which it shares no word.
-    topics = _topics([nearest] if nearest else routes.values(), arguments)
-    count = Counter(arguments[one].topic for one in nearest)
-    agreed = {topic for topic, number in count.items() if number >= _AGREED * len(nearest)}
-    likeness = _likeness(meaning, queries, arguments) if meaning else {}
-    ranked = []
-    for one, argument in arguments.items():
-        features = {name: of.get(one, 0.0) for name, of in routes.items()}
+    if meaning is not None:
+        most = max(1, k // _NEAR)
+        (nearest_ids,) = meaning.nearest("attacks", [queries.message], most)
+        new = arguments_by(
+            index, [argument_id for argument_id in nearest_ids if argument_id not in arguments]
+        )
+        arguments |= {argument.id: argument for argument in new if argument is not None}
+        nearest = {argument_id: 1 - place / most for place, argument_id in enumerate(nearest_ids)}
+        if arguments:
+            (row,) = meaning.likeness("attacks", [queries.message], list(arguments))
+            likeness = dict(zip(arguments, row, strict=True))
+
+    # The topics of the hits; the best topic has 1. A claim is often near in meaning to claims
+    # with which it shares no word, so that vectors know the topic better.
+    topic_routes = [nearest] if nearest else list(routes.values())
+    weights: defaultdict[str, float] = defaultdict(float)
+    for scores in topic_routes:
+        for argument_id, score in scores.items():
+            weights[arguments[argument_id].topic] += score
+    best_weight = max(weights.values(), default=0) or 1
+    topics = {topic: weight / best_weight for topic, weight in weights.items()}
+    nearest_topics = Counter(arguments[argument_id].topic for argument_id in nearest)
+    agreed = {topic for topic, count in nearest_topics.items() if count >= _AGREED * len(nearest)}
+
+    # Prefer arguments on the other side of the topic that most hits are about.
+    main_topic = max(topics, key=topics.__getitem__, default="")
+    on_topic = [argument for argument in arguments.values() if argument.topic == main_topic]
+    votes = sides(on_topic, main_topic)
+    user_side = side(queries.message, main_topic)
+
+    ranked: list[Ranked] = []
+    for argument_id, argument in arguments.items():
+        features = {route: scores.get(argument_id, 0.0) for route, scores in routes.items()}
         features["topic"] = topics.get(argument.topic, 0.0)
-        features |= {"meaning": likeness[one]} if likeness else {}
-        searches = {**routes, "meaning": nearest}
-        hits = {name: of[one] for name, of in searches.items() if one in of}
-        meant = argument.topic in agreed
-        ranked.append(Ranked(argument, hits, features, _path(hits), meant))
-    return ordered(_with_sides(ranked, queries, topics))
+        if likeness:
+            features["meaning"] = likeness[argument_id]
+        features[SIDE] = -_SIDE_WEIGHT * user_side * votes.get(argument_id, 0.0)
+        found_by = {
+            route: scores[argument_id]
+            for route, scores in {**routes, "meaning": nearest}.items()
+            if argument_id in scores
+        }
+        if "attacks" in found_by and found_by["attacks"] >= found_by.get("text", 0.0):
+            path = "attacks a claim similar to what was said"
+        elif "text" in found_by:
+            path = "shares words with your message"
+        else:
+            path = "attacks a claim near in meaning to what you say"
+        is_meant = argument.topic in agreed
+        ranked.append(Ranked(argument, found_by, features, (path,), is_meant))
+    return ordered(ranked)
 
 
 def rank_by(retriever: Retriever, queries: Queries, k: int) -> list[Ranked]:
@@ -128,75 +173,9 @@ def rank_by(retriever: Retriever, queries: Queries, k: int) -> list[Ranked]:
     ]
 
 
-def ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
+def ordered(candidates: Iterable[Ranked]) -> list[Ranked]:
     """Sort by score, then by id."""
-    return sorted(ranked, key=lambda one: (-one.score, one.argument.id))
-
-
-def _search(
-    index: ArgumentIndex, name: str, query: str, k: int, arguments: dict[str, Argument]
-) -> dict[str, float]:
-    hits = index.search(name, query, k) if content_words(query) else []
-    best = max((hit.score for hit in hits), default=0.0)
-    for hit in hits:
-        arguments.setdefault(hit.argument.id, hit.argument)
-    return {hit.argument.id: hit.score / best if best > 0 else 1.0 for hit in hits}
-
-
-def _topics(
-    routes: Iterable[Mapping[str, float]], arguments: Mapping[str, Argument]
-) -> dict[str, float]:
-    """Return the share of each topic in the hits; the best topic has 1."""
-    weights: Counter[str] = Counter()
-    for route in routes:
-        for one, score in route.items():
-            weights[arguments[one].topic] += score  # type: ignore[assignment]
-    best = max(weights.values(), default=0) or 1
-    return {topic: weight / best for topic, weight in weights.items()}
-
-
-def _path(hits: Mapping[str, float]) -> tuple[str, ...]:
-    if hits.get("attacks", 0.0) >= hits.get("text", 0.0) and "attacks" in hits:
-        return ("attacks a claim similar to what was said",)
-    if "text" in hits:
-        return ("shares words with your message",)
-    return ("attacks a claim near in meaning to what you say",)
-
-
-def _with_sides(
-    ranked: Sequence[Ranked], queries: Queries, topics: Mapping[str, float]
-) -> list[Ranked]:
-    """Prefer arguments on the other side of the topic that most hits are about."""
-    topic = max(topics, key=topics.__getitem__, default="")
-    votes = sides([one.argument for one in ranked if one.argument.topic == topic], topic)
-    user = side(queries.message, topic)
-    return [
-        replace(
-            one, features={**one.features, SIDE: -_WEIGHT * user * votes.get(one.argument.id, 0.0)}
-        )
-        for one in ranked
-    ]
-
-
-def _nearest(
-    index: ArgumentIndex,
-    meaning: Meaning,
-    queries: Queries,
-    most: int,
-    arguments: dict[str, Argument],
-) -> dict[str, float]:
-    """Add the arguments that attack what is near in meaning to the message; the nearest has 1."""
-    (nearest,) = meaning.nearest("attacks", [queries.message], most)
-    new = arguments_by(index, [one for one in nearest if one not in arguments])
-    arguments |= {argument.id: argument for argument in new if argument is not None}
-    return {one: 1 - place / most for place, one in enumerate(nearest)}
-
-
-def _likeness(
-    meaning: Meaning, queries: Queries, arguments: Mapping[str, Argument]
-) -> dict[str, float]:
-    (row,) = meaning.likeness("attacks", [queries.message], list(arguments)) if arguments else ([],)
-    return dict(zip(arguments, row, strict=True))
+    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.argument.id))
 
 
 StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+)$"), MayNameFile(after="nli:")]
@@ -216,14 +195,23 @@ class StanceRanking:
 
     def rank(self, ranked: Sequence[Ranked], queries: Queries) -> list[Ranked]:
         """Rank again with the stance model; if it fails, keep the ranking."""
-        best, rest = ranked[: self._most], ranked[self._most :]
+        best = ranked[: self._most]
         try:
-            stances = self._backend.stances(queries.message, [one.argument for one in best])
+            stances = self._backend.stances(
+                queries.message, [candidate.argument for candidate in best]
+            )
         except Exception as error:  # a local model may raise anything, and the answer goes on
             log.warning("grounded ranks without %s: %s", self._name, error)
             return list(ranked)
         again = [
-            replace(one, features={**one.features, SIDE: 0.0, AGAINST: _WEIGHT * stance.against})
-            for one, stance in zip(best, stances, strict=True)
+            replace(
+                candidate,
+                features={
+                    **candidate.features,
+                    SIDE: 0.0,
+                    AGAINST: _SIDE_WEIGHT * stance.against,
+                },
+            )
+            for candidate, stance in zip(best, stances, strict=True)
         ]
-        return ordered([*again, *rest])
+        return ordered([*again, *ranked[self._most :]])
