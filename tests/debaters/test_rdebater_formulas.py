@@ -12,7 +12,7 @@ from touche_rad.debate import Argument
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._reading import predicates
 from touche_rad.debaters.rdebater._retrieval import (
-    Record,
+    RetrievedArgument,
     by_words,
     prior_evidence,
     prior_schemes,
@@ -32,13 +32,13 @@ def argument(number: int, text: str = "") -> Argument:
     return Argument(id=str(number), text=text)
 
 
-def record(number: int, marks: dict[Scheme, Level] | None) -> Record:
+def record(number: int, marks: dict[Scheme, Level] | None) -> RetrievedArgument:
     if marks is None:
-        return Record(argument(number), 0.0)
+        return RetrievedArgument(argument(number), 0.0)
     levels = {
         scheme: Mark(levels=dict.fromkeys(Dimension, level)) for scheme, level in marks.items()
     }
-    return Record(argument(number), 0.0, Annotation(marks=levels))
+    return RetrievedArgument(argument(number), 0.0, Annotation(marks=levels))
 
 
 RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
@@ -48,7 +48,7 @@ RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
 
 @given(RECORDS, some.integers(1, 8))
 def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
-    records: list[Record], k: int
+    records: list[RetrievedArgument], k: int
 ) -> None:
     means = scheme_means(records, k)
     for scheme in Scheme:
@@ -60,7 +60,7 @@ def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
 
 @given(RECORDS, some.integers(1, 8), some.floats(0, 4))
 def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
-    records: list[Record], k: int, threshold: float
+    records: list[RetrievedArgument], k: int, threshold: float
 ) -> None:
     means = scheme_means(records, k)
     schemes = prior_schemes(means, threshold)

@@ -24,10 +24,10 @@ async def ask_about(
     *,
     step: str,
     max_tokens: int | None = None,
-    **more: object,
+    **prompt_values: object,
 ) -> M:
     """Ask with the thesis and the dialogue; too long a prompt loses the oldest utterances."""
-    values = {"thesis": Thesis.of(debate), "dialogue": render_dialogue(debate), **more}
+    values = {"thesis": Thesis.of(debate), "dialogue": render_dialogue(debate), **prompt_values}
     return await model.ask(
         prompt.messages(**values),
         schema,
@@ -39,14 +39,16 @@ async def ask_about(
 
 def cited_before(debate: Debate) -> frozenset[str]:
     """Return the ids of the arguments that the debater cited in earlier turns."""
-    responses = (turn.response for turn in debate.turns if turn.response is not None)
-    return frozenset(argument.id for one in responses for argument in one.arguments)
+    cited: set[str] = set()
+    for turn in debate.turns:
+        if turn.response is not None:
+            cited.update(argument.id for argument in turn.response.arguments)
+    return frozenset(cited)
 
 
-def named(numbers: Iterable[int], items: Sequence[T]) -> list[T]:
-    """Return the items that numbers name, from 1; unknown and repeated numbers are ignored."""
-    known = (one for one in dict.fromkeys(numbers) if 1 <= one <= len(items))
-    return [items[number - 1] for number in known]
+def named(numbers: Iterable[int], shown: Sequence[T]) -> list[T]:
+    """Return what numbers name, counted from 1; unknown and repeated numbers are ignored."""
+    return [shown[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(shown)]
 
 
 def max_letters(words: int) -> int:
@@ -61,15 +63,17 @@ def text_of(words: int, *, least: int = 1) -> Any:
 
 
 def at_most(count: int, kind: object) -> Any:
-    """Return the type of a list of this kind with at most so many items."""
+    """Return the type of a list of this kind with at most so many values."""
     return Annotated[kind, Field(json_schema_extra={"maxItems": count})]
 
 
-def narrowed(schema: type[M], **types: object) -> type[M]:
-    """Return a schema in which fields have narrower types; their defaults stay."""
-    fields: dict[str, Any] = {
-        name: (kind, ... if field.is_required() else field.default)
-        for name, kind in types.items()
-        if (field := schema.model_fields[name])
-    }
-    return create_model(schema.__name__, __base__=schema, **fields)
+def narrowed(name: str, schema: type[M], **types: object) -> type[M]:
+    """Return a schema in which fields have narrower types; their defaults stay.
+
+    Servers see the name, and can show it to the model.
+    """
+    fields: dict[str, Any] = {}
+    for field_name, narrower_type in types.items():
+        field = schema.model_fields[field_name]
+        fields[field_name] = (narrower_type, ... if field.is_required() else field.default)
+    return create_model(name, __base__=schema, **fields)

@@ -14,7 +14,8 @@ NAMED: Final = 0.3
 """Minimum share of a sentence's content words that an argument has, if the model named it."""
 UNNAMED: Final = 0.6
 """The same for an argument that the model did not name."""
-_FEWEST: Final = 2
+_MIN_SHARED_WORDS: Final = 2
+"""Fewest content words that a sentence shares with an argument that it may use."""
 
 
 def cited(
@@ -25,12 +26,15 @@ def cited(
     If it uses none of those that the model named, all candidates are tried with a higher threshold.
     """
     words = content_words(content)
-    used = [one for one in named if _share(content, one) >= NAMED]
+    used = [argument for argument in named if _share(content, argument) >= NAMED]
     if not used:
-        shares = {one.id: _share(content, one) for one in candidates}
-        used = [one for one in candidates if shares[one.id] >= UNNAMED]
-        used = sorted(used, key=lambda one: (-shares[one.id], _first(words, one, used)))[:most]
-    return tuple(sorted(used, key=lambda one: _first(words, one, used))[:most])
+        shares = {argument.id: _share(content, argument) for argument in candidates}
+        alike = [argument for argument in candidates if shares[argument.id] >= UNNAMED]
+        used = sorted(
+            alike,
+            key=lambda argument: (-shares[argument.id], _first_place(words, argument, alike)),
+        )[:most]
+    return tuple(sorted(used, key=lambda argument: _first_place(words, argument, used))[:most])
 
 
 def _share(content: str, argument: Argument) -> float:
@@ -38,26 +42,30 @@ def _share(content: str, argument: Argument) -> float:
 
     A sentence that says the contrary of the argument does not count.
     """
-    source, own = read_words(clean(argument.text)), set(content_words(argument.text))
-    shares = [0.0]
+    source = read_words(clean(argument.text))
+    source_words = set(content_words(argument.text))
+    largest = 0.0
     for sentence in sentences(clean(content)):
-        if len(own & set(content_words(sentence))) < _FEWEST:
+        if len(source_words & set(content_words(sentence))) < _MIN_SHARED_WORDS:
             continue
         read = read_words(sentence)
         if not find_support(read, source).denies:
-            known = sum(read.senses[at] in source.senses for at in read.matter)
+            known = sum(read.senses[place] in source.senses for place in read.matter)
             # One of several words may only be the topic.
             known -= known < len(read.matter)
-            shares.append(known / max(1, len(read.matter)))
-    return max(shares)
+            largest = max(largest, known / max(1, len(read.matter)))
+    return largest
 
 
-def _first(content: Sequence[str], one: Argument, among: Sequence[Argument]) -> int:
-    """Return the position of the first word of an argument, preferably one only it has."""
-    own = set(content_words(one.text))
-    others = {word for other in among if other.id != one.id for word in content_words(other.text)}
-    for telling in (own - others, own):
-        for place, word in enumerate(content):
+def _first_place(words: Sequence[str], argument: Argument, used: Sequence[Argument]) -> int:
+    """Return the place of the first word of an argument, preferably one only it has."""
+    argument_words = set(content_words(argument.text))
+    words_of_others: set[str] = set()
+    for used_argument in used:
+        if used_argument.id != argument.id:
+            words_of_others.update(content_words(used_argument.text))
+    for telling in (argument_words - words_of_others, argument_words):
+        for place, word in enumerate(words):
             if word in telling:
                 return place
-    return len(content)
+    return len(words)

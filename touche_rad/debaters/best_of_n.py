@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Final
 
@@ -35,12 +34,12 @@ from touche_rad.runs.answering import guard
 from touche_rad.runs.rewards import Reward
 from touche_rad.text import excerpt
 
-_SHARE: Final = 0.7
+_SHARE_OF_ANSWERS: Final = 0.7
 """Share of the turn's time for the candidates; the judge has the rest."""
 
 
 @dataclass
-class Candidate:
+class _Candidate:
     """One answer, its reward, or the reason why there is none."""
 
     debater: LoadedDebater
@@ -72,7 +71,7 @@ class BestOfN:
 
         @field_validator("of")
         @classmethod
-        def _named(cls, value: str) -> str:
+        def _names_debaters(cls, value: str) -> str:
             if not split_plugins(value):
                 raise ValueError("expected at least one debater")
             return value
@@ -83,25 +82,21 @@ class BestOfN:
         self._call = Calls()
         self._debaters: list[LoadedDebater] = []
         for text in split_plugins(options.of):
-            self._debaters += self._make(*parse_plugin(text), services)
-        judge, settings = parse_plugin(options.judge)
-        self._reward = Reward(judge, services, settings)
-
-    def _make(
-        self, name: str, options: Mapping[str, str], services: Services
-    ) -> list[LoadedDebater]:
-        if name == "best-of-n":
-            raise OptionError("of: best-of-n cannot contain itself; name other debaters")
-        plugin = find("debater", name).configure(options)
-        debaters = [plugin.make(services)]
-        if services.model is None or not plugin.uses_model:
-            return debaters
-        for number in range(1, self.options.n):
-            seed = services.model.settings.seed + number
-            model = services.model.copy(seed=seed, temperature=self.options.temperature)
-            other = replace(services, model=model, seed=services.seed + number)
-            debaters.append(plugin.make(other))
-        return debaters
+            name, debater_options = parse_plugin(text)
+            if name == "best-of-n":
+                raise OptionError("of: best-of-n cannot contain itself; name other debaters")
+            plugin = find("debater", name).configure(debater_options)
+            self._debaters.append(plugin.make(services))
+            if services.model is None or not plugin.uses_model:
+                continue  # Its answers would all be equal.
+            for number in range(1, options.n):
+                model = services.model.copy(
+                    seed=services.model.settings.seed + number, temperature=options.temperature
+                )
+                reseeded = replace(services, model=model, seed=services.seed + number)
+                self._debaters.append(plugin.make(reseeded))
+        judge, judge_options = parse_plugin(options.judge)
+        self._reward = Reward(judge, services, judge_options)
 
     async def answer(self, debate: Debate) -> Response:
         """Return the candidate with the highest reward, which found an argument if one did."""
@@ -114,43 +109,45 @@ class BestOfN:
     async def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Generate and judge the answers again, and return them, the best first."""
         candidates = sorted(await self._candidates(debate), key=_rank, reverse=True)
-        return [
-            ExplainedCandidate(
-                one.debater.name,
-                one.response.content,
-                one.reward or 0.0,
-                {"reward": Feature(one.reward or 0.0, phrase="has a high reward from the judge")},
+        explained = []
+        for candidate in candidates:
+            assert candidate.response is not None
+            reward = candidate.reward or 0.0
+            features = {"reward": Feature(reward, phrase="has a high reward from the judge")}
+            explained.append(
+                ExplainedCandidate(
+                    candidate.debater.name, candidate.response.content, reward, features
+                )
             )
-            for one in candidates
-            if one.response is not None
-        ]
+        return explained
 
-    async def _candidates(self, debate: Debate) -> list[Candidate]:
+    async def _candidates(self, debate: Debate) -> list[_Candidate]:
         """Ask all debaters in parallel, then judge each different answer once."""
-        candidates = [Candidate(one) for one in self._debaters]
-        left = time_left()
-        with anyio.move_on_after(None if left is None else _SHARE * left):
+        candidates = [_Candidate(debater) for debater in self._debaters]
+        seconds = time_left()
+        with anyio.move_on_after(None if seconds is None else _SHARE_OF_ANSWERS * seconds):
             async with anyio.create_task_group() as group:
-                for one in candidates:
-                    group.start_soon(self._answer, one, debate)
+                for candidate in candidates:
+                    group.start_soon(self._answer, candidate, debate)
         use = current_context().use or ModelUse()
-        by_answer: dict[tuple[str, ...], Candidate] = {}
-        for one in candidates:
-            use.add(one.use)
-            if one.response is not None:
-                cited = (argument.id for argument in one.response.arguments)
-                by_answer.setdefault((one.response.content, *cited), one)
+        by_answer: dict[tuple[str, ...], _Candidate] = {}
+        for candidate in candidates:
+            use.add(candidate.use)
+            if candidate.response is not None:
+                cited = (argument.id for argument in candidate.response.arguments)
+                by_answer.setdefault((candidate.response.content, *cited), candidate)
         if not by_answer:
-            faults = "; ".join(dict.fromkeys(one.fault for one in candidates if one.fault))
-            raise WorkError(f"no debater answered: {faults or 'all timed out'}")
+            faults = dict.fromkeys(candidate.fault for candidate in candidates if candidate.fault)
+            reason = "; ".join(faults) or "all timed out"
+            raise WorkError(f"no debater answered: {reason}")
         different = list(by_answer.values())
         if len(different) > 1:
             async with anyio.create_task_group() as group:
-                for one in different:
-                    group.start_soon(self._judge, one, debate)
+                for candidate in different:
+                    group.start_soon(self._judge, candidate, debate)
         return different
 
-    async def _answer(self, candidate: Candidate, debate: Debate) -> None:
+    async def _answer(self, candidate: _Candidate, debate: Debate) -> None:
         try:
             with call_context(use=candidate.use):
                 response = await self._call(candidate.debater.answer, debate)
@@ -158,13 +155,13 @@ class BestOfN:
         except Exception as error:
             candidate.fault = excerpt(f"{type(error).__name__}: {error}", 200)
 
-    async def _judge(self, candidate: Candidate, debate: Debate) -> None:
+    async def _judge(self, candidate: _Candidate, debate: Debate) -> None:
         assert candidate.response is not None
         answered = debate.with_response(candidate.response)
         candidate.reward = await self._reward.of(answered, deadline=time_left())
 
 
-def _rank(candidate: Candidate) -> tuple[bool, bool, float]:
+def _rank(candidate: _Candidate) -> tuple[bool, bool, float]:
     """Return what orders the candidates, the best highest."""
     content = candidate.response.content if candidate.response else NOTHING_FOUND
     return content != NOTHING_FOUND, candidate.reward is not None, candidate.reward or 0.0

@@ -55,13 +55,14 @@ class ByNli:
 
     def _all(self, claims: list[str], arguments: list[str]) -> list[bool]:
         premises = [*arguments, " ".join(arguments)] if len(arguments) > 1 else arguments
-        whole = [one for one in claims if self._nli.reads_whole(one)]
-        read = self._nli.read([(premise, one) for one in whole for premise in premises])
-        likely = {
-            one: float(read[at * len(premises) : (at + 1) * len(premises), 0].max())
-            for at, one in enumerate(whole)
-        }
-        return [likely.get(one, 0.0) >= self._sure for one in claims]
+        readable = [claim for claim in claims if self._nli.reads_whole(claim)]
+        pairs = [(premise, claim) for claim in readable for premise in premises]
+        probabilities = self._nli.read(pairs)
+        likely: dict[str, float] = {}
+        for number, claim in enumerate(readable):
+            first = number * len(premises)
+            likely[claim] = float(probabilities[first : first + len(premises), 0].max())
+        return [likely.get(claim, 0.0) >= self._sure for claim in claims]
 
 
 class ByModel:
@@ -75,21 +76,23 @@ class ByModel:
         messages = Prompt.load(__package__, "entailed").messages(
             arguments=list(arguments), sentences=list(claims)
         )
-        checks: Any = (list[Check], Field(min_length=len(claims), max_length=len(claims)))
+        checks: Any = (
+            list[Entailments.Check],
+            Field(min_length=len(claims), max_length=len(claims)),
+        )
         schema = create_model("Entailments", __base__=Entailments, checks=checks)
         answer = await self._model.ask(messages, schema, step="guard.check_of_support")
-        return [one.entailed == "yes" for one in answer.checks]
-
-
-class Check(BaseModel):
-    """What a sentence claims beyond the arguments, and whether they prove it."""
-
-    missing: Line = ""
-    entailed: Literal["yes", "no"]
+        return [check.entailed == "yes" for check in answer.checks]
 
 
 class Entailments(BaseModel):
     """One check for each sentence."""
+
+    class Check(BaseModel):
+        """What a sentence claims beyond the arguments, and whether they prove it."""
+
+        missing: Line = ""
+        entailed: Literal["yes", "no"]
 
     checks: list[Check]
 
@@ -100,7 +103,7 @@ _MIN_WORDS = 6
 """A checked answer with fewer words is replaced by a quotation."""
 
 
-class Written(BaseModel):
+class ComposedAnswer(BaseModel):
     """The model's answer, and the numbers of the arguments that it used; there may be none."""
 
     numbers: list[int] = []
@@ -116,8 +119,8 @@ class _Draft:
 
     def shared_words(self) -> int:
         """Count the words of the arguments that the supported sentences contain."""
-        words = {word for one in self.cited for word in content_words(one.text)}
-        return len(words & set(content_words(" ".join(self.checked.supported))))
+        words = content_words(" ".join(argument.text for argument in self.cited))
+        return len(set(words) & set(content_words(" ".join(self.checked.supported))))
 
 
 class Composed:
@@ -176,14 +179,14 @@ class Composed:
         content = cut_to_words(" ".join(draft.checked.supported), self.options.max_words)
         used = list(cited(content, draft.cited, (), self.options.cited))
         if draft.checked.entailed:  # an entailed sentence may share no word with its argument
-            used += [one for one in draft.cited if one not in used]
+            used += [argument for argument in draft.cited if argument not in used]
         if count_words(content) >= _MIN_WORDS and (used or not draft.cited):
-            paths = {one.argument.id: one.path for one in quotables}
-            arguments = tuple(with_path(one, paths[one.id]) for one in used)
+            paths = {quotable.argument.id: quotable.path for quotable in quotables}
+            arguments = tuple(with_path(argument, paths[argument.id]) for argument in used)
             return Response(content=content, arguments=arguments)
-        for one in quotables:
-            if draft.cited and one.argument is draft.cited[0]:
-                return self._grounded.quote(debate, one)
+        for quotable in quotables:
+            if draft.cited and quotable.argument is draft.cited[0]:
+                return self._grounded.quote(debate, quotable)
         return self._grounded.quote_best(debate, quotables)
 
     async def _checked_draft(self, debate: Debate, quotables: Sequence[Quotable]) -> _Draft:
@@ -199,19 +202,21 @@ class Composed:
             "cited": options.cited,
             "thesis": Thesis.of(debate),
             "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
-            "arguments": [clean(one.argument.text) for one in quotables],
+            "arguments": [clean(quotable.argument.text) for quotable in quotables],
         }
         messages = list(prompt.messages(**values))
-        schema = narrowed(Written, numbers=at_most(options.cited, numbers_to(len(quotables))))
+        numbers = at_most(options.cited, numbers_to(len(quotables)))
+        schema = narrowed("Written", ComposedAnswer, numbers=numbers)
         shorten = drop_oldest(prompt, "dialogue", values)
         written = await self.model.ask(messages, schema, step="composed.writing", shorten=shorten)
         draft = await self._check(written, quotables, debate)
         if not draft.checked.unsupported or not draft.cited or options.guard == "model":
             return draft
+        opponent = clean(debate.last.utterance)
         again = Prompt.load(__package__, "repair").messages(
             unsupported=[
-                (one, describe_unsupported(one, draft.cited, clean(debate.last.utterance)))
-                for one in draft.checked.unsupported
+                (sentence, describe_unsupported(sentence, draft.cited, opponent))
+                for sentence in draft.checked.unsupported
             ],
             words=options.max_words,
             cited=options.cited,
@@ -225,10 +230,11 @@ class Composed:
         return max(await self._check(repaired, quotables, debate), draft, key=_Draft.shared_words)
 
     async def _check(
-        self, written: Written, quotables: Sequence[Quotable], debate: Debate
+        self, written: ComposedAnswer, quotables: Sequence[Quotable], debate: Debate
     ) -> _Draft:
         """Check the sentences; an answer without arguments may argue, but add no facts."""
-        most, arguments = self.options.cited, [one.argument for one in quotables]
+        most = self.options.cited
+        arguments = [quotable.argument for quotable in quotables]
         uses = named(written.numbers, arguments)[:most]
         if not uses:
             return _Draft(GuardResult(tuple(_without_facts(written.response, debate))))
@@ -237,9 +243,9 @@ class Composed:
         draft = _Draft(checked, tuple(uses))
         if checked.unsupported and self.options.guard != "model":
             # The model may have given a wrong number.
-            own = cited(written.response, uses, (), most)
-            others = [one for one in arguments if one not in own]
-            right = (*own, *cited(written.response, (), others, most))[:most]
+            certain = cited(written.response, uses, (), most)
+            candidates = [argument for argument in arguments if argument not in certain]
+            right = (*certain, *cited(written.response, (), candidates, most))[:most]
             checked = await self._guard.checked(written.response, right, message)
             draft = max(draft, _Draft(checked, right), key=_Draft.shared_words)
         return draft
@@ -247,9 +253,11 @@ class Composed:
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:
     """Yield the sentences that add no number and no study to the debate."""
-    words = {word for line in render_dialogue(debate) for word in read_words(line).words}
+    known_words: set[str] = set()
+    for line in render_dialogue(debate):
+        known_words.update(read_words(line).words)
     for sentence in sentences(clean(response)):
-        new = [word for word in read_words(sentence).words if word not in words]
-        numbers = [one for one in new if one.isdigit() or lexicon().counts(one)]
+        new = [word for word in read_words(sentence).words if word not in known_words]
+        numbers = [word for word in new if word.isdigit() or lexicon().counts(word)]
         if not numbers and lexicon().witnesses.isdisjoint(new):
             yield sentence

@@ -65,7 +65,7 @@ class Quotable:
     """Whether the argument has the topic that the user means, also without common words."""
 
 
-class Choice(BaseModel):
+class QuotationChoice(BaseModel):
     """The model's answer; `number` 0 means that no argument can be used."""
 
     number: int = Field(ge=0)
@@ -151,7 +151,7 @@ class Grounded:
                     debate,
                     model,
                     prompt,
-                    narrowed(Choice, number=number),
+                    narrowed("Choice", QuotationChoice, number=number),
                     step="grounded.choice_of_arguments",
                     dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
                     quotables=[quotable.quoted for quotable in offered],

@@ -41,7 +41,7 @@ async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
         opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
     )
     limits: object = Field(json_schema_extra={"minItems": 1, "maxItems": most})
-    schema = narrowed(Terms, terms=Annotated[list[Line], limits])
+    schema = narrowed("Terms", Terms, terms=Annotated[list[Line], limits])
     answer = await model.ask(messages, schema, step="inspiredebate.keywords")
     return in_bounds(answer.terms, most)
 

@@ -25,7 +25,6 @@ from touche_rad.debaters.rdebater._reading import (
 )
 from touche_rad.debaters.rdebater._retrieval import (
     Recall,
-    Record,
     SchemeAnnotations,
     retrieved,
     with_priors,
@@ -81,18 +80,65 @@ class Rdebater:
 
     async def answer(self, debate: Debate) -> Response:
         """Read, retrieve, draft and revise."""
-        if self.options.mode != "full":
+        options = self.options
+        if options.mode != "full":
             return await self._baseline(debate)
-        allowance = Allowance(self.options.calls)
+        allowance = Allowance(options.calls)
         logic, keywords, notes = await self._read(debate, allowance)
-        recall = await self._retrieve(debate, keywords, allowance)
+
+        # Retrieve E and, with argumentation schemes, select by them.
+        recall = await anyio.to_thread.run_sync(
+            retrieved,
+            self.index,
+            self._annotations.stored,
+            debate,
+            keywords,
+            options,
+            abandon_on_cancel=True,
+        )
+        if options.argumentation_schemes:
+            evidence = await self._annotations.add_to(
+                recall.evidence, allowance, debate.key, keep=self._reserved
+            )
+            recall = with_priors(recall, evidence, options)
+        else:
+            recall = replace(recall, prior=recall.evidence)
         if not recall.evidence:
             raise WorkError("the index has no arguments")
-        brief = Brief(debate, logic.flaws, recall.prior, recall.schemes, self.options)
-        revised = await self._write(brief, allowance)
-        response = await self._response(brief, recall, revised)
-        if self.options.trace:
-            trace = trace_of(logic, recall, revised, allowance, notes)
+        brief = Brief(debate, logic.flaws, recall.prior, recall.schemes, options)
+
+        # Draft and revise; without a draft the best argument is quoted.
+        revised = None
+        best = Attempt(Candidate(""))
+        try:
+            allowance.take()
+            first = await draft(self.model, brief)
+            if options.optimization_module:
+                violations = partial(self._violations, brief)
+                revised = await revise(first, self.model, brief, allowance, violations)
+            else:
+                revised = Revised((Attempt(first),), "unasked")
+            best = revised.best
+        except ModelError as error:
+            report_without_model(error)
+
+        # The response has the supported sentences of the best candidate, if they are enough.
+        content = cut_to_words(clean(best.candidate.text), options.max_words)
+        named = self._cited(brief, replace(best.candidate, text=content))
+        uses = named
+        if options.task_rules:
+            unsupported = best.verdict.unsupported if best.verdict else None
+            opponent = "\n".join(opponent_texts(debate))
+            content = " ".join(await supported(content, named, opponent, unsupported))
+            uses = self._cited(brief, Candidate(content, named)) if named else ()
+        if not content or (options.task_rules and count_words(content) < MIN_WORDS):
+            records = (*brief.evidence, *recall.evidence)
+            quoted = named[0] if named else records[0].argument
+            content = cut_to_words(clean(quoted.text), options.max_words)
+            uses = (quoted,)
+        response = Response(content=content, arguments=uses)
+        if options.trace:
+            trace = _trace_of(logic, recall, revised, allowance, notes)
             response = response.model_copy(update={"extra": {"rdebater": trace}})
         return response
 
@@ -107,8 +153,10 @@ class Rdebater:
         self, debate: Debate, allowance: Allowance
     ) -> tuple[Logic, tuple[str, ...], list[str]]:
         """Find the opponent's logic and the keywords; the agents work independently."""
-        most, keep = self.options.keywords, self._reserved
-        logic, keywords = Logic(), plain_keywords(debate, most)
+        most = self.options.keywords
+        keep = self._reserved
+        logic = Logic()
+        keywords = plain_keywords(debate, most)
         notes: list[str] = []
 
         async def or_default(step: Awaitable[T], name: str, default: T) -> T:
@@ -123,101 +171,54 @@ class Rdebater:
             reading = read_at_once(self.model, debate, most, allowance, keep=keep)
             logic, keywords = await or_default(reading, "reading", (logic, keywords))
             return logic, keywords, notes
-        words = or_default(
+        keyword_step = or_default(
             ask_keywords(self.model, debate, most, allowance, keep=keep), "keywords", keywords
         )
         if not wanted:
-            return logic, await words, notes
-        flaws = or_default(ask_logic(self.model, debate, allowance, keep=keep), "logic", logic)
-        keywords, logic = await asyncio.gather(words, flaws)
+            return logic, await keyword_step, notes
+        logic_step = or_default(ask_logic(self.model, debate, allowance, keep=keep), "logic", logic)
+        keywords, logic = await asyncio.gather(keyword_step, logic_step)
         return logic, keywords, notes
-
-    async def _retrieve(
-        self, debate: Debate, keywords: Sequence[str], allowance: Allowance
-    ) -> Recall:
-        """Retrieve E and, with argumentation schemes, select by them."""
-        recall = await anyio.to_thread.run_sync(
-            retrieved,
-            self.index,
-            self._annotations.stored,
-            debate,
-            keywords,
-            self.options,
-            abandon_on_cancel=True,
-        )
-        if not self.options.argumentation_schemes:
-            return replace(recall, prior=recall.evidence)
-        evidence = await self._annotations.add_to(
-            recall.evidence, allowance, debate.key, keep=self._reserved
-        )
-        return with_priors(recall, evidence, self.options)
-
-    async def _write(self, brief: Brief, allowance: Allowance) -> Revised | None:
-        """Draft and revise; None if the model has no draft."""
-        try:
-            allowance.take()
-            first = await draft(self.model, brief)
-        except ModelError as error:
-            report_without_model(error)
-            return None
-        if not self.options.optimization_module:
-            return Revised((Attempt(first),), "unasked")
-        return await revise(first, self.model, brief, allowance, partial(self._violations, brief))
 
     def _violations(self, brief: Brief, candidate: Candidate) -> list[str]:
         if not self.options.task_rules:
             return []
-        count, most = count_words(candidate.text), self.options.max_words
-        lines = [f"It has {count} words; at most {most} are allowed."] if count > most else []
+        lines = []
+        count = count_words(candidate.text)
+        if count > self.options.max_words:
+            lines.append(f"It has {count} words; at most {self.options.max_words} are allowed.")
         if words(candidate.text) in [words(clean(text)) for text in brief.debate.system_texts]:
             lines.append("It repeats an earlier response word for word.")
         uses = self._cited(brief, candidate)
         if candidate.named and not uses:
             lines.append("Its words come from none of the arguments.")
         if uses:
-            lines += distortions(candidate.text, uses, _opponent(brief))
+            opponent = "\n".join(opponent_texts(brief.debate))
+            lines += distortions(candidate.text, uses, opponent)
         return lines
 
     def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
-        arguments = [one.argument for one in brief.evidence]
+        arguments = [record.argument for record in brief.evidence]
         return cited(candidate.text, candidate.named, arguments, self.options.cited)
-
-    async def _response(self, brief: Brief, recall: Recall, revised: Revised | None) -> Response:
-        """Return the supported sentences of the best candidate; a quotation if there are none."""
-        best = revised.best if revised else Attempt(Candidate(""))
-        rules = self.options.task_rules
-        content = cut_to_words(clean(best.candidate.text), self.options.max_words)
-        uses = named = self._cited(brief, replace(best.candidate, text=content))
-        if rules:
-            doubted = best.verdict.unsupported if best.verdict else None
-            content = " ".join(await supported(content, named, _opponent(brief), doubted))
-            uses = self._cited(brief, Candidate(content, named)) if named else ()
-        if content and (not rules or count_words(content) >= MIN_WORDS):
-            return Response(content=content, arguments=uses)
-        records = (*brief.evidence, *recall.evidence)
-        quoted = named[0] if named else records[0].argument
-        content = cut_to_words(clean(quoted.text), self.options.max_words)
-        return Response(content=content, arguments=(quoted,))
 
     async def _baseline(self, debate: Debate) -> Response:
         """Answer like the paper's baselines."""
-        texts: list[Argument] = []
+        arguments: list[Argument] = []
         if self.options.mode == "naive_rag":
             hits = await anyio.to_thread.run_sync(
                 self.index.search, "text", clean(debate.last.utterance), self.options.k
             )
-            texts = [hit.argument for hit in hits]
-        words = self.options.max_words
-        utterance = await plain(self.model, debate, [clean(one.text) for one in texts], words)
-        content = cut_to_words(utterance, words)
-        return Response(content=content, arguments=cited(content, (), texts, self.options.cited))
+            arguments = [hit.argument for hit in hits]
+        most_words = self.options.max_words
+        texts_shown = [clean(argument.text) for argument in arguments]
+        utterance = await plain(self.model, debate, texts_shown, most_words)
+        content = cut_to_words(utterance, most_words)
+        return Response(
+            content=content, arguments=cited(content, (), arguments, self.options.cited)
+        )
 
 
-def _opponent(brief: Brief) -> str:
-    return "\n".join(opponent_texts(brief.debate))
-
-
-def trace_of(
+def _trace_of(
     logic: Logic,
     recall: Recall,
     revised: Revised | None,
@@ -225,8 +226,31 @@ def trace_of(
     notes: Sequence[str],
 ) -> dict[str, Any]:
     """Return the intermediate results as JSON."""
+    evidence = []
+    for record in recall.evidence:
+        annotation = record.annotation
+        schemes = annotation.model_dump(mode="json")["marks"] if annotation else None
+        evidence.append(
+            {
+                "id": record.argument.id,
+                "likeness": round(record.likeness, 4),
+                "schemes": schemes,
+            }
+        )
+    attempts = []
+    for attempt in revised.attempts if revised else ():
+        verdict = attempt.verdict
+        attempts.append(
+            {
+                "utterance": attempt.candidate.text,
+                "summary": attempt.summary.model_dump() if attempt.summary else None,
+                "criteria": dict(verdict.criteria) if verdict else None,
+                "unsupported": list(verdict.unsupported or ()) if verdict else [],
+                "feedback": verdict.full_feedback if verdict else "",
+            }
+        )
     return {
-        "calls": allowance.calls - allowance.left,
+        "calls": allowance.calls - allowance.remaining,
         "accepted": bool(revised and revised.accepted),
         "stop": revised.stop if revised else "quotation",
         "predicates": list(logic.predicates),
@@ -234,26 +258,10 @@ def trace_of(
         "flaws": list(logic.flaws),
         "keywords": list(recall.keywords),
         "coarse": recall.coarse,
-        "evidence": [_trace_of_record(one) for one in recall.evidence],
+        "evidence": evidence,
         "means": {scheme.value: mean for scheme, mean in (recall.means or {}).items()},
         "scheme_priors": [scheme.value for scheme in recall.schemes],
-        "evidence_priors": [one.argument.id for one in recall.prior],
-        "attempts": [_trace_of_attempt(one) for one in revised.attempts] if revised else [],
+        "evidence_priors": [record.argument.id for record in recall.prior],
+        "attempts": attempts,
         "notes": [*notes, *recall.notes],
-    }
-
-
-def _trace_of_record(one: Record) -> dict[str, Any]:
-    marks = one.annotation.model_dump(mode="json")["marks"] if one.annotation else None
-    return {"id": one.argument.id, "likeness": round(one.likeness, 4), "schemes": marks}
-
-
-def _trace_of_attempt(one: Attempt) -> dict[str, Any]:
-    verdict = one.verdict
-    return {
-        "utterance": one.candidate.text,
-        "summary": one.summary.model_dump() if one.summary else None,
-        "criteria": dict(verdict.criteria) if verdict else None,
-        "unsupported": list(verdict.unsupported or ()) if verdict else [],
-        "feedback": verdict.full_feedback if verdict else "",
     }

@@ -63,11 +63,11 @@ class RdebaterOptions(Options):
     @field_validator("fields")
     @classmethod
     def _known_fields(cls, value: str) -> str:
-        if {one.strip() for one in value.split(",")} - set(FIELDS):
+        if {name.strip() for name in value.split(",")} - set(FIELDS):
             raise ValueError(f"expected some of {','.join(FIELDS)}")
         return value
 
     @property
     def searched(self) -> tuple[str, ...]:
         """The fields that the keywords search."""
-        return tuple(dict.fromkeys(one.strip() for one in self.fields.split(",")))
+        return tuple(dict.fromkeys(name.strip() for name in self.fields.split(",")))

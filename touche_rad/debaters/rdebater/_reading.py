@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -31,19 +31,19 @@ class Allowance:
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
-        self.left = calls
+        self.remaining = calls
 
     def take(self, calls: int = 1, *, keep: int = 0) -> None:
         """Take calls from the budget before they are made; `keep` must remain for later steps."""
-        if self.left - calls < keep:
+        if self.remaining - calls < keep:
             raise OverBudget(f"the turn's {self.calls} calls are spent")
-        self.left -= calls
+        self.remaining -= calls
 
 
 def opponent_texts(debate: Debate) -> list[str]:
     """Return the opponent's utterances, oldest first."""
     turns = debate.turns[speaks_first(debate) :]
-    texts = (clean(turn.utterance)[:MAX_LETTERS] for turn in turns)
+    texts = [clean(turn.utterance)[:MAX_LETTERS] for turn in turns]
     return [text for text in texts if text]
 
 
@@ -73,21 +73,22 @@ def sided_values(debate: Debate) -> dict[str, Any]:
 def neutral_values(debate: Debate) -> dict[str, Any]:
     """Return the motion and the history for agents that take no side: Pro-1 and Con-1.
 
-    `own` is the debater's name, and `other` its opponent's.
+    In the prompts, `own` is the debater's name, and `other` its opponent's.
     """
-    own, other = ("Pro-1", "Con-1") if debate.side == "pro" else ("Con-1", "Pro-1")
+    name = "Pro-1" if debate.side == "pro" else "Con-1"
+    opponent = "Con-1" if debate.side == "pro" else "Pro-1"
     return {
         "motion": Thesis.of(debate).text,
-        "own": own,
-        "other": other,
+        "own": name,
+        "other": opponent,
         "opening": opens(debate),
-        "dialogue": _dialogue(debate, other, own),
+        "dialogue": _dialogue(debate, opponent, name),
     }
 
 
-def _dialogue(debate: Debate, opponent: str, own: str) -> list[str]:
+def _dialogue(debate: Debate, opponent: str, debater: str) -> list[str]:
     """Return one line per utterance; the motion that a debater opens with is none."""
-    return render_dialogue(debate, user=opponent, system=own)[speaks_first(debate) :]
+    return render_dialogue(debate, user=opponent, system=debater)[speaks_first(debate) :]
 
 
 MOST_PREDICATES: Final = 24
@@ -147,46 +148,37 @@ def predicates(lines: Iterable[str]) -> tuple[str, ...]:
 
 def flaws(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the flaws as sentences, without empty and repeated ones."""
-    sentences = (f"{one[:1].upper()}{one[1:]}" for one in map(clean, lines) if one)
+    sentences = [f"{line[:1].upper()}{line[1:]}" for line in map(clean, lines) if line]
     return tuple(dict.fromkeys(sentences))[:MOST_FLAWS]
 
 
 async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
     """Take the three steps of the paper: one call per utterance, then two calls over all."""
+    # f_pred: the predicates of each utterance.
     lines: list[str] = []
     for text in opponent_texts(debate):
         allowance.take(keep=keep)
-        lines += await f_pred(model, text)
+        messages = Prompt.load(__package__, "predicates").messages(most=MOST_PREDICATES, text=text)
+        read = await model.ask(
+            messages, Predicates, step="rdebater.predicates", max_tokens=_PREDICATE_TOKENS
+        )
+        lines += read.predicates[:MOST_PREDICATES]
     union = predicates(lines)
     if not union:
         return Logic()
+
+    # f_infer: the reasoning chain over all predicates.
     allowance.take(keep=keep)
-    chain = await f_infer(model, union)
+    messages = Prompt.load(__package__, "chain").messages(predicates=union)
+    chain = clean((await model.ask(messages, Chain, step="rdebater.chain_of_reasons")).chain)
     if not chain:
         return Logic(union)
+
+    # f_logic: the flaws of the chain.
     allowance.take(keep=keep)
-    return Logic(union, chain, await f_logic(model, chain))
-
-
-async def f_pred(model: Model, text: str) -> list[str]:
-    """Return the predicates of one utterance."""
-    messages = Prompt.load(__package__, "predicates").messages(most=MOST_PREDICATES, text=text)
-    answer = await model.ask(
-        messages, Predicates, step="rdebater.predicates", max_tokens=_PREDICATE_TOKENS
-    )
-    return answer.predicates[:MOST_PREDICATES]
-
-
-async def f_infer(model: Model, union: Sequence[str]) -> str:
-    """Return the reasoning chain over all predicates."""
-    messages = Prompt.load(__package__, "chain").messages(predicates=union)
-    return clean((await model.ask(messages, Chain, step="rdebater.chain_of_reasons")).chain)
-
-
-async def f_logic(model: Model, chain: str) -> tuple[str, ...]:
-    """Return the flaws of the chain."""
     messages = Prompt.load(__package__, "flaws").messages(most=MOST_FLAWS, chain=chain)
-    return flaws((await model.ask(messages, Flaws, step="rdebater.flaws")).flaws)
+    answer = await model.ask(messages, Flaws, step="rdebater.flaws")
+    return Logic(union, chain, flaws(answer.flaws))
 
 
 Keyword = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
@@ -222,7 +214,7 @@ async def ask_keywords(
         debate,
         model,
         Prompt.load(__package__, "keywords"),
-        narrowed(Keywords, keywords=at_most(most, list[Keyword])),
+        narrowed("Keywords", Keywords, keywords=at_most(most, list[Keyword])),
         step="rdebater.keywords",
         most=most,
         **neutral_values(debate),
@@ -249,11 +241,11 @@ async def read_at_once(
         debate,
         model,
         Prompt.load(__package__, "reading"),
-        narrowed(Reading, keywords=at_most(most, list[Keyword])),
+        narrowed("Reading", Reading, keywords=at_most(most, list[Keyword])),
         step="rdebater.reading",
         most=most,
         **values,
     )
-    named = (one.replace(values["other"], "the opponent") for one in answer.flaws)
-    logic = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(named))
+    of_opponent = [flaw.replace(values["other"], "the opponent") for flaw in answer.flaws]
+    logic = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(of_opponent))
     return logic, different(answer.keywords, most) or plain_keywords(debate, most)

@@ -35,7 +35,7 @@ from touche_rad.users.contest_views import opens
 
 
 @dataclass(frozen=True)
-class Record:
+class RetrievedArgument:
     """A retrieved argument, its similarity to the debate, and its annotation."""
 
     argument: Argument
@@ -54,10 +54,10 @@ class Recall:
 
     keywords: tuple[str, ...] = ()
     coarse: int = 0
-    evidence: tuple[Record, ...] = ()
+    evidence: tuple[RetrievedArgument, ...] = ()
     means: Mapping[Scheme, float] | None = None
     schemes: tuple[Scheme, ...] = ()
-    prior: tuple[Record, ...] = ()
+    prior: tuple[RetrievedArgument, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -75,8 +75,8 @@ def coarse(
     if not query.strip():
         return []
     arguments: dict[str, Argument] = {}
-    for rank in zip_longest(*(index.search(field, query, most) for field in fields)):
-        for field, hit in zip(fields, rank, strict=True):
+    for hits_of_rank in zip_longest(*(index.search(field, query, most) for field in fields)):
+        for field, hit in zip(fields, hits_of_rank, strict=True):
             if hit is None:
                 continue
             text = str(getattr(hit.argument, field, hit.argument.text))
@@ -85,19 +85,21 @@ def coarse(
     return list(arguments.values())
 
 
-def top_k(arguments: Sequence[Argument], likeness: Sequence[float], k: int) -> list[Record]:
+def top_k(
+    arguments: Sequence[Argument], likeness: Sequence[float], k: int
+) -> list[RetrievedArgument]:
     """Return the k candidates most similar to the debate; ties keep their order."""
-    scored = [Record(*one) for one in zip(arguments, likeness, strict=True)]
-    return sorted(scored, key=lambda one: -one.likeness)[:k]
+    records = list(map(RetrievedArgument, arguments, likeness))
+    return sorted(records, key=lambda record: -record.likeness)[:k]
 
 
-def scheme_means(evidence: Sequence[Record], k: int) -> dict[Scheme, float]:
+def scheme_means(evidence: Sequence[RetrievedArgument], k: int) -> dict[Scheme, float]:
     """Return s̄(S): the mean label of each scheme over k records; 0 if a record does not use it."""
     if k <= 0:
         return dict.fromkeys(Scheme, 0.0)
+    annotations = [record.annotation for record in evidence if record.annotation]
     return {
-        scheme: sum(one.annotation.level(scheme) for one in evidence if one.annotation) / k
-        for scheme in Scheme
+        scheme: sum(annotation.level(scheme) for annotation in annotations) / k for scheme in Scheme
     }
 
 
@@ -106,9 +108,11 @@ def prior_schemes(means: Mapping[Scheme, float], threshold: float) -> tuple[Sche
     return tuple(scheme for scheme, mean in means.items() if mean > threshold)
 
 
-def prior_evidence(evidence: Sequence[Record], schemes: Sequence[Scheme]) -> tuple[Record, ...]:
+def prior_evidence(
+    evidence: Sequence[RetrievedArgument], schemes: Sequence[Scheme]
+) -> tuple[RetrievedArgument, ...]:
     """Return E_prior: the records that use one of the schemes."""
-    return tuple(one for one in evidence if set(one.schemes) & set(schemes))
+    return tuple(record for record in evidence if set(record.schemes) & set(schemes))
 
 
 def likeness(
@@ -118,27 +122,30 @@ def likeness(
     meaning = meaning_of(index)
     if meaning is not None and arguments:
         with suppress(ToucheRadError, KeyError):
-            (cosines,) = meaning.likeness(field, [history], [one.id for one in arguments])
+            ids = [argument.id for argument in arguments]
+            (cosines,) = meaning.likeness(field, [history], ids)
             return cosines, "vectors"
-    return by_words(history, [one.text_of(field) for one in arguments]), "words"
+    return by_words(history, [argument.text_of(field) for argument in arguments]), "words"
 
 
 def by_words(history: str, texts: Sequence[str]) -> list[float]:
     """Return the cosine of word counts; rare words have more weight."""
     counts = [Counter(content_words(text)) for text in texts]
-    often = Counter(word for count in counts for word in count)
-    weights = {word: math.log(1 + len(texts) / times) for word, times in often.items()}
-    query, *vectors = (
-        {word: times * weights.get(word, 1.0) for word, times in count.items()}
+    texts_with: Counter[str] = Counter()
+    for count in counts:
+        texts_with.update(count.keys())
+    weights = {word: math.log(1 + len(texts) / number) for word, number in texts_with.items()}
+    vectors = [
+        {word: number * weights.get(word, 1.0) for word, number in count.items()}
         for count in (Counter(content_words(history)), *counts)
-    )
-    return [_cosine(query, vector) for vector in vectors]
-
-
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    product = sum(weight * other.get(word, 0.0) for word, weight in one.items())
-    length = math.hypot(*one.values()) * math.hypot(*other.values())
-    return product / length if length else 0.0
+    ]
+    query = vectors[0]
+    cosines = []
+    for vector in vectors[1:]:
+        product = sum(weight * vector.get(word, 0.0) for word, weight in query.items())
+        length = math.hypot(*query.values()) * math.hypot(*vector.values())
+        cosines.append(product / length if length else 0.0)
+    return cosines
 
 
 MAX_QUERY_LETTERS = 2_000
@@ -154,26 +161,45 @@ def retrieved(
     """Return E: the k candidates most similar to the debate, not annotated yet."""
     notes: list[str] = []
     used = frozenset() if options.repeat else cited_before(debate)
-    fields = [_field(one, debate) for one in options.searched]
+    fields = [_field(name, debate) for name in options.searched]
     most = options.coarse + len(used)
     matches = coarse(index, keywords, fields, most, options.rule_match)
-    fresh = [one for one in matches if one.id not in used]
-    if not fresh:
+    candidates = [argument for argument in matches if argument.id not in used]
+    if not candidates:
+        # Search all fields for the last message; if that has no result either, take any arguments.
         notes.append("no keyword matched: the opponent's words were searched")
-        fresh = [one for one in _anything(index, debate, options) if one.id not in used]
+        query = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
+        all_fields = ("attacks", *options.searched, "text", "supports")
+        by_id: dict[str, Argument] = {}
+        for field in dict.fromkeys(_field(name, debate) for name in all_fields):
+            hits = index.search(field, query, options.coarse)
+            by_id |= {hit.argument.id: hit.argument for hit in hits}
+        anything = by_id.values() or list(islice(index.arguments(), options.k + 20))
+        candidates = [argument for argument in anything if argument.id not in used]
     if options.scheme_rule and options.argumentation_schemes:
-        annotations = stored([one.id for one in fresh])
+        annotations = stored([argument.id for argument in candidates])
         # Arguments that are known to use no scheme are left out, unless there are no others.
-        fresh = [
-            one
-            for one, annotation in zip(fresh, annotations, strict=True)
+        candidates = [
+            argument
+            for argument, annotation in zip(candidates, annotations, strict=True)
             if annotation is None or annotation.schemes
-        ] or fresh
-    ranked_by = _field(options.likeness, debate)
-    cosines, of = likeness(index, ranked_by, history_text(debate), fresh)
-    evidence = _different(top_k(fresh, cosines, len(fresh)), options.k, options.standalone)
-    notes.append(f"ranked by the cosine of {of}")
-    return Recall(tuple(keywords), len(fresh), tuple(evidence), notes=tuple(notes))
+        ] or candidates
+    compared_field = _field(options.likeness, debate)
+    cosines, basis = likeness(index, compared_field, history_text(debate), candidates)
+    notes.append(f"ranked by the cosine of {basis}")
+
+    # The first k without repeated texts, and without texts that refer to another text, unless
+    # all do.
+    by_text: dict[str, RetrievedArgument] = {}
+    for record in top_k(candidates, cosines, len(candidates)):
+        by_text.setdefault(clean(record.argument.text).lower(), record)
+    evidence = list(by_text.values())
+    if options.standalone:
+        readable = [record for record in evidence if not missing_context(record.argument.text)]
+        evidence = readable or evidence
+    return Recall(
+        tuple(keywords), len(candidates), tuple(evidence[: options.k]), notes=tuple(notes)
+    )
 
 
 def _field(name: str, debate: Debate) -> str:
@@ -181,44 +207,23 @@ def _field(name: str, debate: Debate) -> str:
     return "supports" if name == "attacks" and opens(debate) else name
 
 
-def _anything(index: ArgumentIndex, debate: Debate, options: RdebaterOptions) -> list[Argument]:
-    """Return the results for the last message, or any arguments."""
-    query = (clean(debate.last.utterance) or clean(debate.claim))[:MAX_QUERY_LETTERS]
-    fields = ("attacks", *options.searched, "text", "supports")
-    searched = dict.fromkeys(_field(one, debate) for one in fields)
-    hits = [hit for field in searched for hit in index.search(field, query, options.coarse)]
-    arguments = {hit.argument.id: hit.argument for hit in hits}
-    return list(arguments.values()) or list(islice(index.arguments(), options.k + 20))
-
-
-def _different(ranked: Sequence[Record], k: int, standalone: bool) -> list[Record]:
-    """Return the first k records without repeated texts.
-
-    With `standalone`, texts that refer to another text are left out, unless all do.
-    """
-    by_text: dict[str, Record] = {}
-    for one in ranked:
-        by_text.setdefault(clean(one.argument.text).lower(), one)
-    records = list(by_text.values())
-    if standalone:
-        readable = (one for one in records if not missing_context(one.argument.text))
-        return list(islice(readable, k)) or records[:k]
-    return records[:k]
-
-
-def with_priors(recall: Recall, evidence: Sequence[Record], options: RdebaterOptions) -> Recall:
+def with_priors(
+    recall: Recall, evidence: Sequence[RetrievedArgument], options: RdebaterOptions
+) -> Recall:
     """Add the means, S_prior and E_prior of the annotated records."""
     means = scheme_means(evidence, options.k)
     schemes = prior_schemes(means, options.prior_threshold)
-    prior, notes = prior_evidence(evidence, schemes), recall.notes
+    prior = prior_evidence(evidence, schemes)
+    notes = recall.notes
     if not schemes:
-        prior, notes = tuple(evidence), (*notes, "no scheme is above the threshold")
+        prior = tuple(evidence)
+        notes = (*notes, "no scheme is above the threshold")
     return replace(
         recall, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior, notes=notes
     )
 
 
-CACHED: Final = 5_000
+MAX_CACHED_CALLS: Final = 5_000
 
 
 class SchemeAnnotations:
@@ -230,67 +235,59 @@ class SchemeAnnotations:
         self._annotator = annotator
         # By debate and by the arguments of a call, so that the results of a debate do not depend
         # on other debates, or on where a run was killed.
-        self._made: dict[tuple[str, ...], list[Annotation | None]] = {}
+        self._cache: dict[tuple[str, ...], list[Annotation | None]] = {}
 
     def stored(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return the annotations of arguments that the index contains."""
         if self._stored is None:
             return [None] * len(ids)
         return [
-            None if one is None else Annotation.model_validate(one)
-            for one in self._stored.get_all(ids)
+            None if annotation is None else Annotation.model_validate(annotation)
+            for annotation in self._stored.get_all(ids)
         ]
 
     async def add_to(
-        self, evidence: Sequence[Record], allowance: Allowance, debate: str, *, keep: int
-    ) -> list[Record]:
+        self, evidence: Sequence[RetrievedArgument], allowance: Allowance, debate: str, *, keep: int
+    ) -> list[RetrievedArgument]:
         """Return the records with their annotations; without them if a call fails.
 
         Annotations of earlier turns of a debate are used again. Of the turn's calls, `keep` must
         remain for later steps.
         """
-        ids = [one.argument.id for one in evidence]
+        ids = [record.argument.id for record in evidence]
         stored = await anyio.to_thread.run_sync(self.stored, ids, abandon_on_cancel=True)
         records = [
-            replace(one, annotation=annotation)
-            for one, annotation in zip(evidence, stored, strict=True)
+            replace(record, annotation=annotation)
+            for record, annotation in zip(evidence, stored, strict=True)
         ]
-        missing = [place for place, one in enumerate(stored) if one is None]
-        if self._annotator is None:
+        annotator = self._annotator
+        if annotator is None:
             return records
-        annotator, step = self._annotator, self._annotator.per_call
+        missing = [place for place, annotation in enumerate(stored) if annotation is None]
 
         async def annotate(places: Sequence[int]) -> None:
-            part = [records[place] for place in places]
-            annotations = await self._annotate(annotator, part, allowance, debate, keep)
-            for place, one, annotation in zip(places, part, annotations, strict=True):
-                records[place] = replace(one, annotation=annotation)
+            """Annotate the records of one call."""
+            key = (debate, *(ids[place] for place in places))
+            annotations = self._cache.get(key)
+            if annotations is None:
+                try:
+                    calls = 1 if annotator.options.calls == "merged" else 2
+                    allowance.take(calls, keep=keep)
+                except ModelError:
+                    return
+                texts = [records[place].argument.text for place in places]
+                annotations = [
+                    None if isinstance(answer, ModelError) else answer
+                    for answer in await annotator.annotate(texts)
+                ]
+                if any(annotations):
+                    self._cache[key] = annotations
+                    if len(self._cache) > MAX_CACHED_CALLS:
+                        del self._cache[next(iter(self._cache))]
+            for place, annotation in zip(places, annotations, strict=True):
+                records[place] = replace(records[place], annotation=annotation)
 
         async with anyio.create_task_group() as group:
-            for start in range(0, len(missing), step):
-                group.start_soon(annotate, missing[start : start + step])
+            for start in range(0, len(missing), annotator.per_call):
+                group.start_soon(annotate, missing[start : start + annotator.per_call])
         return records
-
-    async def _annotate(
-        self,
-        annotator: SchemeAnnotator,
-        evidence: Sequence[Record],
-        allowance: Allowance,
-        debate: str,
-        keep: int,
-    ) -> list[Annotation | None]:
-        """Annotate the records of one call."""
-        key = (debate, *(one.argument.id for one in evidence))
-        if key in self._made:
-            return self._made[key]
-        try:
-            allowance.take(1 if annotator.options.calls == "merged" else 2, keep=keep)
-        except ModelError:
-            return [None] * len(evidence)
-        answers = await annotator.annotate([one.argument.text for one in evidence])
-        annotations = [None if isinstance(one, ModelError) else one for one in answers]
-        if any(annotations):
-            self._made[key] = annotations
-            if len(self._made) > CACHED:
-                del self._made[next(iter(self._made))]
-        return annotations

@@ -28,14 +28,6 @@ class Summary(BaseModel):
     divergences: list[Line] = FEW
 
 
-class Judgement(BaseModel):
-    """Feedback, then the criteria."""
-
-    feedback: Paragraph = ""
-    stance_faithfulness: bool
-    argumentative_relevance: bool
-
-
 class Modified(BaseModel):
     """The answer of the text modification."""
 
@@ -45,11 +37,18 @@ class Modified(BaseModel):
 class Assessment(BaseModel):
     """Quotations of what no argument supports, and the judgement."""
 
+    class Judgement(BaseModel):
+        """Feedback, then the criteria."""
+
+        feedback: Paragraph = ""
+        stance_faithfulness: bool
+        argumentative_relevance: bool
+
     unsupported: list[Line] = FEW
     judgement: Judgement
 
 
-class Check(Assessment):
+class CorrectedAssessment(Assessment):
     """An assessment with a corrected text, if one is needed."""
 
     numbers: list[int] = []
@@ -57,7 +56,7 @@ class Check(Assessment):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CandidateVerdict:
     """J and ρ of one candidate."""
 
     criteria: dict[str, bool]
@@ -80,16 +79,20 @@ class Verdict:
     @property
     def full_feedback(self) -> str:
         """ρ: the criteria that are not met, the violations of rules, and the model's feedback."""
+        parts = list(self.violations)
         failed = [name.replace("_", " ") for name, met in self.criteria.items() if not met]
-        named = [f"Not met: {', '.join(failed)}."] if failed else []
-        return " ".join([*named, *self.violations, *([self.feedback] if self.feedback else [])])
+        if failed:
+            parts.insert(0, f"Not met: {', '.join(failed)}.")
+        if self.feedback:
+            parts.append(self.feedback)
+        return " ".join(parts)
 
 
 def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
     """Return the quotations that the text contains; a model may quote something else."""
     spaced = f" {' '.join(words(text))} "
-    plain = dict.fromkeys(" ".join(words(one)) for one in quotations)
-    return [one for one in plain if one and f" {one} " in spaced]
+    plain = dict.fromkeys(" ".join(words(quotation)) for quotation in quotations)
+    return [quotation for quotation in plain if quotation and f" {quotation} " in spaced]
 
 
 Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"]
@@ -101,7 +104,7 @@ class Attempt:
     """A candidate with its verdict and its summary, if it has them."""
 
     candidate: Candidate
-    verdict: Verdict | None = None
+    verdict: CandidateVerdict | None = None
     summary: Summary | None = None
 
 
@@ -113,16 +116,20 @@ class Agents:
     brief: Brief
     allowance: Allowance
 
-    def _verdict(self, judgement: Judgement, violations: Sequence[str], **more: bool) -> Verdict:
-        criteria = judgement.model_dump(exclude={"feedback"}) | more
-        return Verdict(criteria, clean(judgement.feedback), violations)
+    def _verdict(
+        self, judgement: Assessment.Judgement, violations: Sequence[str], **criteria: bool
+    ) -> CandidateVerdict:
+        criteria = judgement.model_dump(exclude={"feedback"}) | criteria
+        return CandidateVerdict(criteria, clean(judgement.feedback), violations)
 
     @property
-    def _judgement(self) -> type[Judgement]:
+    def _judgement(self) -> type[Assessment.Judgement]:
         """The schema of the judgement; without wanted schemes it does not ask for them."""
         if not self.brief.schemes:
-            return Judgement
-        return create_model("Judgement", __base__=Judgement, scheme_compliance=(bool, ...))
+            return Assessment.Judgement
+        return create_model(
+            "Judgement", __base__=Assessment.Judgement, scheme_compliance=(bool, ...)
+        )
 
     async def judge(self, candidate: Candidate, violations: Sequence[str]) -> Attempt:
         """Call the Debate Summarization Agent, then the Judgement Agent."""
@@ -156,7 +163,7 @@ class Agents:
         )
         answer = await self.model.ask(
             messages,
-            narrowed(Modified, utterance=text_of(words)),
+            narrowed("Modified", Modified, utterance=text_of(words)),
             step="rdebater.modification",
             max_tokens=tokens_for(words),
         )
@@ -170,11 +177,13 @@ class Agents:
         A corrected text is only asked for if another call is left to judge it.
         """
         self.allowance.take()
-        brief, options = self.brief, self.brief.options
-        schema: type[Assessment] = narrowed(Assessment, judgement=self._judgement)
-        if not final and self.allowance.left:
+        brief = self.brief
+        options = brief.options
+        schema: type[Assessment] = narrowed("Assessment", Assessment, judgement=self._judgement)
+        if not final and self.allowance.remaining:
             schema = narrowed(
-                Check,
+                "Check",
+                CorrectedAssessment,
                 judgement=self._judgement,
                 numbers=at_most(options.cited, numbers_to(len(brief.evidence))),
                 utterance=text_of(options.max_words, least=0),
@@ -191,14 +200,14 @@ class Agents:
             schemes=brief.wanted,
             evidence=brief.texts,
             cited=options.cited,
-            revise=issubclass(schema, Check),
+            revise=issubclass(schema, CorrectedAssessment),
             candidate=candidate.text,
             violations=list(violations),
         )
         quoted = quoted_from(candidate.text, answer.unsupported)
         verdict = self._verdict(answer.judgement, violations, evidence_support=not quoted)
         attempt = Attempt(candidate, replace(verdict, unsupported=quoted))
-        if not isinstance(answer, Check):
+        if not isinstance(answer, CorrectedAssessment):
             return attempt, None
         used = brief.named(answer.numbers) or candidate.named
         return attempt, Candidate(clean(answer.utterance), used)
@@ -222,10 +231,12 @@ class Revised:
 
         An attempt without a verdict is only the best one if no attempt has a verdict.
         """
-        with_verdict = [one for one in self.attempts if one.verdict is not None]
-        if self.accepted or not with_verdict:
+        if self.accepted:
             return self.attempts[-1]
-        return max(reversed(with_verdict), key=lambda one: one.verdict.met if one.verdict else 0)
+        return max(
+            reversed(self.attempts),
+            key=lambda attempt: -1 if attempt.verdict is None else attempt.verdict.met,
+        )
 
 
 async def revise(
@@ -234,7 +245,8 @@ async def revise(
     """Judge the first candidate and revise it."""
     agents = Agents(model, brief, allowance)
     attempts: list[Attempt] = []
-    candidate, most = first, brief.options.max_revisions
+    candidate = first
+    most = brief.options.max_revisions
     try:
         for revision in range(most + 1):
             final = revision == most
@@ -254,8 +266,8 @@ async def revise(
             if correction is None:
                 raise OverBudget("no call is left to judge a revised text")
             candidate = correction
-            texts = [" ".join(words(one.candidate.text)) for one in attempts]
-            if not candidate.text or " ".join(words(candidate.text)) in texts:
+            earlier = [words(attempt.candidate.text) for attempt in attempts]
+            if not candidate.text or words(candidate.text) in earlier:
                 return Revised(tuple(attempts), "repeated")
     except ModelError as error:
         if not attempts or attempts[-1].candidate is not candidate:

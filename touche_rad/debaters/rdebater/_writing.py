@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -12,8 +13,8 @@ from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import ask_about, at_most, max_letters, named, narrowed, text_of
 from touche_rad.debaters.rdebater._options import RdebaterOptions
 from touche_rad.debaters.rdebater._reading import sided_values
-from touche_rad.debaters.rdebater._retrieval import Record
-from touche_rad.debaters.rdebater.schemes import Annotation, Scheme
+from touche_rad.debaters.rdebater._retrieval import RetrievedArgument
+from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
 from touche_rad.evidence.guard import Guard, WordCheck, read
 from touche_rad.evidence.support import findings_in
@@ -36,7 +37,7 @@ class Brief:
 
     debate: Debate
     flaws: Sequence[str]
-    evidence: Sequence[Record]
+    evidence: Sequence[RetrievedArgument]
     schemes: Sequence[Scheme]
     options: RdebaterOptions
 
@@ -49,27 +50,26 @@ class Brief:
     @property
     def wanted(self) -> dict[Scheme, Any]:
         """The explanations of the wanted schemes."""
-        return {one: definitions()[one] for one in self.schemes}
+        return {scheme: definitions()[scheme] for scheme in self.schemes}
 
     @property
     def texts(self) -> list[dict[str, Any]]:
         """The arguments and, as in the paper's Table 4, their schemes with the labels."""
-        return [
-            {"text": clean(one.argument.text), "marks": [*self._labels(one.annotation)]}
-            for one in self.evidence
-        ]
-
-    def _labels(self, annotation: Annotation | None) -> Iterator[str]:
-        for scheme, mark in annotation.marks.items() if annotation else ():
-            reason = f" ({mark.reason})" if mark.reason else ""
-            yield f"{scheme.value}: {mark.level.word}{reason}"
+        texts = []
+        for record in self.evidence:
+            marks = []
+            for scheme, mark in record.annotation.marks.items() if record.annotation else ():
+                reason = f" ({mark.reason})" if mark.reason else ""
+                marks.append(f"{scheme.value}: {mark.level.word}{reason}")
+            texts.append({"text": clean(record.argument.text), "marks": marks})
+        return texts
 
     def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
         """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
-        return tuple(one.argument for one in named(numbers, self.evidence))
+        return tuple(record.argument for record in named(numbers, self.evidence))
 
 
-class Draft(BaseModel):
+class DraftAnswer(BaseModel):
     """The answer of M."""
 
     numbers: list[int] = []
@@ -83,13 +83,15 @@ def tokens_for(words: int) -> int:
 
 async def draft(model: Model, brief: Brief) -> Candidate:
     """Ask for the first candidate."""
-    texts, options = brief.texts, brief.options
+    texts = brief.texts
+    options = brief.options
     answer = await ask_about(
         brief.debate,
         model,
         Prompt.load(__package__, "draft"),
         narrowed(
-            Draft,
+            "Draft",
+            DraftAnswer,
             numbers=at_most(options.cited, numbers_to(len(texts))),
             utterance=text_of(options.max_words),
         ),
@@ -99,7 +101,7 @@ async def draft(model: Model, brief: Brief) -> Candidate:
         **brief.limits,
         schemes=brief.wanted,
         evidence=texts,
-        marked=any(one["marks"] for one in texts),
+        marked=any(text["marks"] for text in texts),
         flaws=list(brief.flaws),
         cited=options.cited,
         wording=options.wording,
@@ -119,7 +121,7 @@ async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) 
         debate,
         model,
         Prompt.load(__package__, "baseline"),
-        narrowed(Plain, utterance=text_of(words)),
+        narrowed("Plain", Plain, utterance=text_of(words)),
         step="rdebater.baseline",
         max_tokens=tokens_for(words),
         **sided_values(debate),
@@ -146,19 +148,19 @@ def criticises(sentence: str, opponent: str) -> bool:
     """
     if not {"you", "your"} & set(words(sentence)):
         return False
-    own, theirs = set(content_words(sentence)) - _CRITICISM, set(content_words(opponent))
-    return 2 * len(own & theirs) >= len(own)
+    matter = set(content_words(sentence)) - _CRITICISM
+    return 2 * len(matter & set(content_words(opponent))) >= len(matter)
 
 
 def distortions(content: str, arguments: Sequence[Argument], opponent: str) -> Iterator[str]:
     """Yield a line on each sentence that changes the meaning of the arguments."""
-    texts = [clean(one.text) for one in arguments]
+    texts = [clean(argument.text) for argument in arguments]
     for sentence in sentences(clean(content)):
         if criticises(sentence, opponent):
             continue
         if read(sentence, tuple(arguments)) is WordCheck.DISTORTED:
-            why = [one.support.why for one in findings_in(sentence, texts)]
-            reason = why[0] if why else "it is too long"
+            findings = findings_in(sentence, texts)
+            reason = findings[0].support.why if findings else "it is too long"
             yield f'No argument says this: "{sentence}" Reason: {reason}.'
 
 
@@ -166,15 +168,17 @@ class NotQuoted:
     """The sentences that follow, according to a model that quoted what does not."""
 
     def __init__(self, unsupported: Sequence[str]) -> None:
-        self._unsupported = [set(content_words(one)) for one in unsupported]
+        self._unsupported = [set(content_words(quotation)) for quotation in unsupported]
 
     async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Return whether no sentence has more than half of the words of a quotation."""
-        words = [set(content_words(sentence)) for sentence in claims]
-        return [
-            all(2 * len(quoted & one) <= len(quoted) for quoted in self._unsupported)
-            for one in words
-        ]
+        follows = []
+        for claim in claims:
+            words = set(content_words(claim))
+            follows.append(
+                all(2 * len(quoted & words) <= len(quoted) for quoted in self._unsupported)
+            )
+        return follows
 
 
 async def supported(
@@ -188,9 +192,9 @@ async def supported(
     """
     model = None if unsupported is None else NotQuoted(unsupported)
     everything = sentences(clean(content))
-    free = [one for one in everything if not arguments or criticises(one, opponent)]
+    free = [sentence for sentence in everything if not arguments or criticises(sentence, opponent)]
     follows = await model.of(free, ()) if model else [False] * len(free)
-    stands = {one for one, follow in zip(free, follows, strict=True) if follow}
-    rest = " ".join(one for one in everything if one not in free)
+    stands = set(compress(free, follows))
+    rest = " ".join(sentence for sentence in everything if sentence not in free)
     stands.update((await Guard(model).checked(rest, arguments)).supported)
-    return [one for one in everything if one in stands]
+    return [sentence for sentence in everything if sentence in stands]

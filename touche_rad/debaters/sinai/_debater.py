@@ -20,7 +20,6 @@ from touche_rad.debaters.sinai._step2_search import (
     Retrieved,
     SearchOptions,
     ask_queries,
-    distinct,
     last_message,
     outline,
     search,
@@ -102,41 +101,53 @@ class Sinai:
             report_without_model(error)
             content, arguments = "", []
         if not content:
-            best = (selected or select_by_rank(_unselected(retrieved)))[0].argument
+            best = (selected or select_by_rank(_shortlists_of_all(retrieved)))[0].argument
             content = cut_to_words(clean(best.text), self.options.max_words)
             arguments = [best]
         return Response(content=content, arguments=tuple(arguments[: self.options.cited]))
 
     async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""
-        options, made = self.options, FIXED
+        options = self.options
+        answer_plan = FIXED
         try:
             if options.plan and options.calls == "merged":
-                made, queries = await outline(self.model, debate, options.queries)
-                return made, queries or [last_message(debate)]
+                answer_plan, queries = await outline(self.model, debate, options.queries)
+                return answer_plan, queries or [last_message(debate)]
             if options.plan:
                 with suppress(ModelError):
-                    made = await plan(self.model, debate)
+                    answer_plan = await plan(self.model, debate)
             turned = options.support == "turned"
-            return made, await ask_queries(self.model, debate, made, options.queries, turned=turned)
+            queries = await ask_queries(
+                self.model, debate, answer_plan, options.queries, turned=turned
+            )
         except ModelError:
-            return made, [last_message(debate)]
+            queries = [last_message(debate)]
+        return answer_plan, queries
 
     def _search(self, debate: Debate, queries: list[Query]) -> list[Retrieved]:
         """Search for all queries; if they find nothing, for the opponent's last message."""
-        options, cited = self.options, cited_before(debate)
+        options = self.options
+        cited = cited_before(debate)
         if options.calls == "merged":
-            queries = distinct(queries)
-        how = SearchOptions(
+            # Leave out queries that repeat an idea.
+            by_idea: dict[str, Query] = {}
+            for query in queries:
+                by_idea.setdefault(clean(query.opponent_idea).lower(), query)
+            queries = list(by_idea.values())
+        search_options = SearchOptions(
             turned=options.support == "turned",
             excluded=frozenset() if options.repeat else cited,
             spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
         )
         last = last_message(debate)
-        for some in (queries, [last]):
-            results = [search(self.index, self._attacks, query, how) for query in some]
-            if any(one.all for one in results):
-                return [one for one in results if one.all]
+        for tried_queries in (queries, [last]):
+            results = [
+                search(self.index, self._attacks, query, search_options) for query in tried_queries
+            ]
+            with_arguments = [retrieved for retrieved in results if retrieved.arguments]
+            if with_arguments:
+                return with_arguments
         first = tuple(islice(self.index.arguments(), 2))
         return [Retrieved(last, {"TEXT": first})] if first else []
 
@@ -144,31 +155,32 @@ class Sinai:
         self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
     ) -> list[Selected]:
         """Steps 3 and 4; an empty list if the model says that no argument can be used."""
-        options, most = self.options, self.options.selected
-        shortlists = _unselected(retrieved)
+        options = self.options
+        most = options.selected
+        shortlists = _shortlists_of_all(retrieved)
         if not options.selection:
             return select_by_rank(shortlists)[:most]
         try:
             if options.calls == "merged":
                 return await select_at_once(self.model, debate, plan, shortlists, most)
-            shortlists = await self._shortlists(debate, plan, retrieved)
-            if not any(one.arguments for one in shortlists):
+            calls = [
+                partial(select_for_query, self.model, debate, plan, of_query)
+                for of_query in retrieved
+            ]
+            answers = await self.model.ask_all(calls)
+            shortlists = [
+                Shortlist(of_query, of_query.arguments[:PER_QUERY])
+                if isinstance(answer, ModelError)
+                else answer
+                for of_query, answer in zip(retrieved, answers, strict=True)
+            ]
+            if not any(shortlist.arguments for shortlist in shortlists):
                 return []
             return await select_of_all(self.model, debate, shortlists, most)
         except ModelError:
             return select_by_rank(shortlists)[:most]
 
-    async def _shortlists(
-        self, debate: Debate, plan: Plan, retrieved: list[Retrieved]
-    ) -> list[Shortlist]:
-        """Step 3 for all queries at the same time."""
-        calls = [partial(select_for_query, self.model, debate, plan, one) for one in retrieved]
-        return [
-            Shortlist(one, one.all[:PER_QUERY]) if isinstance(answer, ModelError) else answer
-            for one, answer in zip(retrieved, await self.model.ask_all(calls), strict=True)
-        ]
 
-
-def _unselected(retrieved: list[Retrieved]) -> list[Shortlist]:
+def _shortlists_of_all(retrieved: list[Retrieved]) -> list[Shortlist]:
     """Return all arguments of each query, as if step 3 had kept them all."""
-    return [Shortlist(one, one.all) for one in retrieved]
+    return [Shortlist(of_query, of_query.arguments) for of_query in retrieved]

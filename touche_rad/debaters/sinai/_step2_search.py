@@ -51,14 +51,8 @@ def searches(most: int, each: type[BaseModel]) -> type[BaseModel]:
 
 def in_order(answer: BaseModel) -> list[Query]:
     """Return the queries of an answer in the order of their numbers."""
-    queries = (getattr(answer, name) for name in sorted(type(answer).model_fields))
+    queries = [getattr(answer, name) for name in sorted(type(answer).model_fields)]
     return [Query(**query.model_dump()) for query in queries if query is not None]
-
-
-def distinct(queries: Sequence[Query]) -> list[Query]:
-    """Return the queries without those that repeat an idea."""
-    by_idea = {clean(one.opponent_idea).lower(): one for one in reversed(queries)}
-    return [one for one in queries if by_idea[clean(one.opponent_idea).lower()] is one]
 
 
 def last_message(debate: Debate) -> Query:
@@ -134,13 +128,13 @@ class Retrieved:
     """The arguments of a query, by strategy."""
 
     query: Query
-    by: Mapping[Strategy, tuple[Argument, ...]] = field(default_factory=dict)
-    how: SearchOptions = SearchOptions()
+    by_strategy: Mapping[Strategy, tuple[Argument, ...]] = field(default_factory=dict)
+    options: SearchOptions = SearchOptions()
 
     @property
     def goal(self) -> FieldToLook:
         """Which of the two strategies is not chained."""
-        return "ATTACK" if self.how.turned else self.query.field_to_look
+        return "ATTACK" if self.options.turned else self.query.field_to_look
 
     @property
     def meanings(self) -> dict[Strategy, str]:
@@ -151,71 +145,74 @@ class Retrieved:
             "SUPPORT": "arguments for the idea",
         }
         chained: Strategy = "SUPPORT" if self.goal == "ATTACK" else "ATTACK"
-        link = (
-            "arguments that attack {}"
-            if self.how.turned
-            else "arguments that support what {} attack"
-        )
-        meanings[chained] = link.format(meanings[chained])
+        if self.options.turned:
+            meanings[chained] = f"arguments that attack {meanings[chained]}"
+        else:
+            meanings[chained] = f"arguments that support what {meanings[chained]} attack"
         return meanings
 
     @property
-    def all(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[Argument, ...]:
         """All arguments without repetition, ordered by their rank in each strategy."""
         by_text: dict[str, Argument] = {}
-        for rank in zip_longest(*self.by.values()):
-            for one in filter(None, rank):
-                by_text.setdefault(text_key(one), one)
+        for arguments_of_rank in zip_longest(*self.by_strategy.values()):
+            for argument in filter(None, arguments_of_rank):
+                by_text.setdefault(text_key(argument), argument)
         return tuple(by_text.values())
 
 
-def search(index: ArgumentIndex, attacks: Retriever, query: Query, how: SearchOptions) -> Retrieved:
+def search(
+    index: ArgumentIndex, attacks: Retriever, query: Query, options: SearchOptions
+) -> Retrieved:
     """Search with all strategies for one query."""
-    goal, idea = Retrieved(query, how=how).goal, query.opponent_idea
-    by: dict[Strategy, tuple[Argument, ...]] = {}
+    goal = Retrieved(query, options=options).goal
+    idea = query.opponent_idea
+    by_strategy: dict[Strategy, tuple[Argument, ...]] = {}
     # A collection can have one text under several ids.
     seen: set[str] = set()
 
     def take(field: str, text: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
-        k = count + how.spare
+        k = count + options.spare
         hits = attacks.search(text, k) if field == "attacks" else index.search(field, text, k)
         arguments = [with_path(hit.argument, path) for hit in hits]
-        if how.spare:
+        if options.spare:
             new: dict[str, Argument] = {}
-            for one in arguments:
-                if one.id not in how.excluded and text_key(one) not in seen:
-                    new.setdefault(text_key(one), one)
-            arguments = sorted(new.values(), key=lambda one: bool(missing_context(one.text)))
+            for argument in arguments:
+                if argument.id not in options.excluded and text_key(argument) not in seen:
+                    new.setdefault(text_key(argument), argument)
+            arguments = sorted(
+                new.values(), key=lambda argument: bool(missing_context(argument.text))
+            )
         return arguments[:count]
 
-    def chain(link: Argument, path: str) -> list[Argument]:
-        if how.turned:
-            steps = (f"{link.id} {path}", "attacks the like of what that says")
-            return take("attacks", link.text, 1, steps)
-        steps = (f"{link.id} {path}", "supports the like of what that attacks")
-        return take("supports", link.attacks, 1, steps)
-
-    for strategy, name in FIELDS.items():
+    for strategy, field_name in FIELDS.items():
         path = f"{PATHS[strategy]}: {idea}"
         if strategy in ("TEXT", goal):
-            arguments = take(name, idea, PER_STRATEGY, (path,))
-            seen |= set(map(text_key, arguments))
+            arguments = take(field_name, idea, PER_STRATEGY, (path,))
+            seen.update(map(text_key, arguments))
         else:
             arguments = []
-            for link in take(name, idea, PER_STRATEGY):
-                arguments += chain(link, path)
-                seen |= set(map(text_key, arguments))
-        by[strategy] = tuple(arguments)
-    return Retrieved(query, _clear(by) if how.spare else by, how)
-
-
-def _clear(by: Mapping[Strategy, tuple[Argument, ...]]) -> Mapping[Strategy, tuple[Argument, ...]]:
-    """Leave out the arguments that need another text, unless there are no others."""
-    clear = {
-        strategy: tuple(one for one in arguments if not missing_context(one.text))
-        for strategy, arguments in by.items()
-    }
-    return clear if any(clear.values()) else by
+            for link in take(field_name, idea, PER_STRATEGY):
+                first_step = f"{link.id} {path}"
+                if options.turned:
+                    steps = (first_step, "attacks the like of what that says")
+                    arguments += take("attacks", link.text, 1, steps)
+                else:
+                    steps = (first_step, "supports the like of what that attacks")
+                    arguments += take("supports", link.attacks, 1, steps)
+                seen.update(map(text_key, arguments))
+        by_strategy[strategy] = tuple(arguments)
+    if options.spare:
+        # Leave out the arguments that need another text, unless there are no others.
+        clear = {
+            strategy: tuple(
+                argument for argument in arguments if not missing_context(argument.text)
+            )
+            for strategy, arguments in by_strategy.items()
+        }
+        if any(clear.values()):
+            by_strategy = clear
+    return Retrieved(query, by_strategy, options)
 
 
 def text_key(argument: Argument) -> str:

@@ -39,7 +39,7 @@ class Shortlist:
     def aspect(self) -> str:
         """What the arguments were searched for, as the prompts of steps 4 and 5 name it."""
         query = self.retrieved.query
-        if self.retrieved.how.turned:
+        if self.retrieved.options.turned:
             return f'against the idea "{query.opponent_idea}"'
         return f"{query.field_to_look} to {query.opponent_idea}"
 
@@ -71,7 +71,7 @@ def numbered(
     return sections, list(by_text.values())
 
 
-class Best(BaseModel):
+class ShortlistAnswer(BaseModel):
     """The answer of step 3."""
 
     arguments: list[int]
@@ -82,12 +82,12 @@ async def select_for_query(
     model: Model, debate: Debate, plan: Plan, retrieved: Retrieved
 ) -> Shortlist:
     """Step 3: select the best arguments of one query."""
-    sections, listed = numbered(retrieved.by)
+    sections, listed = numbered(retrieved.by_strategy)
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "shortlist"),
-        narrowed(Best, arguments=at_most(PER_QUERY, numbers_to(len(listed)))),
+        narrowed("Best", ShortlistAnswer, arguments=at_most(PER_QUERY, numbers_to(len(listed)))),
         step="sinai.shortlist_of_arguments",
         most=PER_QUERY,
         query=retrieved.query,
@@ -97,7 +97,7 @@ async def select_for_query(
     )
     best = named(answer.arguments, listed)
     if answer.arguments and not best:  # none of the numbers exists
-        best = list(retrieved.all)
+        best = list(retrieved.arguments)
     return Shortlist(retrieved, tuple(best[:PER_QUERY]), answer.justification)
 
 
@@ -105,59 +105,59 @@ async def select_of_all(
     model: Model, debate: Debate, shortlists: Sequence[Shortlist], most: int
 ) -> list[Selected]:
     """Step 4: select the best arguments of all queries; none if none can be used."""
+    # Three keys per argument; only the first text is required.
+    fields: dict[str, Any] = {}
+    for number in range(1, most + 1):
+        fields[f"aspect_argument_{number}"] = (Page, "")
+        fields[f"retrieved_argument_{number}"] = (Page, ... if number == 1 else "")
+        fields[f"justification_argument_{number}"] = (Line, "")
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "selection"),
-        _choice(most),
+        create_model("Choice", **fields),
         step="sinai.selection_of_arguments",
         max_tokens=COPYING,
         most=most,
         shortlists=shortlists,
     )
     choices = answer.model_dump()
-    everything = select_by_rank(shortlists)
+    by_rank = select_by_rank(shortlists)
+    offered = {candidate.argument.id: candidate for candidate in by_rank}
     selected: dict[str, Selected] = {}
-    misquoted = False
+    names_any = False
     for number in range(1, most + 1):
         text = choices[f"retrieved_argument_{number}"]
-        one = quoted_by(text, [one.argument for one in everything])
-        misquoted |= bool(text.strip())
-        if one is not None:
-            aspect = next(each.aspect for each in everything if each.argument is one)
+        names_any |= bool(text.strip())
+        argument = quoted_by(text, [candidate.argument for candidate in by_rank])
+        if argument is not None:
             reason = choices[f"justification_argument_{number}"]
-            selected.setdefault(one.id, Selected(one, aspect, reason))
-    return list(selected.values()) or (everything[:most] if misquoted else [])
-
-
-def _choice(most: int) -> type[BaseModel]:
-    """Return the schema of step 4: three keys per argument; only the first text is required."""
-    fields: dict[str, Any] = {}
-    for number in range(1, most + 1):
-        fields[f"aspect_argument_{number}"] = (Page, "")
-        fields[f"retrieved_argument_{number}"] = (Page, ... if number == 1 else "")
-        fields[f"justification_argument_{number}"] = (Line, "")
-    return create_model("Choice", **fields)
+            aspect = offered[argument.id].aspect
+            selected.setdefault(argument.id, Selected(argument, aspect, reason))
+    if names_any and not selected:  # all texts are misquoted
+        return by_rank[:most]
+    return list(selected.values())
 
 
 def quoted_by(text: str, arguments: Sequence[Argument]) -> Argument | None:
     """Return the argument that a text quotes: exactly, by its words, or by similarity."""
     plain = " ".join(words(text))
-    exact = (one for one in arguments if text == one.text)
-    alike = (one for one in arguments if plain and plain == text_key(one))
+    exact = (argument for argument in arguments if text == argument.text)
+    alike = (argument for argument in arguments if plain and plain == text_key(argument))
     match = next(exact, None) or next(alike, None)
     if match is not None or not plain:
         return match
-    nearest = max(arguments, key=lambda one: _similarity(plain, one), default=None)
-    near = nearest is not None and _similarity(plain, nearest) >= MIN_SIMILARITY
-    return nearest if near else None
+    nearest = max(arguments, key=lambda argument: _similarity(plain, argument), default=None)
+    if nearest is None or _similarity(plain, nearest) < MIN_SIMILARITY:
+        return None
+    return nearest
 
 
 def _similarity(plain: str, argument: Argument) -> float:
-    other = text_key(argument)
-    if len(plain) >= 20 and plain in other:
+    known = text_key(argument)
+    if len(plain) >= 20 and plain in known:
         return 1.0
-    return SequenceMatcher(None, plain[:1000], other[:1000], autojunk=False).ratio()
+    return SequenceMatcher(None, plain[:1000], known[:1000], autojunk=False).ratio()
 
 
 def select_by_rank(shortlists: Sequence[Shortlist]) -> list[Selected]:
@@ -166,19 +166,19 @@ def select_by_rank(shortlists: Sequence[Shortlist]) -> list[Selected]:
     Arguments that only the strategy TEXT found come last, because they may be on either side.
     """
     selected: dict[str, Selected] = {}
-    for best in zip_longest(*map(_text_last, shortlists)):
-        for one, argument in zip(shortlists, best, strict=True):
+    for arguments_of_rank in zip_longest(*map(_text_last, shortlists)):
+        for shortlist, argument in zip(shortlists, arguments_of_rank, strict=True):
             if argument is not None:
-                selected.setdefault(argument.id, Selected(argument, one.aspect))
+                selected.setdefault(argument.id, Selected(argument, shortlist.aspect))
     return list(selected.values())
 
 
 def _text_last(shortlist: Shortlist) -> list[Argument]:
-    alike = {one.id for one in shortlist.retrieved.by.get("TEXT", ())}
-    return sorted(shortlist.arguments, key=lambda one: one.id in alike)
+    alike = {argument.id for argument in shortlist.retrieved.by_strategy.get("TEXT", ())}
+    return sorted(shortlist.arguments, key=lambda argument: argument.id in alike)
 
 
-class Numbered(BaseModel):
+class NumberedSelection(BaseModel):
     """One selected argument, by its number in the prompt."""
 
     number: int
@@ -188,32 +188,36 @@ class Numbered(BaseModel):
 class Numbers(BaseModel):
     """The answer of steps 3 and 4 in one call; no argument may be selected."""
 
-    selected: list[Numbered]
+    selected: list[NumberedSelection]
 
 
 async def select_at_once(
     model: Model, debate: Debate, plan: Plan, shortlists: Sequence[Shortlist], most: int
 ) -> list[Selected]:
     """Steps 3 and 4 in one call, by number; an empty list if no argument can be used."""
-    by_aspect = {one.aspect: _text_last(one) for one in shortlists}
+    by_aspect = {shortlist.aspect: _text_last(shortlist) for shortlist in shortlists}
     sections, listed = numbered(by_aspect)
     number: Any = Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)})]
-    choice_of = create_model("Numbered", __base__=Numbered, number=(number, ...))
+    choice_of = create_model("Numbered", __base__=NumberedSelection, number=(number, ...))
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "at_once"),
-        narrowed(Numbers, selected=at_most(most, list[choice_of])),
+        narrowed("Numbers", Numbers, selected=at_most(most, list[choice_of])),
         step="sinai.selection_of_arguments",
         most=most,
         plan=plan,
         searches=sections,
     )
-    aspects = {one.id: aspect for aspect, group in sections.items() for _, one in group}
+    aspects: dict[str, str] = {}
+    for aspect, section in sections.items():
+        aspects |= {argument.id: aspect for _, argument in section}
     selected: dict[str, Selected] = {}
     for choice in answer.selected:
-        for one in named([choice.number], listed):
-            selected.setdefault(one.id, Selected(one, aspects[one.id], choice.justification))
+        for argument in named([choice.number], listed):
+            selected.setdefault(
+                argument.id, Selected(argument, aspects[argument.id], choice.justification)
+            )
     if answer.selected and not selected:  # none of the numbers exists
         return select_by_rank(shortlists)[:most]
     return list(selected.values())[:most]

@@ -24,7 +24,7 @@ class Uncited(BaseModel):
     justification: Line = ""
 
 
-class Written(Uncited):
+class CitedResponse(Uncited):
     """The answer of step 5, with the numbers of the arguments that it uses, or their texts."""
 
     arguments: list[int] | list[Page] = []
@@ -62,7 +62,7 @@ async def write_response(
     kind = list[Page] if copies else numbers_to(len(selected))
     schema: type[Uncited] = Uncited
     if selected:
-        schema = narrowed(Written, arguments=at_most(len(selected), kind))
+        schema = narrowed("Written", CitedResponse, arguments=at_most(len(selected), kind))
     shorten = drop_oldest(prompt, "dialogue", values)
     messages = list(prompt.messages(**values))
     tokens = COPYING if copies else None
@@ -82,17 +82,12 @@ async def write_response(
         except ModelError:
             break  # the response before is cut
     content = cut_to_words(clean(written.response), words)
-    arguments = [one.argument for one in selected]
-    if isinstance(written, Written):
-        uses = _uses(written.arguments, arguments)
+    arguments = [chosen.argument for chosen in selected]
+    if isinstance(written, CitedResponse):
+        # Numbers or quoted texts name arguments.
+        numbers = [name for name in written.arguments if isinstance(name, int)]
+        quoted = [quoted_by(name, arguments) for name in written.arguments if isinstance(name, str)]
+        uses = [*named(numbers, arguments), *filter(None, quoted)]
         if uses or not written.arguments:  # an empty list says that it used none
-            return content, uses
+            return content, list({argument.id: argument for argument in uses}.values())
     return content, list(cited(content, arguments, (), len(arguments)))
-
-
-def _uses(names: Sequence[int | str], arguments: Sequence[Argument]) -> list[Argument]:
-    """Return the arguments that numbers or quoted texts name, without repetition."""
-    numbers = [one for one in names if isinstance(one, int)]
-    quoted = (quoted_by(one, arguments) for one in names if isinstance(one, str))
-    uses = [*named(numbers, arguments), *filter(None, quoted)]
-    return list({one.id: one for one in uses}.values())

@@ -52,33 +52,37 @@ class Reason(BaseModel):
 Named: type[BaseModel] = create_model(
     "Schemes",
     __config__=ConfigDict(extra="forbid"),  # so that a miswritten name is read forgivingly
-    **{one.name.lower(): (Reason | None, Field(None, alias=one.value)) for one in Scheme},  # type: ignore[call-overload]
+    **{scheme.name.lower(): (Reason | None, Field(None, alias=scheme.value)) for scheme in Scheme},  # type: ignore[call-overload]
 )
 """The answer of the annotation agent: one key per scheme that is used. Other keys are ignored."""
 
 
 def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
     """Return the named schemes, each with its reason of at most forty words."""
-    parts = dict(answer)
-    named = {scheme: parts[scheme.name.lower()] for scheme in Scheme}
-    return {scheme: _few(one.reason) for scheme, one in named.items() if one is not None}
+    fields = dict(answer)
+    reasons = {}
+    for scheme in Scheme:
+        named = fields[scheme.name.lower()]
+        if named is not None:
+            reasons[scheme] = _shortened(named.reason)
+    return reasons
 
 
-def _few(reason: str) -> str:
+def _shortened(reason: str) -> str:
     return " ".join(clean(reason).split()[:REASON_WORDS])
 
 
 def _levels(labels: BaseModel) -> dict[Dimension, Level]:
-    of_name = dict(labels)
-    return {one: Level[of_name[one.name.lower()].upper()] for one in Dimension}
+    fields = dict(labels)
+    return {dimension: Level[fields[dimension.name.lower()].upper()] for dimension in Dimension}
 
 
 _dimension_fields: dict[str, Any] = {
-    one.name.lower(): (
+    dimension.name.lower(): (
         LabelOrNone,
-        Field(validation_alias=AliasChoices(one.value, *_ALIASES[one])),
+        Field(validation_alias=AliasChoices(dimension.value, *_ALIASES[dimension])),
     )
-    for one in Dimension
+    for dimension in Dimension
 }
 Scores: type[BaseModel] = create_model("Scores", reason=(Line, ""), **_dimension_fields)
 """The labels of one scheme."""
@@ -86,16 +90,18 @@ Scores: type[BaseModel] = create_model("Scores", reason=(Line, ""), **_dimension
 
 def scoring(used: tuple[Scheme, ...]) -> type[BaseModel]:
     """Return the schema of the scoring agent's answer, with all schemes that were used."""
-    fields: dict[str, Any] = {one.name.lower(): (Scores, Field(alias=one.value)) for one in used}
+    fields: dict[str, Any] = {
+        scheme.name.lower(): (Scores, Field(alias=scheme.value)) for scheme in used
+    }
     return create_model("Scoring", **fields)
 
 
 def marks_of(answer: BaseModel, reasons: Mapping[Scheme, str]) -> dict[Scheme, Mark]:
     """Return the marks; a scheme whose labels are all none is removed."""
     marks: dict[Scheme, Mark] = {}
-    parts = dict(answer)
+    fields = dict(answer)
     for scheme, reason in reasons.items():
-        levels = _levels(parts[scheme.name.lower()])
+        levels = _levels(fields[scheme.name.lower()])
         if any(levels.values()):
             marks[scheme] = Mark(levels=levels, reason=reason)
     return marks
@@ -114,10 +120,10 @@ class Used(BaseModel):
     @property
     def mark(self) -> Mark:
         """The labels as numbers."""
-        return Mark(levels=_levels(self), reason=_few(self.reason))
+        return Mark(levels=_levels(self), reason=_shortened(self.reason))
 
 
-class Numbered(BaseModel):
+class NumberedSchemes(BaseModel):
     """The schemes of one argument."""
 
     number: int
@@ -125,24 +131,24 @@ class Numbered(BaseModel):
 
     def marks(self, most: int) -> dict[Scheme, Mark]:
         """Return the marks; of a repeated scheme, the first."""
-        marks = {one.scheme: one.mark for one in reversed(self.schemes)}
-        first = list(dict.fromkeys(one.scheme for one in self.schemes))[:most]
+        marks = {used.scheme: used.mark for used in reversed(self.schemes)}
+        first = list(dict.fromkeys(used.scheme for used in self.schemes))[:most]
         return {scheme: marks[scheme] for scheme in Scheme if scheme in first}
 
 
 class Together(BaseModel):
     """A merged answer on several arguments."""
 
-    arguments: Sequence[Numbered]
+    arguments: Sequence[NumberedSchemes]
 
 
 def together(count: int, most: int) -> type[Together]:
     """Return the schema of an answer on this number of arguments."""
     used: Any = (list[Used], Field(default=[], json_schema_extra={"maxItems": most}))
     number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": count}))
-    one = create_model("Numbered", __base__=Numbered, number=number, schemes=used)
+    numbered = create_model("Numbered", __base__=NumberedSchemes, number=number, schemes=used)
     bounds: Any = {"minItems": count, "maxItems": count}
-    listed: Any = (list[one], Field(json_schema_extra=bounds))
+    listed: Any = (list[numbered], Field(json_schema_extra=bounds))
     return create_model("Together", __base__=Together, arguments=listed)
 
 
@@ -211,16 +217,17 @@ class SchemeAnnotator:
         annotations: list[Annotation | ModelError] = []
         for part, answer in zip(parts, answers, strict=True):
             annotations += [answer] * len(part) if isinstance(answer, ModelError) else answer
-        failed = [one for one in annotations if isinstance(one, ModelError)]
-        stopping = [one for one in failed if not isinstance(one, ERRORS_OF_TEXT)]
-        if stopping or len(failed) == len(annotations):
+        errors = [error for error in annotations if isinstance(error, ModelError)]
+        stopping = [error for error in errors if not isinstance(error, ERRORS_OF_TEXT)]
+        if stopping or len(errors) == len(annotations):
+            first = (stopping or errors)[0]
             raise WorkError(
-                f"annotation stopped: {(stopping or failed)[0]}; finished blocks are saved: run "
+                f"annotation stopped: {first}; finished blocks are saved: run "
                 "the same command again to resume"
             )
         return [
-            None if isinstance(one, ModelError) else one.model_dump(mode="json")
-            for one in annotations
+            None if isinstance(annotation, ModelError) else annotation.model_dump(mode="json")
+            for annotation in annotations
         ]
 
     async def annotate(
@@ -228,15 +235,15 @@ class SchemeAnnotator:
     ) -> list[Annotation | ModelError]:
         """Annotate the texts of one call; `again` asks once more for each invalid annotation."""
         if self.options.calls == "separate":
-            return [await self._one(text) for text in texts]
-        annotations = await self._several(texts)
+            return [await self._annotate_in_two_calls(text) for text in texts]
+        annotations = await self._annotate_in_one_call(texts)
         if again and len(texts) > 1:
-            for place, one in enumerate(annotations):
-                if isinstance(one, ERRORS_OF_TEXT):
-                    annotations[place] = (await self._several([texts[place]]))[0]
+            for place, annotation in enumerate(annotations):
+                if isinstance(annotation, ERRORS_OF_TEXT):
+                    (annotations[place],) = await self._annotate_in_one_call([texts[place]])
         return annotations
 
-    async def _one(self, text: str) -> Annotation | ModelError:
+    async def _annotate_in_two_calls(self, text: str) -> Annotation | ModelError:
         """Ask for schemes, then for their labels, as in the paper."""
         text = _cut(text)
         prompt = self._schemes.messages(schemes=schemes(), words=REASON_WORDS, text=text)
@@ -257,7 +264,7 @@ class SchemeAnnotator:
             return error
         return Annotation(marks=marks_of(scores, reasons))
 
-    async def _several(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
+    async def _annotate_in_one_call(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
         prompt = self._both.messages(
             schemes=schemes(),
             dimensions=dimensions(),
@@ -278,9 +285,9 @@ class SchemeAnnotator:
             InvalidAnswer(f"{self.model.name}: the answer leaves out argument {number}")
             for number in range(1, len(texts) + 1)
         ]
-        for one in reversed(answer.arguments):
-            if 1 <= one.number <= len(texts):
-                annotations[one.number - 1] = Annotation(marks=one.marks(MAX_SCHEMES))
+        for numbered in reversed(answer.arguments):
+            if 1 <= numbered.number <= len(texts):
+                annotations[numbered.number - 1] = Annotation(marks=numbered.marks(MAX_SCHEMES))
         return annotations
 
 

@@ -133,14 +133,16 @@ def schemes() -> dict[Scheme, Mapping[str, str]]:
 def dimensions() -> dict[Dimension, Mapping[str, str]]:
     """Return how a prompt explains each dimension."""
     blocks = _read("dimensions.toml")
-    return {one: blocks[one.name.lower()] for one in Dimension}
+    return {dimension: blocks[dimension.name.lower()] for dimension in Dimension}
 
 
 @cache
 def exemplars(wanted: Exemplars) -> tuple[Exemplar, ...]:
     """Return the exemplars of a set."""
-    every = [Exemplar.model_validate(one) for one in _read("exemplars.toml")["exemplar"]]
-    return tuple(one for one in every if wanted == "both" or one.set in (wanted, "both"))
+    every = [Exemplar.model_validate(table) for table in _read("exemplars.toml")["exemplar"]]
+    return tuple(
+        exemplar for exemplar in every if wanted == "both" or exemplar.set in (wanted, "both")
+    )
 
 
 def _read(name: str) -> dict[str, Any]:
