@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 import time
+from collections.abc import Awaitable
 
 import anyio
 import pytest
@@ -247,3 +249,28 @@ def test_a_call_that_hangs_does_not_stop_later_calls() -> None:
         return given
 
     assert anyio.run(work) == list(range(500))
+
+
+def test_a_coroutine_that_nobody_awaits_is_closed(recwarn: pytest.WarningsRecorder) -> None:
+    """A run may stop just when a plain method returns a coroutine."""
+
+    class Stopping:
+        def answer(self, debate: Debate) -> Awaitable[Response]:
+            async def write() -> Response:
+                return Response(content="Never.")
+
+            loop.call_soon_threadsafe(task.cancel)
+            return write()
+
+    async def work() -> None:
+        nonlocal loop, task
+        loop = asyncio.get_running_loop()
+        task = asyncio.create_task(Answerer([LoadedDebater(Stopping(), "stopping")]).answer(DEBATE))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    loop: asyncio.AbstractEventLoop
+    task: asyncio.Task[Answer]
+    anyio.run(work)
+    gc.collect()
+    assert not [str(warning.message) for warning in recwarn]

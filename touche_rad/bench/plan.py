@@ -129,7 +129,7 @@ class PluginEntry(Generic[L]):
     @property
     def about(self) -> str:
         """The plugin with its options, and the model that it uses."""
-        model = self.model.rpartition("#")[2] if self.configured.uses_model else ""
+        model = self.model.rpartition("#")[2] if self.configured.plugin.uses_model else ""
         return redact(f"{self.text} with {model}" if model else self.text)
 
 
@@ -243,7 +243,8 @@ def load_plan(path: Path) -> PlanFile:
             )
     if plan.labels:
         read_labelled(plan_file.file("debates"), plan_file.file("labels"))  # refuses others
-    assert all(one.configured.name for one in plan_file.entries)  # reads the options of every entry
+    for entry in plan_file.entries:
+        assert entry.configured  # wrong options are an error now
     return plan_file
 
 

@@ -157,7 +157,8 @@ class Bench:
     def _model(
         self, entry: PluginEntry[object], seed: int, out: Path | None = None
     ) -> Model | None:
-        return self.open_model(entry.model, out, seed) if entry.configured.uses_model else None
+        uses_model = entry.configured.plugin.uses_model
+        return self.open_model(entry.model, out, seed) if uses_model else None
 
     def finish(self) -> Summary:
         """Write the figures, the pages and, last, the record; the cells must be done."""

@@ -12,7 +12,7 @@ import inspect
 import math
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,12 +63,12 @@ class ModelUse:
             return self.failures[0]
         return self.without
 
-    def add(self, other: ModelUse) -> None:
+    def add(self, use: ModelUse) -> None:
         """Add the calls of another result that this one was made from."""
-        self.answered += other.answered
-        self.failures += other.failures
-        self.prompts |= other.prompts
-        self.fallbacks += other.fallbacks
+        self.answered += use.answered
+        self.failures += use.failures
+        self.prompts |= use.prompts
+        self.fallbacks += use.fallbacks
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,9 @@ T = TypeVar("T")
 
 MOST_HANGING = 64
 """Abandoned calls that still run; with so many, further calls fail at once."""
-_SHARE: Final = 0.85
+_SHARE_OF_MODEL: Final = 0.85
 """Part of a plugin's time limit for its model calls, so that it can answer without the model."""
-_running: set[_Call] = set()
+_running: set[_ThreadCall] = set()
 
 
 class TooManyCalls(RuntimeError):
@@ -162,29 +162,40 @@ def hanging() -> int:
 
 
 @dataclass(eq=False)
-class _Call:
+class _ThreadCall:
     """A call of a plain function in a thread."""
 
     function: Callable[..., object]
     args: tuple[object, ...]
     is_abandoned: bool = False
     """Whether nobody waits for the result any more."""
+    result: object = None
 
-    def run(self) -> Any:
+    def run(self) -> object:
         """Call the function."""
         _running.add(self)
         try:
-            value = self.function(*self.args)
-            if self.is_abandoned and inspect.iscoroutine(value):
-                value.close()  # nobody awaits it
-            return value
+            self.result = self.function(*self.args)
+            if self.is_abandoned:
+                self.abandon()
+            return self.result
         except BaseException as error:
             raise _as_exception(error) from error.__cause__
         finally:
             _running.discard(self)
 
+    def abandon(self) -> None:
+        """Leave the call alone.
 
-@dataclass(eq=False)
+        A coroutine that nobody awaits is closed, or Python warns of it. The call may end at the
+        same time, so both threads look for one.
+        """
+        self.is_abandoned = True
+        close = getattr(self.result, "close", None)
+        if close is not None and inspect.isawaitable(self.result):
+            close()
+
+
 class Calls:
     """Calls plugins; at most `at_once` plain functions run at a time.
 
@@ -192,15 +203,12 @@ class Calls:
     threads of their callers.
     """
 
-    at_once: int = 40
-    _slots: asyncio.Semaphore = field(init=False)
-    """One for each plain function that runs and is not abandoned.
-
-    A limiter of anyio would be acquired within the time limit. Here a call that waits has spent
-    nothing of its time, so that under load each answer still has its whole deadline."""
-
-    def __post_init__(self) -> None:
-        self._slots = asyncio.Semaphore(self.at_once)
+    def __init__(self, at_once: int = 40) -> None:
+        """Begin without a call."""
+        # One slot for each plain function that runs and is not abandoned. A limiter of anyio would
+        # be acquired within the time limit. Here a call that waits has spent nothing of its time,
+        # so that under load each answer still has its whole deadline.
+        self._slots = asyncio.Semaphore(at_once)
 
     async def __call__(
         self,
@@ -216,74 +224,54 @@ class Calls:
         `within`, or of `seconds` if that is less, is left. At a limit, CallTimeout is raised.
         """
         start = time.monotonic()
-        if within is not None:
-            seconds = within if seconds is None else min(seconds, within)
-        if inspect.iscoroutinefunction(function):
-            with _context(seconds):
-                return cast("T", await _limited(function(*args), seconds, seconds))
-        wait = None if within is None or seconds is None else within - seconds / 10
-        try:
-            with anyio.fail_after(wait):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise CallTimeout(f"waited {wait:g} seconds: too many answers are being made") from None
-        try:
-            if within is not None and seconds is not None:
-                seconds = min(seconds, within - (time.monotonic() - start))
-            with _context(seconds):
-                start = time.monotonic()
-                value = await self._in_thread(_Call(function, args), seconds)
-                if inspect.isawaitable(value):
-                    left = None if seconds is None else start + seconds - time.monotonic()
-                    value = await _limited(value, seconds, left)
-                return cast("T", value)
-        finally:
-            self._slots.release()
+        longest = math.inf if within is None else within
+        limit = longest if seconds is None else min(seconds, longest)
+        is_plain = not inspect.iscoroutinefunction(function)
+        if is_plain:
+            wait = None if within is None else within - limit / 10
+            try:
+                with anyio.fail_after(wait):
+                    await self._slots.acquire()
+            except TimeoutError:
+                reason = f"waited {wait:g} seconds: too many answers are being made"
+                raise CallTimeout(reason) from None
+            limit = min(limit, longest - (time.monotonic() - start))
 
-    async def _in_thread(self, call: _Call, seconds: float | None) -> Any:
-        if len(_running) >= MOST_HANGING and hanging() >= MOST_HANGING:
-            raise TooManyCalls(f"{hanging()} calls that timed out are still running")
-        try:
-            with anyio.move_on_after(seconds):
-                # The slots limit the calls; an abandoned one must not keep a thread from the next.
-                return await anyio.to_thread.run_sync(
-                    call.run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(math.inf)
-                )
-        except asyncio.CancelledError:
-            call.is_abandoned = True
-            raise
-        call.is_abandoned = True
-        raise _timeout(seconds)
-
-
-async def _limited(awaitable: Awaitable[object], seconds: float | None, left: float | None) -> Any:
-    """Await for the time that is left of `seconds`."""
-    with anyio.move_on_after(left):
-        try:
-            value = await awaitable
-            return await value if inspect.isawaitable(value) else value
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            raise RuntimeError("the call cancelled itself") from error
-        except (Exception, SystemExit, BaseExceptionGroup) as error:
-            usable = _as_exception(error)
-            if usable is error:
-                raise
-            raise usable from error
-    raise _timeout(seconds)
-
-
-def _context(seconds: float | None) -> AbstractContextManager[None]:
-    """Set the deadline of a plugin's model calls."""
-    if seconds is None:
-        return nullcontext()
-    return call_context(deadline=time.monotonic() + _SHARE * seconds)
-
-
-def _timeout(seconds: float | None) -> CallTimeout:
-    return CallTimeout(f"no answer within {seconds:g} seconds")
+        context: dict[str, Any] = {}
+        if limit < math.inf:
+            context["deadline"] = time.monotonic() + _SHARE_OF_MODEL * limit
+        call = _ThreadCall(function, args)
+        with call_context(**context), anyio.move_on_after(limit):
+            try:
+                result: Any
+                if is_plain:
+                    if len(_running) >= MOST_HANGING and hanging() >= MOST_HANGING:
+                        raise TooManyCalls(f"{hanging()} calls that timed out are still running")
+                    # The slots limit the calls; an abandoned one keeps no thread from the next.
+                    threads = anyio.CapacityLimiter(math.inf)
+                    result = await anyio.to_thread.run_sync(
+                        call.run, abandon_on_cancel=True, limiter=threads
+                    )
+                else:
+                    result = function(*args)
+                while inspect.isawaitable(result):
+                    result = await result
+                return cast("T", result)
+            except asyncio.CancelledError as error:
+                call.abandon()
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                raise RuntimeError("the call cancelled itself") from error
+            except (Exception, SystemExit, BaseExceptionGroup) as error:
+                usable = _as_exception(error)
+                if usable is error:
+                    raise
+                raise usable from error
+            finally:
+                if is_plain:
+                    self._slots.release()
+        raise CallTimeout(f"no answer within {limit:g} seconds")
 
 
 def _as_exception(raised: BaseException) -> Exception:

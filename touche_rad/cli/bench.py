@@ -214,7 +214,8 @@ class _Models:
 
 def open_index(plan_file: PlanFile, options: RunOptions) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
-    needed = plan_file.debaters or any("index" in one.configured.needs for one in plan_file.entries)
+    plugins = [entry.configured.plugin for entry in plan_file.entries]
+    needed = plan_file.debaters or any("index" in plugin.needs for plugin in plugins)
     place = options.index or plan_file.plan.index
     if not place or not needed:
         return None
@@ -236,7 +237,7 @@ def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench
     from touche_rad.runs.runner import Interrupted
     from touche_rad.session import Session
 
-    used = [entry.model for entry in plan_file.entries if entry.configured.uses_model]
+    used = [entry.model for entry in plan_file.entries if entry.configured.plugin.uses_model]
     with Session() as session, ExitStack() as locked:
         models = _Models(session, options)
         index = open_index(plan_file, options)

@@ -123,7 +123,7 @@ class Chat:
         view.say(f"debater {self._debater.tag}, {judge}, {size:,} arguments; /help")
         if index is not None and is_demo(index):
             view.say(prepare.ON_DEMO)
-        if self._session.model is None and self._debater.uses_model:
+        if self._session.model is None and self._debater.plugin.uses_model:
             view.say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive and sys.platform != "win32":

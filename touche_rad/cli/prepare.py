@@ -65,8 +65,8 @@ def find_debater(spec: PluginSpec) -> Configured[LoadedDebater]:
     debater = find("debater", spec.name).configure(texts)
     if not model:
         return debater
-    if not debater.uses_model:
-        raise OptionError(f"{debater.name} uses no model: leave out model={model}")
+    if not debater.plugin.uses_model:
+        raise OptionError(f"{debater.plugin.name} uses no model: leave out model={model}")
     return debater.with_model(model)
 
 
@@ -103,17 +103,18 @@ def open_session(
 
     with Session(options.seed) as session:
         is_named = names_model(options)
-        for plugin in plugins:
+        selected = [configured.plugin for configured in plugins]
+        for plugin in selected:
             if not is_named and "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
-        if is_named and any(plugin.uses_model for plugin in plugins):
+        if is_named and any(plugin.uses_model for plugin in selected):
             must_answer = must_answer and not is_tira(out)
             session.model = open_model(session, options, out, must_answer=must_answer)
         elif options.model:
-            names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in plugins)
+            names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in selected)
             say(f"-m is not used by {names}", Label.NOTE, quiet=options.quiet)
         if index is None:
-            index = bool(options.index) or any("index" in plugin.needs for plugin in plugins)
+            index = bool(options.index) or any("index" in plugin.needs for plugin in selected)
         if index:
             session.index = session.own_index(open_index_of(options, or_demo=or_demo))
         yield session

@@ -135,7 +135,7 @@ def _respond_on_screen(options: RespondOptions, debater: Configured[LoadedDebate
         if answer.fallback is None:
             for event in answer.events:
                 say(event.text, Label.NOTE, quiet=False)
-    if session.model is None and debater.uses_model and is_terminal:
+    if session.model is None and debater.plugin.uses_model and is_terminal:
         say(prepare.SIDE_UNKNOWN, Label.NOTE)
     return 1 if answer.fallback is not None else 0
 

@@ -205,9 +205,8 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
     with Session(options.seed) as session:
         if options.index or job.needs_index:
             session.index = session.own_index(open_index_of(options))
-        if any(
-            "model" in plugin.needs or (has_model and plugin.uses_model) for plugin in job.plugins
-        ):
+        plugins = [configured.plugin for configured in job.plugins]
+        if any("model" in plugin.needs or (has_model and plugin.uses_model) for plugin in plugins):
             settings, _ = model_settings(options.plugin_options.get("model", {}), options.seed)
             session.model = Model(Examples(varied=True), settings=settings)
         work = job.open(session.services)

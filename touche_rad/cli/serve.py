@@ -133,7 +133,7 @@ def serve_command(options: ServeOptions) -> None:
         debater,
         judge,
         *further,
-        index=opens_index or any("index" in plugin.needs for plugin in further),
+        index=opens_index or any("index" in configured.plugin.needs for configured in further),
         must_answer=False,
     ) as session:
         if session.index is not None:
@@ -240,11 +240,13 @@ def _select_further(
     for further in (*debaters, *judges):
         missing = further.plugin.missing(index=True, model=has_model)
         if missing:
-            raise UserError(f"{further.kind} {further.name} needs {missing[0]}")
+            raise UserError(f"{further.plugin.kind} {further.plugin.name} needs {missing[0]}")
     if not debaters:
         for name, plugin in registered("debater").items():
             try:
-                if name != debater.name and not plugin.missing(index=has_index, model=has_model):
+                if name != debater.plugin.name and not plugin.missing(
+                    index=has_index, model=has_model
+                ):
                     debaters.append(plugin.configure())
             except ToucheRadError as error:
                 say(f"not on the page: {error}", Label.WARNING, quiet=options.quiet)

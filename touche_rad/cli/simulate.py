@@ -120,7 +120,7 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     for debater in debaters:
         if not debater.shares_server:
             raise OptionError(
-                f"{debater.name}: here only a model of the server of -m can be named, as "
+                f"{debater.plugin.name}: here only a model of the server of -m can be named, as "
                 "model=#NAME; touche-rad tournament takes models of several servers"
             )
     job = ContestsJob(

@@ -133,7 +133,7 @@ class Trial:
         if missing:
             raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
         self.plugins[kind] = selected.plugin
-        if has_model and selected.uses_model:
+        if has_model and selected.plugin.uses_model:
             self.uses_model = True
         return f"{selected.tag}: installed, and its options are valid"
 

@@ -85,16 +85,16 @@ class BestOfN:
             name, debater_options = parse_plugin(text)
             if name == "best-of-n":
                 raise OptionError("of: best-of-n cannot contain itself; name other debaters")
-            plugin = find("debater", name).configure(debater_options)
-            self._debaters.append(plugin.make(services))
-            if services.model is None or not plugin.uses_model:
+            configured = find("debater", name).configure(debater_options)
+            self._debaters.append(configured.make(services))
+            if services.model is None or not configured.plugin.uses_model:
                 continue  # Its answers would all be equal.
             for number in range(1, options.n):
                 model = services.model.copy(
                     seed=services.model.settings.seed + number, temperature=options.temperature
                 )
                 reseeded = replace(services, model=model, seed=services.seed + number)
-                self._debaters.append(plugin.make(reseeded))
+                self._debaters.append(configured.make(reseeded))
         judge, judge_options = parse_plugin(options.judge)
         self._reward = Reward(judge, services, judge_options)
 

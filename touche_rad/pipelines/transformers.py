@@ -23,11 +23,12 @@ _ADDED: Final = ("debate", "qanswer", "qcontext", "debater")
 
 
 def _services(
-    plugin: Configured, index: str | ArgumentIndex | None, model: Model | None, seed: int
+    configured: Configured, index: str | ArgumentIndex | None, model: Model | None, seed: int
 ) -> Services:
     """Return what a plugin works with; its index may be open already."""
+    plugin = configured.plugin
     wants_index = plugin.kind == "debater" or "index" in plugin.needs
-    if index is None and wants_index and not plugin.works_without_index:
+    if index is None and wants_index and not configured.works_without_index:
         raise UserError(f"{plugin.kind} {plugin.name} needs index=LOCATION, or index='demo'")
     opened = plugins.open_index(index) if isinstance(index, str) else index
     return Services(index=opened, model=model, seed=seed)
@@ -65,7 +66,9 @@ class Answer(pt.Transformer):
         inp = _with_query(inp)
         pt.validate.columns(inp, includes=["qid", "query"], warn=False)
         if "docno" in inp.columns and self.services.index is None:
-            raise UserError(f"debater {self.debater.name} needs index=LOCATION, with the documents")
+            raise UserError(
+                f"debater {self.debater.plugin.name} needs index=LOCATION, with the documents"
+            )
         columns = [column for column in inp.columns if column not in (*_ADDED, *_RESULT)]
         rows = []
         for _, group in inp.groupby("qid", sort=False):

@@ -28,13 +28,14 @@ _NO_CODE: Final = re.compile(r"\.\.|/|.*(?:\.dist-info/|__editable__|\.pyc,|\.pt
 """Lines of a package's record that are not of its modules; a clone has no others."""
 
 
-def code_of(plugin: Configured) -> dict[str, str]:
+def code_of(configured: Configured) -> dict[str, str]:
     """Return a digest of everything that decides what a plugin does, by what it is of."""
+    plugin = configured.plugin
     whose = f"{plugin.kind} {plugin.name}"
-    module = plugin.plugin.factory.__module__
+    module = plugin.factory.__module__
     digests: dict[str, str] = {}
-    if plugin.plugin.distribution is not None:
-        digests[f"code of {whose}"] = _digest_of_code(plugin.plugin.distribution, module)
+    if plugin.distribution is not None:
+        digests[f"code of {whose}"] = _digest_of_code(plugin.distribution, module)
     else:
         for name, file in _imported_beside(module):
             digests[f"--plugin {name}"] = digest_of(file)
@@ -42,16 +43,16 @@ def code_of(plugin: Configured) -> dict[str, str]:
         needed = need.partition(":")[2].rpartition("/")[2]
         if needed:
             digests[f"package {needed}"] = _digest_of_package(needed.partition(".")[0])
-    for option, value in plugin.options:
+    for option, value in configured.options:
         path = value if isinstance(value, Path) else None
-        for mark in type(plugin.options).model_fields[option].metadata:
+        for mark in type(configured.options).model_fields[option].metadata:
             if isinstance(mark, NamesPlugins):
                 for part in split_plugins(value):
                     digests |= code_of(mark.find(part))
             elif isinstance(mark, MayNameFile) and isinstance(value, str) and value:
                 path = Path(value.removeprefix(mark.after))
-        if path is not None and (plugin.folder / path).exists():
-            digests[f"{option} of {whose}"] = digest_of(plugin.folder / path)
+        if path is not None and (configured.folder / path).exists():
+            digests[f"{option} of {whose}"] = digest_of(configured.folder / path)
     return digests
 
 
@@ -59,7 +60,8 @@ def digest_of(path: Path) -> str:
     """Return a digest of a file, or of all files in a folder with their names."""
     content = sha256()
     # No broken link, pipe or device is a file.
-    for file in [path] if path.is_file() else sorted(filter(Path.is_file, path.rglob("*"))):
+    files = [path] if path.is_file() else sorted(filter(Path.is_file, path.rglob("*")))
+    for file in files:
         if file.parent.name == "__pycache__":
             continue
         size = file.stat().st_size

@@ -57,23 +57,21 @@ def index_backend_of(location: str, options: Mapping[str, str] | None = None) ->
 
     A location `NAME:ADDRESS` belongs to the backend NAME, a path to the first backend for paths.
     """
-    backends = registered("index")
-    plugin = backends.get(location.partition(":")[0])
-    if plugin is None and "://" not in location:
-        plugin = next((one for one in backends.values() if _is_for_paths(one)), None)
+    plugins: Mapping[str, Plugin[IndexBackend]] = registered("index")
+    plugin = plugins.get(location.partition(":")[0])
     if plugin is None:
-        servers = [name for name, one in backends.items() if not _is_for_paths(one)]
-        hint = " or ".join(f"{name}:{location}" for name in servers if "://" in location)
+        servers: list[str] = []
+        for name, backend in plugins.items():
+            if not getattr(backend.factory, "for_paths", False):
+                servers.append(f"{name}:{location}")
+            elif plugin is None and "://" not in location:
+                plugin = backend
+    if plugin is None:
+        advice = f"write {' or '.join(servers)}" if "://" in location and servers else "unknown"
         raise UserError(
-            f"{location!r} is no location of an index: {f'write {hint}' if hint else 'unknown'} "
-            f"(backends: {', '.join(backends)})"
+            f"{location!r} is no location of an index: {advice} (backends: {', '.join(plugins)})"
         )
-    backend: IndexBackend = plugin.make(Services(), options or {})
-    return backend
-
-
-def _is_for_paths(backend: Plugin) -> bool:
-    return bool(getattr(backend.factory, "for_paths", False))
+    return plugin.configure(options or {}).make(Services())
 
 
 def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | None]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from touche_rad.calls import call_context
 from touche_rad.contest import Contest, Outcome
@@ -69,26 +70,36 @@ class Loaded(Generic[P]):
 
         It is `async def` where the author's method is, because a plain function runs in a thread.
         """
-        if inspect.iscoroutinefunction(method):
 
-            async def awaited(*args: Q.args, **kwargs: Q.kwargs) -> object:
-                with call_context(prompts=self.prompts):
-                    return await method(*args, **kwargs)
+        async def awaited(*args: Q.args, **kwargs: Q.kwargs) -> object:
+            with call_context(prompts=self.prompts):
+                result: Any = method(*args, **kwargs)
+                return await result
 
-            return awaited  # type: ignore[return-value]
-
-        def called(*args: Q.args, **kwargs: Q.kwargs) -> R:
+        def called(*args: Q.args, **kwargs: Q.kwargs) -> object:
             with call_context(prompts=self.prompts):
                 result = method(*args, **kwargs)
-            if inspect.isawaitable(result):
-                return self._await(result)  # type: ignore[return-value]
-            return result
+            return _InContext(result, self.prompts) if inspect.isawaitable(result) else result
 
-        return called
+        is_async = inspect.iscoroutinefunction(method)
+        return cast("Callable[Q, R]", awaited if is_async else called)
 
-    async def _await(self, result: Awaitable[object]) -> object:
+
+@dataclass
+class _InContext:
+    """What a plain method of a plugin returned to be awaited, with the prompts of the plugin."""
+
+    awaitable: Awaitable[object]
+    prompts: Path | None
+
+    def __await__(self) -> Generator[Any, Any, object]:
         with call_context(prompts=self.prompts):
-            return await result
+            return (yield from self.awaitable.__await__())
+
+    def close(self) -> None:
+        """Close a coroutine that nobody awaits."""
+        if inspect.iscoroutine(self.awaitable):
+            self.awaitable.close()
 
 
 Explain = Callable[[Debate], Sequence[ExplainedCandidate] | Awaitable[Sequence[ExplainedCandidate]]]

@@ -95,25 +95,16 @@ def has_profiles(options: type[BaseModel]) -> bool:
     return field is not None and field.annotation is str
 
 
-def bundled_profiles(options: type[Options]) -> list[Profile]:
-    """Return the profiles that come with a plugin, by name; the default profile first."""
-    if not has_profiles(options):
-        return []
-    default = options.model_fields["profile"].default
-    names = sorted(_bundled(options), key=lambda name: (name != default, name))
-    return [load_profile(options, name) for name in names]
-
-
 def load_profile(
     options: type[Options], name: str, folder: Path = Path(), seen: tuple[Path, ...] = ()
 ) -> Profile:
     """Load a bundled profile by its name, or a file by its path (`*.toml`)."""
-    bundled = _bundled(options)
+    bundled = bundled_profiles(options)
     path = folder / name if name.endswith(PROFILE_FILE) else bundled.get(name)
     if path is None:
+        names = ", ".join(bundled) or "none"
         raise OptionError(
-            f"there is no profile {name!r}; known profiles: {', '.join(bundled) or 'none'} "
-            "(or the path of a .toml file)"
+            f"there is no profile {name!r}; known profiles: {names} (or the path of a .toml file)"
         )
     path = path.resolve()
     if path in seen:
@@ -177,15 +168,10 @@ def adapter(field: FieldInfo) -> TypeAdapter[Any]:
 
 
 @cache
-def _bundled(options: type[Options]) -> dict[str, Path]:
+def bundled_profiles(options: type[Options]) -> dict[str, Path]:
+    """Return the files of the profiles that come with a plugin, by name."""
     folder = Path(inspect.getfile(sys.modules[options.__module__])).parent / "profiles"
     return dict(sorted((path.stem, path) for path in folder.glob("*.toml")))
-
-
-def with_absolute_paths(options: Options, folder: Path) -> Options:
-    """Return options whose paths, relative to a folder, stay right in another one."""
-    paths = {key: folder / value for key, value in options if isinstance(value, Path)}
-    return options.model_copy(update=paths)
 
 
 PROMPTS: Final = "prompts"
@@ -200,13 +186,14 @@ def prompt_files(factory: type) -> dict[str, Path]:
     A plugin has prompts if its own folder contains some; those of subfolders belong to it too.
     """
     folder = Path(inspect.getfile(sys.modules[factory.__module__])).parent
-    if not any(map(_is_prompt, folder.glob(f"*{_SUFFIX}"))):
-        return {}  # a user's folder may be large: its subfolders are not searched
-    return {path.stem: path for path in sorted(folder.rglob(f"*{_SUFFIX}")) if _is_prompt(path)}
-
-
-def _is_prompt(path: Path) -> bool:
-    return any(line.startswith("=== ") for line in path.read_text("utf-8").splitlines())
+    prompts: dict[str, Path] = {}
+    for pattern in (f"*{_SUFFIX}", f"**/*{_SUFFIX}"):
+        for path in sorted(folder.glob(pattern)):
+            if any(line.startswith("=== ") for line in path.read_text("utf-8").splitlines()):
+                prompts[path.stem] = path
+        if not prompts:
+            break  # a user's folder may be large: its subfolders are not searched
+    return prompts
 
 
 @cache
@@ -237,7 +224,7 @@ def check_folder(folder: Path, factory: type) -> None:
             raise UserError(f"{path}: unknown variables: {', '.join(sorted(unknown))}")
 
 
-def digest(folder: Path) -> str:
+def digest_of_prompts(folder: Path) -> str:
     """Return a short hash of the prompt files of a folder."""
     content = hashlib.sha256()
     for path in sorted(folder.glob(f"*{_SUFFIX}")):

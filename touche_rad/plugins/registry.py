@@ -16,7 +16,7 @@ from functools import cached_property
 from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Generic, Literal, Protocol, overload
+from typing import Annotated, Any, Final, Generic, Literal, overload
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
@@ -41,13 +41,12 @@ from touche_rad.plugins.profiles import (
     adapter,
     bundled_profiles,
     check_folder,
-    digest,
+    digest_of_prompts,
     expected,
     has_profiles,
     is_setting,
     load_profile,
     prompt_files,
-    with_absolute_paths,
     with_prompts_option,
 )
 
@@ -63,7 +62,7 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
         raise OptionError(f"{text!r}: expected NAME or NAME(KEY=VALUE,...)")
     name, inner = match.groups()
     options: dict[str, str] = {}
-    for part in _split(inner, _COMMA) if inner else ():
+    for part in _split(inner or "", _COMMA):
         key, equals, value = part.partition("=")
         if not equals:
             raise OptionError(f"{text!r}: expected KEY=VALUE in the brackets, got {part!r}")
@@ -235,17 +234,16 @@ class Plugin(Generic[L]):
                     f"{self.kind} {self.name!r} of {self.source}: unknown need {need!r}: expected "
                     "index, model, module:NAME or extra:EXTRA/MODULE"
                 )
-            extra, module = match["extra"], match["module"]
+            extra = match["extra"]
+            module = match["module"]
             if need == "index" and not index:
                 unmet.append(AN_INDEX)
             elif need == "model" and not model:
                 unmet.append(A_MODEL)
             elif module and importlib.util.find_spec(module) is None:
-                unmet.append(
-                    f"the extra {extra} (pip install 'touche-rad[{extra}]')"
-                    if extra
-                    else f"the package {module} (pip install {module})"
-                )
+                package = f"the package {module} (pip install {module})"
+                of_ours = f"the extra {extra} (pip install 'touche-rad[{extra}]')"
+                unmet.append(of_ours if extra else package)
         return unmet
 
     @property
@@ -254,29 +252,30 @@ class Plugin(Generic[L]):
         return any(need.startswith(("extra:", "module:", "model")) for need in self.needs)
 
     def profiles(self) -> list[Profile]:
-        """Return the bundled profiles, each with its values and those of all other settings."""
+        """Return the bundled profiles, each with its values and those of all other settings.
+
+        They are in the order of their names, the default profile first.
+        """
+        if not has_profiles(self.options):
+            return []
         fields = self.options.model_fields
-        return [
-            replace(
-                profile,
-                settings={
-                    key: profile.settings.get(key, field.default)
-                    for key, field in fields.items()
-                    if is_setting(field) or key in profile.settings
-                },
-            )
-            for profile in bundled_profiles(self.options)
-        ]
+        default = fields["profile"].default
+        profiles: list[Profile] = []
+        names = sorted(bundled_profiles(self.options), key=lambda name: (name != default, name))
+        for name in names:
+            profile = load_profile(self.options, name)
+            settings = {
+                key: profile.settings.get(key, field.default)
+                for key, field in fields.items()
+                if is_setting(field) or key in profile.settings
+            }
+            profiles.append(replace(profile, settings=settings))
+        return profiles
 
     def configure(self, texts: Mapping[str, str] = NO_OPTIONS) -> Configured[L]:
         """Turn `KEY=VALUE` pairs of the command line into typed options."""
-        options = self._parse(texts)
-        if folder := dict(options).get(PROMPTS):
-            check_folder(Path(folder), self.factory)
-        return Configured(self, texts, options, self._tag(options))
-
-    def _parse(self, texts: Mapping[str, str]) -> Options:
-        who, fields = f"{self.kind} {self.name}", self.options.model_fields
+        who = f"{self.kind} {self.name}"
+        fields = self.options.model_fields
         for key in texts:
             if key not in fields:
                 names = [name for name, field in fields.items() if not is_setting(field)]
@@ -286,38 +285,37 @@ class Plugin(Generic[L]):
                     f"{who}: {key!r} is a setting: set it in a profile file and pass "
                     f"-O profile=FILE.toml (touche-rad list {self.name} shows the profiles)"
                 )
-        values: dict[str, Any] = {}
         key = ""
         try:
+            typed: dict[str, Any] = {}
             for key, text in texts.items():
-                values[key] = adapter(fields[key]).validate_strings(text)
-            return self.options.model_validate(values)
+                typed[key] = adapter(fields[key]).validate_strings(text)
+            options = self.options.model_validate(typed)
         except ValidationError as error:
-            wrong = error.errors()[0]["loc"]
-            key = str(wrong[0]) if wrong and wrong[0] in fields else key
-            raise OptionError(
-                f"{who}: option {key}={texts.get(key, '')!r}: {expected(error)}"
-            ) from None
+            path = error.errors()[0]["loc"]
+            key = str(path[0]) if path and path[0] in fields else key
+            value = texts.get(key, "")
+            raise OptionError(f"{who}: option {key}={value!r}: {expected(error)}") from None
         except OptionError as error:
             raise OptionError(f"{who}: {error}") from None
+        values = dict(options)
+        if values.get(PROMPTS):
+            check_folder(Path(values[PROMPTS]), self.factory)
 
-    def _tag(self, options: Options) -> str:
-        """Return the plugin's name with the options that differ from the defaults.
-
-        Values of a bundled profile are represented by the profile's name.
-        """
-        kind, values = type(options), dict(options)
-        base: Mapping[str, Any] = {}
-        if has_profiles(kind) and values["profile"].endswith(PROFILE_FILE):
-            del values["profile"]
-        elif has_profiles(kind):
-            base = load_profile(kind, values["profile"]).settings
-        defaults = dict(kind.model_construct(**base))
+        # The tag has the options that differ from the defaults. The values of a bundled profile are
+        # in it by the profile's name, those of a user's file one by one.
+        of_profile: Mapping[str, Any] = {}
+        if has_profiles(self.options):
+            if values["profile"].endswith(PROFILE_FILE):
+                del values["profile"]
+            else:
+                of_profile = load_profile(self.options, values["profile"]).settings
+        defaults = dict(self.options.model_construct(**of_profile))
         changed = {key: value for key, value in values.items() if value != defaults.get(key)}
         if PROMPTS in changed:
-            changed[PROMPTS] = digest(Path(changed[PROMPTS]))
+            changed[PROMPTS] = digest_of_prompts(Path(changed[PROMPTS]))
         inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
-        return f"{self.name}({inner})" if inner else self.name
+        return Configured(self, texts, options, f"{self.name}({inner})" if inner else self.name)
 
     def make(self, services: Services, texts: Mapping[str, str] = NO_OPTIONS) -> L:
         """Create the plugin; a UserError is on options and needs, a WorkError on its own code."""
@@ -338,26 +336,6 @@ class Configured(Generic[L]):
     """Its own language model instead of that of -m; `#NAME`: of the same server."""
     folder: Path = field(default_factory=working_folder, repr=False, compare=False)
     """The folder to which paths in the options are relative; a plugin may leave it."""
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of plugin."""
-        return self.plugin.kind
-
-    @property
-    def name(self) -> str:
-        """The plugin's name."""
-        return self.plugin.name
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """What the plugin needs; see `Plugin.needs`."""
-        return self.plugin.needs
-
-    @property
-    def uses_model(self) -> bool:
-        """Whether the plugin needs a language model, or uses one if there is one."""
-        return self.plugin.uses_model
 
     @property
     def shares_server(self) -> bool:
@@ -391,18 +369,23 @@ class Configured(Generic[L]):
 
     def make(self, services: Services) -> L:
         """Create the plugin; a UserError is on its needs, a WorkError on its own code."""
+        who = f"{self.plugin.kind} {self.plugin.name}"
         if unmet := self.missing(services):
-            raise UserError(f"{self.kind} {self.name} needs {' and '.join(unmet)}")
-        options = with_absolute_paths(self.options, self.folder)
+            raise UserError(f"{who} needs {' and '.join(unmet)}")
+        # Paths stay right in another folder, in which the plugin may leave the process.
+        paths = {key: self.folder / path for key, path in self.options if isinstance(path, Path)}
+        options = self.options.model_copy(update=paths)
         try:
             with keep_folder():
                 instance = self.plugin.factory(options, services)
         except ToucheRadError:
             raise
         except (Exception, SystemExit) as error:
-            raise WorkError(f"{self.kind} {self.name} cannot be made: {describe(error)}") from error
-        wrapper: Callable[..., Any] | None = _LOADED.get(self.kind)
-        loaded: L = wrapper(instance, self.name, self.prompts) if wrapper else instance
+            raise WorkError(f"{who} cannot be made: {describe(error)}") from error
+        wrapper: Callable[..., Any] | None = _LOADED.get(self.plugin.kind)
+        loaded: L = instance
+        if wrapper is not None:
+            loaded = wrapper(instance, self.plugin.name, self.prompts)
         return loaded
 
 
@@ -420,37 +403,33 @@ C = TypeVar("C", bound=type)
 _decorated: dict[tuple[Kind, str], Plugin[Any]] = {}
 
 
-class _Decorator(Protocol):
-    def __call__(self, name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]: ...
+def _decorator(kind: Kind, name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    def register(plugin: C) -> C:
+        # A fallback, and what a run's tag names, must be what we ship.
+        if name in _installed(kind, tuple(sys.path)):
+            raise UserError(f"there is a {kind} {name!r} already: choose another name")
+        module = plugin.__module__
+        _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
+        return plugin
+
+    return register
 
 
-def _decorator(kind: Kind) -> _Decorator:
-    def named(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-        def register(plugin: C) -> C:
-            # A fallback, and what a run's tag names, must be what we ship.
-            if name in _installed(kind, tuple(sys.path)):
-                raise UserError(f"there is a {kind} {name!r} already: choose another name")
-            module = plugin.__module__
-            _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
-            return plugin
-
-        return register
-
-    return named
-
-
-debater = _decorator("debater")
+debater = functools.partial(_decorator, "debater")
 """`@debater("NAME", needs=(...))` registers a class as a debater."""
-judge = _decorator("judge")
-panel = _decorator("panel")
-retriever = _decorator("retriever")
-index_backend = _decorator("index")
+judge = functools.partial(_decorator, "judge")
+panel = functools.partial(_decorator, "panel")
+retriever = functools.partial(_decorator, "retriever")
+index_backend = functools.partial(_decorator, "index")
 
 
 def registered(kind: Kind) -> dict[str, Plugin[Any]]:
     """Return all plugins of a kind by name."""
-    ours = {name: plugin for (of, name), plugin in _decorated.items() if of == kind}
-    return dict(sorted({**_installed(kind, tuple(sys.path)), **ours}.items()))
+    plugins = dict(_installed(kind, tuple(sys.path)))
+    for (kind_of_plugin, name), plugin in _decorated.items():
+        if kind_of_plugin == kind:
+            plugins[name] = plugin
+    return dict(sorted(plugins.items()))
 
 
 @functools.lru_cache(maxsize=32)
@@ -461,8 +440,8 @@ def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin[Any]]:
     for point in entry_points(group=group):
         source = point.dist.name if point.dist else point.value
         plugins.append(Plugin(kind, point.name, source, point.load, distribution=point.dist))
-    plugins.sort(key=lambda one: one.source == "touche-rad")  # no package replaces what we ship
-    return {one.name: one for one in plugins}
+    plugins.sort(key=lambda plugin: plugin.source == "touche-rad")
+    return {plugin.name: plugin for plugin in plugins}  # no package replaces what we ship
 
 
 @overload
@@ -527,20 +506,17 @@ def import_plugins(places: Iterable[str]) -> None:
         IMPORTED[place] = None
         try:
             with keep_folder():
-                if place.endswith(".py"):
-                    _import_file(Path(place))
-                else:
+                if not place.endswith(".py"):
                     importlib.import_module(place)
+                    continue
+                path = Path(place)
+                name = f"{_OF_FILE}{path.stem}"
+                spec = importlib.util.spec_from_file_location(name, path)
+                if spec is None or spec.loader is None or (path.exists() and not path.is_file()):
+                    raise UserError("expected a file, got a folder, a pipe or a device")
+                module = importlib.util.module_from_spec(spec)
+                sys.modules[name] = module
+                spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
             reason = "it ends the program" if isinstance(error, SystemExit) else error
             raise UserError(f"--plugin {place}: cannot be imported: {reason}") from error
-
-
-def _import_file(path: Path) -> None:
-    name = f"{_OF_FILE}{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or (path.exists() and not path.is_file()):
-        raise UserError("expected a file, got a folder, a pipe or a device")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)

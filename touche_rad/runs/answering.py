@@ -209,11 +209,11 @@ def make_chain(debater: Configured[LoadedDebater], services: Services) -> tuple[
     # A fallback must not wait for the model that just failed.
     without_model = replace(services, model=None)
     if services.model is None or "model" not in debater.plugin.uses:
-        plugins.pop(debater.name)
+        plugins.pop(debater.plugin.name)
     settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
     fallbacks = [
         FallbackDebater(
-            f"{name} without a model" if name == debater.name else name,
+            f"{name} without a model" if name == debater.plugin.name else name,
             partial(plugins[name].make, without_model),
         )
         for name in settings["debaters"]

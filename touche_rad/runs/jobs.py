@@ -39,7 +39,7 @@ class JobSpec(ABC):
     @property
     def needs_index(self) -> bool:
         """Whether the run does not work without an index."""
-        return any("index" in plugin.needs for plugin in self.plugins)
+        return any("index" in configured.plugin.needs for configured in self.plugins)
 
     @property
     def cites(self) -> bool:
@@ -70,10 +70,11 @@ class JobSpec(ABC):
             with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
                 for name, annotations in annotations_of(services.index).items():
                     identity[f"annotations.{name}"] = annotations.fingerprint
-        if services.model is not None and any(plugin.uses_model for plugin in self.plugins):
+        uses_model = any(configured.plugin.uses_model for configured in self.plugins)
+        if services.model is not None and uses_model:
             identity["model"] = services.model.identity
-        for plugin in self.plugins:
-            identity |= code_of(plugin)
+        for configured in self.plugins:
+            identity |= code_of(configured)
         return identity
 
     @abstractmethod

@@ -20,13 +20,16 @@ WON = {SYSTEM: 1.0, TIE: 0.0, USER: -1.0}
 
 def lead(outcome: Outcome) -> float | None:
     """Return the system's score minus the user's score."""
-    system, user = (
-        next((marks[name] for name in ("general", "total") if marks.get(name) is not None), None)
-        for marks in (outcome.scores.get(SYSTEM, {}), outcome.scores.get(USER, {}))
-    )
-    if system is not None and user is not None:
-        return system - user
-    return WON.get(outcome.winner or "")
+    marks: list[float] = []
+    for side in (SYSTEM, USER):
+        of_side = outcome.scores.get(side, {})
+        mark = of_side.get("general")
+        if mark is None:
+            mark = of_side.get("total")
+        if mark is None:
+            return WON.get(outcome.winner or "")
+        marks.append(mark)
+    return marks[0] - marks[1]
 
 
 class Reward:
@@ -34,26 +37,21 @@ class Reward:
 
     def __init__(self, name: str, services: Services, options: Mapping[str, str]) -> None:
         """Make the judge or the panel."""
-        plugin = _plugin(name).configure(options)
-        if missing := plugin.missing(services):
-            raise UserError(f"{plugin.kind} {name} cannot judge here: {'; '.join(missing)}")
+        plugins: Mapping[str, Plugin[LoadedJudge | LoadedPanel]]
+        plugins = {**registered("panel"), **registered("judge")}
+        if name not in plugins:
+            raise OptionError(f"there is no judge or panel {name!r}{nearest(name, plugins)}")
+        configured = plugins[name].configure(options)
+        if missing := configured.missing(services):
+            kind = configured.plugin.kind
+            raise UserError(f"{kind} {name} cannot judge here: {'; '.join(missing)}")
         self._criteria = services.criteria
-        self._plugin = plugin.make(services)
+        self._plugin = configured.make(services)
 
     async def of(self, debate: Debate, *, deadline: float | None = None) -> float | None:
         """Return the reward of the last answer, or None if the judge fails or times out."""
         if isinstance(self._plugin, LoadedPanel):
             return lead(await judge_contest(self._plugin, to_contest(debate), deadline=deadline))
-        judged = await judge_view(self._plugin, debate, self._criteria, deadline=deadline)
-        scores = [score for score in map(judged.score, judged.verdicts) if score is not None]
+        verdicts = await judge_view(self._plugin, debate, self._criteria, deadline=deadline)
+        scores = [score for score in map(verdicts.score, verdicts.verdicts) if score is not None]
         return sum(scores) / len(scores) if scores else None
-
-
-def _plugin(name: str) -> Plugin[LoadedJudge] | Plugin[LoadedPanel]:
-    judges, panels = registered("judge"), registered("panel")
-    plugin: Plugin[LoadedJudge] | Plugin[LoadedPanel] | None
-    plugin = judges.get(name) or panels.get(name)
-    if plugin is None:
-        names = [*judges, *panels]
-        raise OptionError(f"there is no judge or panel {name!r}{nearest(name, names)}")
-    return plugin

@@ -35,7 +35,7 @@ class UserChoice:
     @property
     def identity(self) -> dict[str, Any]:
         """Its part of the identity of a run."""
-        tag = self.configured.tag.replace(self.configured.name, self.name, 1)
+        tag = self.configured.tag.replace(self.configured.plugin.name, self.name, 1)
         return {"user": tag, **self.details}
 
     def without_endpoint(self) -> UserChoice:
