@@ -303,8 +303,8 @@ def _select_panel(options: TournamentOptions) -> tuple[Configured[LoadedPanel], 
         spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
     spec = spec.with_options(options.plugin_options.get("judge", {}))
     panel = find("panel", spec.name).configure(spec.options)
-    if panel.name != JUDGE_PANEL:
-        return panel, panel.uses_model
+    if panel.plugin.name != JUDGE_PANEL:
+        return panel, panel.plugin.uses_model
     judge = dict(panel.options)["judge"]
     return panel, find("judge", parse_plugin(judge)[0]).uses_model
 
