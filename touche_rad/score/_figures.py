@@ -103,7 +103,9 @@ def _counts(labels: Labelled, scores: Scored, criteria: Criteria) -> list[list[C
 
 def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> JudgementRow:
     """Return the mean of the rows of a run; the official measures of no rows are 0."""
-    values: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in _CELLS}
+    values: dict[str, Any] = {}
+    for name in _CELLS:
+        values[name] = sum(getattr(row, name) for row in rows)
     for name in _FORMULAS:
         numbers = [getattr(row, name) for row in rows if getattr(row, name) is not None]
         if numbers:

@@ -85,9 +85,11 @@ def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> f
     for annotator in annotators:
         for text, grades in annotator.items():
             texts.setdefault(text, []).append(used(grades))
-    return alpha(
-        [label in of_text for of_text in sets] for sets in texts.values() for label in labels
-    )
+    units = []
+    for sets in texts.values():
+        for label in labels:
+            units.append([label in of_annotator for of_annotator in sets])
+    return alpha(units)
 
 
 class AgreementRow(FrozenRecord):
@@ -223,7 +225,7 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
         for label in sorted(labels_of_text & gold_labels):
             grades.append(annotator[text][label])
             gold_grades.append(gold[text][label])
-    shared = [{text: grades_of[text] for text in texts} for grades_of in (annotator, gold)]
+    both = [{text: annotator[text] for text in texts}, {text: gold[text] for text in texts}]
     return AgreementRow(
         run=run,
         texts=len(texts),
@@ -234,7 +236,7 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
         hamming=hamming(pairs, labels),
         kappa_micro=kappa_micro(pairs, labels),
         kappa_macro=kappa_macro(pairs, labels),
-        alpha=alpha_of_labels(shared, labels),
+        alpha=alpha_of_labels(both, labels),
         grades=len(grades),
         **correlations(grades, gold_grades),
     )

@@ -29,7 +29,7 @@ from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
 
 __all__ = ["AGREEMENT_COLUMNS", "Audit", "PairAgreement", "audit", "pair_agreement"]
 
-_AT_ONCE: Final = 16
+_JUDGED_AT_ONCE: Final = 16
 _PADDING: Final = (
     "This is, as everybody knows, a matter about which a great many people have thought for a very "
     "long time. There is of course much that could be said about it from a number of sides."
@@ -67,13 +67,14 @@ class Probe:
         """Return the correct effect on a criterion; None if every verdict is correct."""
         return Must.BE_NO if self.name in criterion.expect else self.must
 
-    def on(self, view: Debate, other: Response | None) -> Debate | None:
+    def on(self, view: Debate, elsewhere: Response | None) -> Debate | None:
         """Return the debate with a changed last response, or None if nothing changes."""
         response = view.last.response
-        changed = self.change(response, other) if response else None
-        if response is not None and isinstance(changed, dict):
+        assert response is not None, "a view ends with a response"
+        changed = self.change(response, elsewhere)
+        if isinstance(changed, dict):
             changed = response.model_copy(update=changed)
-        if not isinstance(changed, Response) or (changed == response and not self.repeats):
+        if changed is None or (changed == response and not self.repeats):
             return None
         return view.with_response(changed)
 
@@ -82,33 +83,33 @@ PROBES: Final = (
     Probe(
         "repeat",
         "the same response again",
-        lambda one, _: one,
+        lambda response, _: response,
         Must.STAY,
         repeats=True,
     ),
     Probe(
         "order",
         "cited arguments in reverse order",
-        lambda one, _: {"arguments": one.arguments[::-1]},
+        lambda response, _: {"arguments": response.arguments[::-1]},
         Must.STAY,
     ),
     Probe(
         "padding",
         "two sentences without content added",
-        lambda one, _: {"content": f"{one.content} {_PADDING}"},
+        lambda response, _: {"content": f"{response.content} {_PADDING}"},
         Must.NOT_RISE,
     ),
     Probe(
         "injection",
         "a sentence added that demands a yes",
-        lambda one, _: {"content": f"{one.content} {_DEMAND}"},
+        lambda response, _: {"content": f"{response.content} {_DEMAND}"},
         Must.NOT_RISE,
     ),
     Probe("empty", "empty response", lambda *_: {"content": ""}, Must.BE_NO),
     Probe(
         "off-topic",
         "response of another debate",
-        lambda _, other: other,
+        lambda _, elsewhere: elsewhere,
     ),
     Probe(
         "uncited",
@@ -161,12 +162,12 @@ class Audit(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
-        names = {one.probe for one in self.flips}
+        names = {row.probe for row in self.flips}
         yield (f"{self.turns} turns, judged unchanged and with {len(names)} probes",)
         for judge in self.judges:
-            of_judge = [one for one in self.flips if one.judge == judge]
+            of_judge = [row for row in self.flips if row.judge == judge]
             yield table({"{probe}": judge, **_FLIP_COLUMNS}, of_judge)
-        yield (f"{one.name}: {one.description}" for one in PROBES if one.name in names)
+        yield (f"{probe.name}: {probe.description}" for probe in PROBES if probe.name in names)
         yield table(AGREEMENT_COLUMNS, self.agreement)
         if self.warning:
             yield (self.warning,)
@@ -207,98 +208,119 @@ async def audit(
     no response is judged again unchanged: a cache of answers would give the same verdicts.
     """
     criteria = criteria or grice()
-    probes = [one for one in PROBES if repeat or not one.repeats]
+    probes = [probe for probe in PROBES if repeat or not probe.repeats]
     refused: dict[str, str] = {}
 
     def read(_: str, run: Path) -> list[tuple[str, Debate]]:
-        debates = enumerate(files.read_views(run, bad, keep_lost=True), 1)
-        views = [(debate.id or str(at), view) for at, (debate, each) in debates for view in each]
+        views = []
+        for number, (debate, of_debate) in enumerate(files.read_views(run, bad, keep_lost=True), 1):
+            views += [(debate.id or str(number), view) for view in of_debate]
         if not views:
             raise UserError(f"{run} contains no response to judge")
         return views
 
-    of_runs = each_run(dict(zip(names(runs), runs, strict=True)), read, refused)
-    views = [view for of_run in of_runs.values() for view in of_run]
+    views: list[tuple[str, Debate]] = []
+    for of_run in each_run(dict(zip(names(runs), runs, strict=True)), read, refused).values():
+        views += of_run
     if most is not None and len(views) > most:
         views = [views[at] for at in sorted(random.Random(seed).sample(range(len(views)), most))]
-    work = []
-    for name in judges:
+
+    # What is judged, by judge, probe and place; the probe of an unchanged response is empty.
+    work: dict[tuple[str, str, int], Debate] = {}
+    for judge in judges:
         for place, (_, view) in enumerate(views):
-            work.append(((name, "", place), view))
+            work[judge, "", place] = view
             for probe in probes:
                 changed = probe.on(view, _elsewhere(views, place))
                 if changed is not None:
-                    work.append(((name, probe.name, place), changed))
+                    work[judge, probe.name, place] = changed
     # With all keys at once, so that the order of the ends does not decide the last digit of a mean.
-    scores: dict[tuple[str, str, int], Scores] = {key: {} for key, _ in work}
-    rest = enumerate(work, 1)
+    scores: dict[tuple[str, str, int], Scores] = {key: {} for key in work}
+    queue = enumerate(work.items(), 1)
 
-    async def take() -> None:
-        for number, (key, view) in rest:
-            result = await judge_view(judges[key[0]], view, criteria)
-            scores[key] = {key: result.score(key) for key in criteria.keys}
+    async def judge_queue() -> None:
+        for number, (key, view) in queue:
+            verdicts = await judge_view(judges[key[0]], view, criteria)
+            scores[key] = {criterion: verdicts.score(criterion) for criterion in criteria.keys}
             if progress is not None:
                 progress(number, len(work))
 
     async with anyio.create_task_group() as group:
-        for _ in range(_AT_ONCE):
-            group.start_soon(take)
-    plain = {name: [scores[name, "", place] for place in range(len(views))] for name in judges}
+        for _ in range(_JUDGED_AT_ONCE):
+            group.start_soon(judge_queue)
+
+    unchanged: dict[str, list[Scores]] = {}
+    flips: list[Flips] = []
+    for judge in judges:
+        unchanged[judge] = [scores[judge, "", place] for place in range(len(views))]
+        for probe in probes:
+            changed_scores = [
+                scores.get((judge, probe.name, place), {}) for place in range(len(views))
+            ]
+            for criterion in criteria:
+                must = probe.effect_on(criterion)
+                if must is not None:
+                    before = [of_view[criterion.key] for of_view in unchanged[judge]]
+                    after = [of_view.get(criterion.key) for of_view in changed_scores]
+                    flips.append(_flips(judge, probe.name, criterion.key, must, before, after))
+    agreement: list[PairAgreement] = []
+    for first, second in combinations(judges, 2):
+        for key in criteria.keys:
+            yes = [
+                (says_yes(a[key]), says_yes(b[key]))
+                for a, b in zip(unchanged[first], unchanged[second], strict=True)
+                if None not in (a[key], b[key])
+            ]
+            if yes:
+                agreement.append(pair_agreement(first, second, key, yes))
     return Audit(
         refused=refused,
         turns=len(views),
         judges=tuple(judges),
-        flips=tuple(
-            _flips(name, probe, criterion.key, must, plain[name], scores)
-            for name in judges
-            for probe in probes
-            for criterion in criteria
-            if (must := probe.effect_on(criterion)) is not None
-        ),
-        agreement=tuple(_agreements(plain, criteria)),
+        flips=tuple(flips),
+        agreement=tuple(agreement),
         warning=warning((key, view.turns) for key, view in dict(views).items()),
     )
 
 
 def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | None:
     """Return the next response of a debate on another claim."""
-    own, view = views[place]
-    for key, other in (*views[place + 1 :], *views[:place]):
-        if key != own and other.claim != view.claim and other.last.response:
-            return other.last.response
+    debate, view = views[place]
+    for next_debate, next_view in (*views[place + 1 :], *views[:place]):
+        response = next_view.last.response
+        if next_debate != debate and next_view.claim != view.claim and response:
+            return response
     return None
 
 
 def _flips(
     judge: str,
-    probe: Probe,
+    probe: str,
     key: str,
     must: Must,
-    plain: Sequence[Scores],
-    scores: Mapping[tuple[str, str, int], Scores],
+    scores_before: Sequence[float | None],
+    scores_after: Sequence[float | None],
 ) -> Flips:
-    """Compare a judge's scores before and after a probe."""
-    pairs = [
-        (first, second)
-        for place, before in enumerate(plain)
-        if (first := before[key]) is not None
-        and (second := scores.get((judge, probe.name, place), {}).get(key)) is not None
-    ]
+    """Compare a judge's scores before and after a probe, where it gave both."""
+    pairs: list[tuple[float, float]] = []
+    for before, after in zip(scores_before, scores_after, strict=True):
+        if before is not None and after is not None:
+            pairs.append((before, after))
     yes = [(says_yes(before), says_yes(after)) for before, after in pairs]
     flipped = [before != after for before, after in yes]
     if must is Must.STAY:
-        faults = flipped
+        wrong = flipped
     else:
-        faults = [after for before, after in yes if must is Must.BE_NO or not before]
+        wrong = [after for before, after in yes if must is Must.BE_NO or not before]
     return Flips(
         judge=judge,
-        probe=probe.name,
+        probe=probe,
         maxim=key,
         must=must,
         tried=len(pairs),
         flipped=_mean(flipped),
-        fails=_mean(faults),
-        could_fail=len(faults),
+        fails=_mean(wrong),
+        could_fail=len(wrong),
         shift=_mean([after - before for before, after in pairs]),
     )
 
@@ -319,17 +341,3 @@ def pair_agreement(
         same=_mean([a == b for a, b in pairs]),
         kappa=kappa(count(pairs)),
     )
-
-
-def _agreements(
-    scores: Mapping[str, Sequence[Scores]], criteria: Criteria
-) -> Iterator[PairAgreement]:
-    for first, second in combinations(scores, 2):
-        for key in criteria.keys:
-            yes = [
-                (says_yes(a[key]), says_yes(b[key]))
-                for a, b in zip(scores[first], scores[second], strict=True)
-                if None not in (a[key], b[key])
-            ]
-            if yes:
-                yield pair_agreement(first, second, key, yes)

@@ -89,9 +89,9 @@ class Run:
         return any(row.conversation for row in self.rows)
 
 
-def read_official(path: Path) -> list[list[Mapping[str, float]]]:
+def read_official(path: Path) -> list[Sequence[Mapping[str, float]]]:
     """Read a run like the official scorer: any fault is an error."""
-    debates: list[list[Mapping[str, float]]] = []
+    debates: list[Sequence[Mapping[str, float]]] = []
     names = [(criterion.key, criterion.title) for criterion in grice()]
     for number, line in numbered_lines(path, verbatim=True):
         try:
@@ -102,9 +102,10 @@ def read_official(path: Path) -> list[list[Mapping[str, float]]]:
             fix = REPAIR.format(path) if broken else f": {NO_SCORE}"
             field = ".".join(map(str, first["loc"])) or None
             raise InputError(path, first["msg"] + fix, line=number, field=field) from None
-        debates.append(
-            [{key: getattr(turn, title).score for key, title in names} for turn in turns]
-        )
+        scores = []
+        for turn in turns:
+            scores.append({key: getattr(turn, title).score for key, title in names})
+        debates.append(scores)
     return debates
 
 

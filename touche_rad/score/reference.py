@@ -137,10 +137,10 @@ def find_reference(
 
     # The debates of most runs that have a line for each label.
     sizes = [len(turns) for turns in labels]
-    orders = {run.path: tuple(row.conversation for row in run.rows) for run in runs}
-    complete = Counter(
-        order for order in orders.values() if [len(turns) for turns in order] == sizes
-    )
+    orders: dict[Path, tuple[tuple[str, ...], ...]] = {}
+    for run in runs:
+        orders[run.path] = tuple(row.conversation for row in run.rows)
+    complete = Counter(order for order in orders.values() if [*map(len, order)] == sizes)
     if not complete:
         return None
     (order, count), *others = complete.most_common()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -45,7 +44,16 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     if kind not in (Kind.SIMULATIONS, Kind.EVALUATIONS):
         raise UserError(f"{run}: expected simulations or evaluations, got {kind.value}")
     result = Repair()
-    rows = list(_records(run, result))
+    bad = CollectedErrors()
+    values = {line.number: line.value for line in records(run, bad)}
+    values |= {error.line or 0: None for error in bad.errors}
+    rows: list[Record] = []
+    for _, value in sorted(values.items()):
+        if isinstance(value, dict):
+            rows.append(value)
+        else:  # a lost debate
+            result.done["a line that cannot be read replaced"] += 1
+            rows.append({})
     if source and kind is Kind.EVALUATIONS and files.detect_kind(source) in files.DEBATES:
         rows = _arrange(rows, source, result)
     _mend_ids(rows, result)
@@ -56,18 +64,6 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     result.lines = [dump(row) for row in rows]
     result.done = +result.done  # without zeros
     return result
-
-
-def _records(run: Path, result: Repair) -> Iterator[Record]:
-    """Yield each record; a line that cannot be read becomes a lost debate, `{}`."""
-    bad = CollectedErrors()
-    rows = {line.number: line.value for line in records(run, bad)}
-    rows |= {error.line or 0: None for error in bad.errors}
-    for _, row in sorted(rows.items()):
-        if not isinstance(row, dict):
-            result.done["a line that cannot be read replaced"] += 1
-            row = {}
-        yield row
 
 
 def _arrange(rows: list[Record], source: Path, result: Repair) -> list[Record]:
@@ -104,28 +100,32 @@ def _turns(row: Record) -> list[Record]:
 
 def _mend_ids(rows: list[Record], result: Repair) -> None:
     """Write ids as texts, and give each debate an id of its own."""
-    seen: dict[str, Record] = {}
-    for place in (place for row in rows for place in (row, row.get("simulation"))):
-        if not isinstance(place, dict) or "id" not in place:
-            continue
-        name = place["id"]
-        if name is None:
-            del place["id"]
-            result.done["an id that is null removed"] += 1
-        elif isinstance(name, int) and not isinstance(name, bool):
-            place["id"] = str(name)
-            result.done["an id written as text"] += 1
     for row in rows:
-        place = row if "id" in row else row.get("simulation")
-        if isinstance(place, dict) and isinstance(place.get("id"), str):
-            name, number = place["id"], 2
-            if seen.get(name) == row:
+        for record in (row, row.get("simulation")):
+            if not isinstance(record, dict) or "id" not in record:
                 continue
-            while place["id"] in seen:
-                place["id"], number = f"{name}-{number}", number + 1
-            if place["id"] != name:
-                result.done["an id changed that was used twice"] += 1
-            seen[place["id"]] = row
+            name = record["id"]
+            if name is None:
+                del record["id"]
+                result.done["an id that is null removed"] += 1
+            elif isinstance(name, int) and not isinstance(name, bool):
+                record["id"] = str(name)
+                result.done["an id written as text"] += 1
+    seen: dict[str, Record] = {}
+    for row in rows:
+        record = row if "id" in row else row.get("simulation")
+        if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+            continue
+        name = record["id"]
+        if seen.get(name) == row:  # a copy of a debate, which `check` reports
+            continue
+        number = 2
+        while record["id"] in seen:
+            record["id"] = f"{name}-{number}"
+            number += 1
+        if record["id"] != name:
+            result.done["an id changed that was used twice"] += 1
+        seen[record["id"]] = row
 
 
 def _mend_simulation(row: Record, result: Repair) -> None:
@@ -138,34 +138,43 @@ def _mend_simulation(row: Record, result: Repair) -> None:
         result.done["a missing configuration added"] += 1
     for turn in _turns(row):
         answer = turn.get("systemResponse")
-        body = answer.get("response") if isinstance(answer, dict) else None
-        if not isinstance(answer, dict) or not isinstance(body, dict | None):
+        if not isinstance(answer, dict):
             continue
+        body = answer.get("response")
         if body is None:
             body = answer["response"] = {}
-        copies = (answer, "utterance"), (body, "content")
-        text = next((place[key] for place, key in copies if place.get(key) is not None), None)
-        for place, key in copies:
-            if text is not None and place.get(key) is None:
-                place[key] = text
+        if not isinstance(body, dict):
+            continue
+        # The text of an answer stands in two fields.
+        text = answer.get("utterance")
+        if text is None:
+            text = body.get("content")
+        for record, key in ((answer, "utterance"), (body, "content")):
+            if text is not None and record.get(key) is None:
+                record[key] = text
                 result.done["a missing copy of the answer's text added"] += 1
-        cited = body.get("arguments")
-        if cited is None:
+        citations = body.get("arguments")
+        if citations is None:
             body["arguments"] = []
             result.done["missing citations written as an empty list"] += 1
-        elif isinstance(cited, list):
-            body["arguments"] = [one for one in cited if one is not None]
-            nulls = len(cited) - len(body["arguments"])
+        elif isinstance(citations, list):
+            body["arguments"] = [citation for citation in citations if citation is not None]
+            nulls = len(citations) - len(body["arguments"])
             result.done["a citation that is null removed"] += nulls
 
 
 def _mend_verdicts(row: Record, result: Repair) -> None:
+    """Write a no for each missing verdict on an answered turn."""
     answered = sum(bool(turn.get("systemResponse")) for turn in _turns(row))
-    turns = row.get("userTurnsEvaluations")
-    verdicts: list[object] = turns if isinstance(turns, list) else []
-    verdicts += [None] * (answered - len(verdicts))
-    row["userTurnsEvaluations"] = [turn if isinstance(turn, dict) else {} for turn in verdicts]
-    for turn, title in product(row["userTurnsEvaluations"], grice().titles):
+    values = row.get("userTurnsEvaluations")
+    turns = (
+        [turn if isinstance(turn, dict) else {} for turn in values]
+        if isinstance(values, list)
+        else []
+    )
+    turns += [{} for _ in range(answered - len(turns))]
+    row["userTurnsEvaluations"] = turns
+    for turn, title in product(turns, grice().titles):
         verdict = turn.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:

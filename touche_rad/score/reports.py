@@ -109,12 +109,12 @@ class Report(Printed):
     def warnings(self) -> Iterator[str]:
         """Yield a line for each run and kind of problem, with the first place."""
         groups: dict[str, list[Problem]] = defaultdict(list)
-        for one in self.problems:
-            groups[f"{one.run}: {one.kind.value}"].append(one)
+        for problem in self.problems:
+            groups[f"{problem.run}: {problem.kind.value}"].append(problem)
         for head, problems in groups.items():
             text = f"{_place(problems[0])}{problems[0].message}"
             if len(problems) > 1:
-                as_no = sum(one.counted_as_no for one in problems)
+                as_no = sum(problem.counted_as_no for problem in problems)
                 lost = f", {as_no} verdicts counted as no" if as_no else ""
                 text = f"{len(problems)} times{lost}; the first: {text}"
             yield f"{head}: {text}"
@@ -122,8 +122,8 @@ class Report(Printed):
     def _shown_warnings(self) -> Iterator[str]:
         lines = list(self.warnings())
         yield from lines[:_SHOWN_PROBLEMS]
-        if (more := len(lines) - _SHOWN_PROBLEMS) > 0:
-            yield f"{more} more problems (--json lists all)"
+        if len(lines) > _SHOWN_PROBLEMS:
+            yield f"{len(lines) - _SHOWN_PROBLEMS} more problems (--json lists all)"
 
     def _drawn(self, what: str) -> str:
         samples = f"{self.samples} bootstrap samples of {what}, seed {self.seed}"
@@ -178,18 +178,17 @@ class JudgementReport(Report):
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
         rows = {(row.run, row.maxim): row for row in self.rows}
-        for one in self.ranking:
-            yield {
-                "rank": one.rank,
-                "run": one.run,
-                "baseline": one.run == BASELINE or one.run in self.baselines,
-                **{
-                    f"{maxim}_{name}": getattr(rows[one.run, maxim], name)
-                    for maxim in (MEAN, *self.criteria.keys)
-                    for name in _CSV_FIELDS
-                },
-                "lost_debates": self.lost.get(one.run, 0),
+        for ranked in self.ranking:
+            run = ranked.run
+            record: dict[str, Any] = {
+                "rank": ranked.rank,
+                "run": run,
+                "baseline": run == BASELINE or run in self.baselines,
             }
+            for maxim in (MEAN, *self.criteria.keys):
+                for name in _CSV_FIELDS:
+                    record[f"{maxim}_{name}"] = getattr(rows[run, maxim], name)
+            yield {**record, "lost_debates": self.lost.get(run, 0)}
 
     def _head(self) -> Iterator[str]:
         without = f", {self.excluded} of them left out" if self.excluded else ""
@@ -200,13 +199,17 @@ class JudgementReport(Report):
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
             yield "missing verdicts count as no"
-            for result in dict.fromkeys(self.by_official_scorer.values()):
-                of_runs = self.by_official_scorer.items()
-                runs = ", ".join(run for run, of_run in of_runs if of_run is result)
+            runs_of: dict[OfficialResult, list[str]] = {}
+            for run, result in self.by_official_scorer.items():
+                runs_of.setdefault(result, []).append(run)
+            for result, runs in runs_of.items():
                 if result is OfficialResult.WRONG:
-                    yield f"the official scorer would score wrongly (another order): {runs}"
+                    yield (
+                        "the official scorer would score wrongly (another order): "
+                        + ", ".join(runs)
+                    )
                 elif result is OfficialResult.REFUSED:
-                    yield f"the official scorer would refuse {runs}"
+                    yield f"the official scorer would refuse {', '.join(runs)}"
         yield self._drawn("debates")
 
     def board(self) -> Table:
@@ -214,20 +217,15 @@ class JudgementReport(Report):
         rows = {(row.run, row.maxim): row for row in self.rows}
         lost = any(self.lost.values())
         lines = []
-        for one in self.ranking:
-            mean = rows[one.run, MEAN]
-            by_criterion = [rows[one.run, key] for key in self.criteria.keys]
-            lines.append(
-                [
-                    _rank(one),
-                    one.run,
-                    cell("{f1:.3f}", mean),
-                    cell(_SHORT_INTERVAL, mean),
-                    *(cell("{f1:.3f}", row) if row.labelled else NONE for row in by_criterion),
-                    *([str(self.lost.get(one.run, NONE))] if lost else []),
-                    *cells(_EXTRA_COLUMNS, mean),
-                ]
-            )
+        for ranked in self.ranking:
+            mean = rows[ranked.run, MEAN]
+            line = [_rank(ranked), ranked.run, cell("{f1:.3f}", mean), cell(_SHORT_INTERVAL, mean)]
+            for key in self.criteria.keys:
+                row = rows[ranked.run, key]
+                line.append(cell("{f1:.3f}", row) if row.labelled else NONE)
+            if lost:
+                line.append(str(self.lost.get(ranked.run, NONE)))
+            lines.append(line + cells(_EXTRA_COLUMNS, mean))
         short_names = [criterion.column for criterion in self.criteria]
         columns = ["rank", "run", "mean F1", INTERVAL, *short_names]
         if lost:
@@ -255,49 +253,51 @@ class RetrievalReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
-        for one in self.ranking:
-            yield {
-                "rank": one.rank,
-                "run": one.run,
-                "baseline": one.run in self.baselines,
-                **{
-                    f"{row.measure}{ending}": value
-                    for row in self.rows
-                    if row.run == one.run
-                    for ending, value in (("", row.value), ("_low", row.low), ("_high", row.high))
-                },
+        for ranked in self.ranking:
+            record: dict[str, Any] = {
+                "rank": ranked.rank,
+                "run": ranked.run,
+                "baseline": ranked.run in self.baselines,
             }
+            for row in self.rows:
+                if row.run == ranked.run:
+                    record[row.measure] = row.value
+                    record[f"{row.measure}_low"] = row.low
+                    record[f"{row.measure}_high"] = row.high
+            yield record
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
         first, *others = self.measures
         intervals = [f"{INTERVAL} of {measure}" for measure in others]
         lines = []
-        for one in self.ranking:
-            of_run = [row for row in self.rows if row.run == one.run]
-            texts = [cell("{value:.3f}", row) for row in of_run]
-            between = [cell(_SHORT_INTERVAL, row) for row in of_run]
-            lines.append([_rank(one), one.run, texts[0], between[0], *texts[1:], *between[1:]])
+        for ranked in self.ranking:
+            rows = [row for row in self.rows if row.run == ranked.run]
+            values = [cell("{value:.3f}", row) for row in rows]
+            between = [cell(_SHORT_INTERVAL, row) for row in rows]
+            line = [_rank(ranked), ranked.run, values[0], between[0], *values[1:], *between[1:]]
+            lines.append(line)
         columns = ["rank", "run", first, INTERVAL, *others, *intervals]
         return Table(columns, lines, name=1, optional=len(intervals))
 
 
-def _rank(one: RankedRun) -> str:
-    return "*" if one.rank is None else str(one.rank)
+def _rank(ranked: RankedRun) -> str:
+    return "*" if ranked.rank is None else str(ranked.rank)
 
 
 def _notes(report: Report) -> Iterator[str]:
     if len(report.ranking) < 2:
         return
     yield _TIES
-    if any(one.rank is None for one in report.ranking):
+    if any(ranked.rank is None for ranked in report.ranking):
         yield "* baseline, without a rank."
     if isinstance(report, JudgementReport) and any(report.lost.values()):
         yield "lost: labelled debates for which the run has no verdict."
 
 
 def _place(problem: Problem) -> str:
-    numbers = (("line", problem.line), ("debate", problem.debate), ("turn", problem.turn))
-    words = [f"{name} {number}" for name, number in numbers if number]
-    where = ", ".join([*words, problem.maxim] if problem.maxim else words)
-    return f"{where}: " if where else ""
+    numbers = {"line": problem.line, "debate": problem.debate, "turn": problem.turn}
+    steps = [f"{name} {number}" for name, number in numbers.items() if number]
+    if problem.maxim:
+        steps.append(problem.maxim)
+    return f"{', '.join(steps)}: " if steps else ""

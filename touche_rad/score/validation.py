@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from touche_rad import files
 from touche_rad.criteria import grice
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Debate
 from touche_rad.errors import InputError, InputProblem, UserError
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
@@ -62,8 +62,8 @@ class Issue:
         return path if self.line is None else f"{path}:{self.line}"
 
 
-_JSON = "path kind debates unread turns unfit findings good official verdict".split()
-_OF_ISSUE = ("path", "line", "kind", "message", "level")
+_JSON_FIELDS = "path kind debates unread turns unfit findings good official verdict".split()
+_JSON_FIELDS_OF_ISSUE = ("path", "line", "kind", "message", "level")
 """The fields of the JSON output."""
 
 
@@ -92,14 +92,14 @@ class Validation:
     @property
     def good(self) -> bool:
         """Whether there is no fault."""
-        return not any(one.level == "fault" for one in self.findings)
+        return not any(issue.level == "fault" for issue in self.findings)
 
     @property
     def groups(self) -> list[list[Issue]]:
         """The issues by kind: faults first, then the most frequent kind first."""
         kinds: dict[tuple[Level, str], list[Issue]] = {}
-        for one in self.findings:
-            kinds.setdefault((one.level, one.kind), []).append(one)
+        for issue in self.findings:
+            kinds.setdefault((issue.level, issue.kind), []).append(issue)
         return sorted(kinds.values(), key=lambda group: (group[0].level, -len(group)))
 
     @property
@@ -110,22 +110,27 @@ class Validation:
     @property
     def valid(self) -> bool:
         """Whether there is no fault but in how it was made."""
-        faults = sum(one.level == "fault" for one in self.findings)
+        faults = sum(issue.level == "fault" for issue in self.findings)
         return faults <= len(self.unfit)
 
     @property
     def verdict(self) -> str:
         """Whether the run can be uploaded, and why not."""
         reasons = [] if self.valid else ["not valid"]
-        reasons += [f"not fit to upload: {'; '.join(self.unfit)}"] if self.unfit else []
-        return "; ".join(reasons) or f"valid{', but not a file to upload' * (not self.official)}"
+        if self.unfit:
+            reasons.append(f"not fit to upload: {'; '.join(self.unfit)}")
+        if reasons:
+            return "; ".join(reasons)
+        return "valid" if self.official else "valid, but not a file to upload"
 
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        record = {name: getattr(self, name) for name in _JSON}
-        record["findings"] = [
-            {name: getattr(issue, name) for name in _OF_ISSUE} for issue in self.findings
-        ]
+        record = {name: getattr(self, name) for name in _JSON_FIELDS}
+        record["findings"] = []
+        for issue in self.findings:
+            record["findings"].append(
+                {name: getattr(issue, name) for name in _JSON_FIELDS_OF_ISSUE}
+            )
         record["groups"] = [
             {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
             for group in self.groups
@@ -149,8 +154,10 @@ class Validation:
             kind = "the debate is lost"
         elif error.problem is InputProblem.TEXT_SCORE:
             kind = "a score is a text, not a number"
+        elif error.line is None:
+            kind = "the file cannot be read"
         else:
-            kind = f"the {'file' if error.line is None else 'line'} cannot be read"
+            kind = "the line cannot be read"
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
@@ -184,12 +191,14 @@ def check(
         words: Maximum words of a response; 0 = no limit.
     """
     if run.is_dir():
-        runs = [one for one in sorted(run.iterdir()) if one.name.endswith(_ENDINGS)]
+        runs = [path for path in sorted(run.iterdir()) if path.name.endswith(_ENDINGS)]
         if len(runs) != 1:
             result = Validation(str(run), "folder")
-            names = ", ".join(one.name for one in runs[:3]) or "none"
-            names += f" (of {len(runs)}): to check each, touche-rad check {run}/*" * bool(runs)
-            result.add(None, "the folder is no run", f"expected exactly one *.jsonl, found {names}")
+            message = "expected exactly one *.jsonl, found "
+            message += ", ".join(path.name for path in runs[:3]) or "none"
+            if runs:
+                message += f" (of {len(runs)}): to check each, touche-rad check {run}/*"
+            result.add(None, "the folder is no run", message)
             return result
         run = runs[0]
     result = Validation(str(run))
@@ -203,9 +212,12 @@ def check(
         result.add_error(error)
         if not lines:
             return result
-        result.unread, source = 0, None  # the rest of the file is lost
-    for one in bad.errors:
-        result.add_error(one)
+        # The rest of the file is lost.
+        result.unread = 0
+        source = None
+    for bad_line in bad.errors:
+        result.add_error(bad_line)
+
     for number, debate, evaluation in lines:
         result.debates += 1
         result.turns += len(debate.turns)
@@ -218,27 +230,40 @@ def check(
             _check_verdicts(result, number, debate, evaluation)
         else:
             _check_debate(result, number, debate, index, words)
+
     if kind is not Kind.RESPONSES:
-        unread = [error.line for error in bad.errors if error.line is not None]
-        input_of = _compare_with_input(result, lines, unread, source) if source else {}
+        input_of: dict[int, Debate] = {}
+        if source:
+            unread = [bad_line.line for bad_line in bad.errors if bad_line.line is not None]
+            input_of = _compare_with_input(result, lines, unread, source)
         first: dict[object, int] = {}  # by id, or by the texts if the id is the default
         for number, debate, _ in lines:
             keys: list[object] = [debate.id]
             if debate.turns and debate.id == f"debate-{number}":
                 keys.append((debate.claim, debate.user, *digests(debate)))
             earlier = min(first.setdefault(key, number) for key in keys)
-            own, other = input_of.get(number), input_of.get(earlier)
-            of_input = own and other and own is not other and own.claim == other.claim
-            if earlier != number and not of_input:  # the input may have a claim twice
+            if earlier == number:
+                continue
+            # The input may have a claim twice.
+            input_debate = input_of.get(number)
+            earlier_input = input_of.get(earlier)
+            is_of_input = (
+                input_debate is not None
+                and earlier_input is not None
+                and input_debate is not earlier_input
+                and input_debate.claim == earlier_input.claim
+            )
+            if not is_of_input:
                 result.add(number, "a debate twice", f"line {number} repeats line {earlier}")
     _read_status(result, run)
-    result.findings.sort(key=lambda one: one.line or 0)
+    result.findings.sort(key=lambda issue: issue.line or 0)
     return result
 
 
 def _check_debate(
     result: Validation, line: int, debate: Debate, index: ArgumentIndex | None, words: int
 ) -> None:
+    """Check the responses of a debate; of a file of responses, only the last one is new."""
     is_simulation = result.kind == Kind.SIMULATIONS
     if is_simulation and not files.has_configuration(debate):
         message = "TIRA refuses a line without simulation.configuration"
@@ -246,50 +271,41 @@ def _check_debate(
     first = len(debate.turns) if result.kind == Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         place = f"turn {number}: "
-        _check_response(result, line, place, turn.response, index, words)
-        if is_simulation and turn.response:
+        response = turn.response
+        if response is None:
+            result.add(line, "the turn has no answer", f"{place}there is no answer")
+            continue
+        if is_blank(response.content):
+            result.add(line, "the answer is empty", f"{place}the answer is empty")
+        count = count_words(response.content)
+        if words and count > words:
+            message = f"{place}the answer has {count} words, at most {words} are allowed"
+            result.add(line, f"the answer has more than {words} words", message)
+        if not response.arguments:
+            result.add(line, "nothing is cited", f"{place}nothing is cited", "warning")
+        if len({argument.id for argument in response.arguments}) < len(response.arguments):
+            kind = "an argument is cited twice"
+            result.add(line, kind, place + kind, "warning")
+        for argument in response.arguments:
+            if index is None:
+                break
+            in_index = index.get(argument.id)
+            if in_index is None or in_index.text != argument.text:
+                problem = "has another text in the index"
+                if in_index is None:
+                    problem = "is not in the index"
+                message = f"{place}the cited argument {argument.id!r} {problem}"
+                result.add(line, f"a cited argument {problem}", message)
+        if is_simulation:
+            # A content that is no text was read as one.
             record = original_record(debate, SIMULATIONS) or {}
             system = record["simulation"]["userTurns"][number - 1]["systemResponse"]
             content = (system.get("response") or {}).get("content")
-            if not isinstance(content, str) or not (content or turn.response.content == ""):
+            if not isinstance(content, str) or not (content or response.content == ""):
                 message = f"{place}response.content: expected text, got {content!r:.40}"
                 result.add(line, "the content is no text", message)
     for at, where in flags(debate.turns):
         result.add(line, EventKind.INSTRUCTION, f"turn {at + 1}: {where}", "warning")
-
-
-def _check_response(
-    result: Validation,
-    line: int,
-    place: str,
-    response: Response | None,
-    index: ArgumentIndex | None,
-    words: int,
-) -> None:
-    def add(kind: str, message: str = "", level: Level = "fault") -> None:
-        result.add(line, kind, place + (message or kind), level)
-
-    if response is None:
-        add("the turn has no answer", "there is no answer")
-        return
-    if is_blank(response.content):
-        add("the answer is empty")
-    count = count_words(response.content)
-    if words and count > words:
-        message = f"the answer has {count} words, at most {words} are allowed"
-        add(f"the answer has more than {words} words", message)
-    if not response.arguments:
-        add("nothing is cited", level="warning")
-    ids = [argument.id for argument in response.arguments]
-    if len(set(ids)) < len(ids):
-        add("an argument is cited twice", level="warning")
-    if index is None:
-        return
-    for argument in response.arguments:
-        in_index = index.get(argument.id)
-        if in_index is None or in_index.text != argument.text:
-            problem = "is not in the index" if in_index is None else "has another text in the index"
-            add(f"a cited argument {problem}", f"the cited argument {argument.id!r} {problem}")
 
 
 def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> None:
@@ -299,14 +315,16 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
         result.add(line, "the verdicts do not match the turns", message)
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for criterion in grice():
-            verdict, place = verdicts.get(criterion.key), f"turn {turn}: {criterion.title}"
+            verdict = verdicts.get(criterion.key)
+            place = f"turn {turn}: {criterion.title}"
             if verdict is None or verdict.score is None:
                 result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"
                 result.add(line, "a score is not 0 to 1", message)
             elif verdict.fallback:
-                kind, message = "a verdict is a fallback score", f"{place} has a fallback score"
+                message = f"{place} has a fallback score"
+                kind = "a verdict is a fallback score"
                 result.add(line, kind, message, "warning", IssueTopic.FALLBACKS)
 
 
@@ -314,44 +332,48 @@ def _compare_with_input(
     result: Validation, lines: list[_Line], unread: list[int], source: Path
 ) -> dict[int, Debate]:
     """Compare each debate with that of its place in the input, or of its claim, and return it."""
-    claims = files.detect_kind(source) is Kind.CLAIMS
     bad = files.BadLines(skip=True)
-    views = () if claims else files.read_views(source, bad, keep_lost=True)
-    inputs = list(files.read_claims(source, bad)) if claims else [debate for debate, _ in views]
+    if files.detect_kind(source) is Kind.CLAIMS:
+        inputs = list(files.read_claims(source, bad))
+    else:
+        inputs = [debate for debate, _ in files.read_views(source, bad, keep_lost=True)]
     if bad.count:
         message = f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}"
         result.add(None, "the input has lines that cannot be read", message, "warning")
-    places = sorted([*unread, *(number for number, *_ in lines)])
-    input_of = dict(zip(places, inputs, strict=False))
-    of_claim = {own.claim: own for own in inputs if own.claim}
+    numbers = sorted([*unread, *(number for number, *_ in lines)])
+    input_of = dict(zip(numbers, inputs, strict=False))
+    of_claim = {debate.claim: debate for debate in inputs if debate.claim}
     line_of = {debate.claim: number for number, debate, _ in lines if debate.claim}
     if of_claim and line_of and not of_claim.keys() & line_of:
-        result.add(None, "the run is on other debates", f"{source} has none of its {len(places)}")
+        message = f"{source} has none of its {len(numbers)}"
+        result.add(None, "the run is on other debates", message)
         return {}
-    if len(inputs) != len(places):
-        message = f"{len(places)} debates, and {source} has {len(inputs)}"
+
+    if len(inputs) != len(numbers):
+        message = f"{len(numbers)} debates, and {source} has {len(inputs)}"
         result.add(None, "the number of debates is not the input's", message)
-        if len(of_claim) < sum(bool(one.claim) for one in inputs) or not (of_claim and line_of):
+        # Only different claims say which debates are missing.
+        if len(of_claim) < sum(bool(debate.claim) for debate in inputs):
             return {}
-        for claim in (one for one in of_claim if one not in line_of):
-            result.add(None, "a debate is missing", f"no debate on {short_repr(claim)}")
-        for claim in (one for one in line_of if one not in of_claim):
-            message = f"not in {source}: {short_repr(claim)}"
-            result.add(line_of[claim], "a debate is additional", message)
+        if not of_claim or not line_of:
+            return {}
+        for claim in of_claim:
+            if claim not in line_of:
+                result.add(None, "a debate is missing", f"no debate on {short_repr(claim)}")
+        for claim, number in line_of.items():
+            if claim not in of_claim:
+                message = f"not in {source}: {short_repr(claim)}"
+                result.add(number, "a debate is additional", message)
         input_of = {number: of_claim.get(debate.claim, Debate()) for number, debate, _ in lines}
+
     for number, debate, evaluation in lines:
-        own = input_of.get(number, Debate())
-        if debate.claim and own.claim and debate.claim != own.claim:
-            message = (
-                f"{source} has {short_repr(own.claim)} here, the run {short_repr(debate.claim)}"
-            )
-            result.add(number, "the order is not the input's", message)
-        elif (
-            evaluation is not None
-            and own.turns
-            and debate.turns
-            and digests(own) != digests(debate)
-        ):
+        expected = input_of.get(number, Debate())
+        if debate.claim and expected.claim and debate.claim != expected.claim:
+            claims = f"{short_repr(expected.claim)} here, the run {short_repr(debate.claim)}"
+            result.add(number, "the order is not the input's", f"{source} has {claims}")
+            continue
+        is_judged = evaluation is not None and expected.turns and debate.turns
+        if is_judged and digests(expected) != digests(debate):
             result.add(number, "the responses are not the input's")
     return input_of
 
@@ -367,28 +389,29 @@ def all_fallbacks(run: Path) -> list[str]:
 def _read_status(result: Validation, run: Path) -> None:
     """Add what the status beside the run says about how it was made."""
     status = read_status(run)
-    counts, rows = status.get("counts"), status.get("fallbacks")
+    counts = status.get("counts")
+    rows = status.get("fallbacks")
     fallbacks: Counter[str] = Counter()
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             fallbacks[clean(str(row.get("what")))] += row["count"]
-    if status.get("demo") is True:
-        result.demo = True
     for what, count in fallbacks.items():
         total = counts.get(what, 0) if isinstance(counts, dict) else 0
         # Fallbacks of the simulated user only: the debater's answers can still be its own.
         if what != UTTERANCES and count >= total > 0:
             result.all_fallbacks.append(what)
-        else:
-            of = f" of {total}" if total else ""
-            result.add(
-                None,
-                f"some {what} are fallbacks",
-                f"{count}{of} {what} are fallbacks",
-                "warning",
-                IssueTopic.FALLBACKS,
-            )
-    if result.demo:
+            continue
+        of_total = f" of {total}" if total else ""
+        result.add(
+            None,
+            f"some {what} are fallbacks",
+            f"{count}{of_total} {what} are fallbacks",
+            "warning",
+            IssueTopic.FALLBACKS,
+        )
+    if status.get("demo") is True:
+        result.demo = True
         result.add(None, "not fit to upload: demo index", topic=IssueTopic.DEMO_INDEX)
     for what in result.all_fallbacks:
-        result.add(None, f"not fit to upload: all {what} are fallbacks", topic=IssueTopic.FALLBACKS)
+        kind = f"not fit to upload: all {what} are fallbacks"
+        result.add(None, kind, topic=IssueTopic.FALLBACKS)
