@@ -157,6 +157,25 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert len(out.read_text().splitlines()) == 2
 
 
+def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(
+    tmp_path: Path, buggy: Path
+) -> None:
+    out = tmp_path / "evaluations.jsonl"
+    judge = ("--plugin", buggy, "judge", demo_file("debates.jsonl"), "-o", out)
+    assert touche_rad(*judge, "-j", "length").code == 0
+    verdicts = out.read_bytes()
+    stopped = (*judge, "-j", "buggy-judge", "--strict")
+    assert touche_rad(*stopped, "--replace").code == 1
+    assert out.with_name("evaluations.jsonl.part").is_file()
+    ended = touche_rad(*judge, "-j", "random")
+    assert ended.code == 2
+    assert "--replace" in ended.err
+    assert out.read_bytes() == verdicts
+    # The run that was to replace it may go on, and any other run that says so.
+    assert touche_rad(*stopped).code == 1
+    assert touche_rad(*judge, "-j", "random", "--replace").code == 0
+
+
 def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:

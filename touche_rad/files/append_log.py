@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import stat
+import sys
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -83,6 +84,7 @@ class AppendLog:
         """
         self.path, self.kind = path, kind
         self._file = _open(path)
+        self._closed = False
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
             self.header = self._begin(header, restart=restart)
@@ -104,14 +106,18 @@ class AppendLog:
 
     def finish(self, path: Path | None = None) -> None:
         """Remove the log, or keep it as another file: the work is done."""
+        if sys.platform == "win32":  # it neither removes nor renames an open file
+            self.close()
         if path is None:
             self.path.unlink()
         else:
             self.path.replace(path)
 
     def close(self) -> None:
-        """Close the file, so that another process may open it."""
-        os.close(self._file)
+        """Close the file, so that another process may open it; once is enough."""
+        if not self._closed:
+            os.close(self._file)
+            self._closed = True
 
     def _begin(self, header: Mapping[str, Any], *, restart: bool) -> JsonObject:
         """Write a new header, or return the one of the log after checking it."""
@@ -162,6 +168,21 @@ class AppendLog:
             os.ftruncate(self._file, place)
             raise
         return place
+
+
+def is_begun(path: Path, identity: Mapping[str, Any]) -> bool:
+    """Return whether a log has records, or belongs to work with this identity.
+
+    Other work replaces a log without records, and may not rely on what its command was allowed.
+    """
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as stream:
+            header, first_record = stream.readline(), stream.readline()
+        return bool(first_record) or _record(header).get(IDENTITY) == identity
+    except (OSError, ValueError):
+        return False
 
 
 def read_log(path: Path, kind: LogKind) -> Iterator[Entry]:

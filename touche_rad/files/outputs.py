@@ -192,7 +192,8 @@ def open_locked(path: Path, *, folder: bool = False, wait: bool = False) -> int:
         OSError: It cannot be opened.
     """
     if sys.platform == "win32":  # it opens no folders
-        path, kind = path / ".lock" if folder else path, os.O_RDWR | os.O_CREAT
+        path = path / ".lock" if folder else path
+        kind = os.O_RDWR | os.O_CREAT | os.O_BINARY  # line ends are written as they are
     else:
         kind = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | os.O_CREAT | os.O_NONBLOCK
         kind |= os.O_NOFOLLOW

@@ -23,7 +23,7 @@ import anyio
 from touche_rad import __version__, files, session
 from touche_rad.errors import InputError, UserError, WorkError
 from touche_rad.events import Event, EventKind
-from touche_rad.files.append_log import IDENTITY, AppendLog
+from touche_rad.files.append_log import IDENTITY, AppendLog, is_begun
 from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
 from touche_rad.models import ModelError
 from touche_rad.plugins.folder import keep_folder
@@ -97,8 +97,8 @@ async def run_work(
             finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
-        is_begun = output.log_path.exists() and not options.restart
-        if out.is_file() and not is_begun and not is_output_of(out, output.identity):
+        continues = not options.restart and is_begun(output.log_path, output.identity)
+        if out.is_file() and not continues and not is_output_of(out, output.identity):
             files.check_output(out, replace=options.replace)
         total, output.copies = count_units(work.units(options.bad))
         if not total:
