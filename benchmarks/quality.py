@@ -39,7 +39,7 @@ from benchmarks.quality_pipelines import (
 )
 from benchmarks.quality_stance import stance_table
 from retrieval._tasks import HIDDEN as HIDDEN_TASKS
-from retrieval._tasks import Topic, task, topics
+from retrieval._tasks import RetrievalTopic, parse_task, topics
 from touche_rad import files, plugins
 from touche_rad.debate import Argument
 from touche_rad.score.significance import holm
@@ -128,7 +128,7 @@ def retrieval(options: argparse.Namespace) -> dict[str, str]:
         for name in names:
             kind = name.split("/")[0]
             title = f"{name}/{options.split}" if options.split else name
-            queries = topics(arguments, task(title))
+            queries = topics(arguments, parse_task(title))
             if options.queries and options.queries < len(queries):
                 queries = random.Random(0).sample(queries, options.queries)
                 title = f"{title}, {options.queries} drawn"
@@ -190,7 +190,7 @@ def indexes(
 
 
 def retrieval_table(
-    title: str, queries: Sequence[Topic], pipelines: Mapping[str, Pipeline], index: Any
+    title: str, queries: Sequence[RetrievalTopic], pipelines: Mapping[str, Pipeline], index: Any
 ) -> str:
     """Return the measures with 95 % intervals, and p of nDCG@10 against the baseline (Holm)."""
     frame = pd.DataFrame([(one.qid, one.query) for one in queries], columns=["qid", "query"])

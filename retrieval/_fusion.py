@@ -17,9 +17,12 @@ def reciprocal_rank(
     scores: dict[str, float] = {}
     first: dict[str, Hit] = {}
     for hits, weight in zip(lists, weights, strict=True):
-        for rank, hit in enumerate(hits if weight else (), 1):
-            scores[hit.argument.id] = scores.get(hit.argument.id, 0.0) + weight / (k + rank)
-            first.setdefault(hit.argument.id, hit)
+        if not weight:
+            continue
+        for rank, hit in enumerate(hits, 1):
+            id_ = hit.argument.id
+            scores[id_] = scores.get(id_, 0.0) + weight / (k + rank)
+            first.setdefault(id_, hit)
     return ranked([first[id_].model_copy(update={"score": score}) for id_, score in scores.items()])
 
 

@@ -19,20 +19,22 @@ class Link:
     """A link to another argument through a shared statement."""
 
     argument: Argument
-    mine: str
-    theirs: str
+    from_role: str
+    """The role of the statement in the argument that the link begins at."""
+    to_role: str
+    """Its role in the other argument."""
     near: float
     """The similarity of the two statements, 0 to 1."""
 
     @property
     def sign(self) -> int:
         """1 if both arguments are on the same side, -1 if they are opposed."""
-        return SIGNS[ROLES.index(self.mine)] * SIGNS[ROLES.index(self.theirs)]
+        return SIGNS[ROLES.index(self.from_role)] * SIGNS[ROLES.index(self.to_role)]
 
     @property
     def weight(self) -> float:
         """1 if the statement is the text of one of the two, else less."""
-        return 1.0 if "text" in (self.mine, self.theirs) else SIBLING
+        return 1.0 if "text" in (self.from_role, self.to_role) else SIBLING
 
 
 @runtime_checkable
@@ -45,7 +47,9 @@ class HasLinks(Protocol):
         ...
 
 
-def alike(one: str, other: str) -> float:
+def alike(first: str, second: str) -> float:
     """Return the Jaccard similarity of the stems of two texts."""
-    here, there = set(tokens(one)), set(tokens(other))
-    return len(here & there) / len(here | there) if here | there else 0.0
+    stems = set(tokens(first))
+    second_stems = set(tokens(second))
+    either = stems | second_stems
+    return len(stems & second_stems) / len(either) if either else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -51,11 +51,11 @@ class Searching(pt.Transformer):
         """Search each query; other columns of the queries are kept."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         results = self.searcher.search_all([str(query) for query in inp["query"]], self.k)
-        rows = [
-            {**row, "docno": hit.argument.id, "score": hit.score, "rank": rank, "path": hit.path}
-            for row, hits in zip(inp.to_dict("records"), results, strict=True)
-            for rank, hit in enumerate(hits)
-        ]
+        rows: list[dict[Hashable, Any]] = []
+        for query, hits in zip(inp.to_dict("records"), results, strict=True):
+            for rank, hit in enumerate(hits):
+                values = (hit.argument.id, hit.score, rank, hit.path)
+                rows.append({**query, **dict(zip(COLUMNS, values, strict=True))})
         others = [column for column in inp.columns if column not in COLUMNS]
         typed: dict[str, Any] = {column: inp[column].dtype for column in others}
         typed |= {"docno": str, "score": float, "rank": int}

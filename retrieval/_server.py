@@ -6,9 +6,9 @@ They are made from plain code, which must not run on the event loop.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,6 +26,8 @@ LONGEST: Final = 600
 LONGEST_TEXT: Final = 1_200
 """Letters of a query and of a text that are sent, so that a model of 512 tokens reads both."""
 _NO_ROUTE: Final = {404, 405, 501}
+_clients: Final[dict[int, httpx2.AsyncClient]] = {}
+"""The connections to all servers by the process: a forked one has an event loop of its own."""
 
 
 def is_address(name: str) -> bool:
@@ -33,16 +35,23 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-class Server:
+def close_connections() -> None:
+    """Close the connections to all servers; a later request opens new ones."""
+    client = _clients.pop(os.getpid(), None)
+    if client is not None:
+        session.run(client.aclose)
+
+
+class ModelServer:
     """A model at `URL#MODEL`; the URL may end with `/v1` or not."""
 
-    def __init__(self, name: str, called: str, tries: int = 1) -> None:
-        """`called` names the model in errors."""
+    def __init__(self, name: str, label: str, tries: int = 1) -> None:
+        """`label` says in errors what the model is."""
         url, _, self._model = name.partition("#")
         self.place = url.rstrip("/")
-        self._called = called
+        self._label = label
         if not http.valid_address(url) or not self._model:
-            raise UserError(f"{called} {redact(name)!r}: expected http://HOST:PORT/v1#MODEL")
+            raise UserError(f"{label} {redact(name)!r}: expected http://HOST:PORT/v1#MODEL")
         refuse_stranger(KEY, url)
         self._policy = http.Policy(tries=tries)
 
@@ -53,18 +62,18 @@ class Server:
         """
         root = self.place.removesuffix("/v1")
         for route, body in routes.items():
-            for at in dict.fromkeys((self.place, root, f"{root}/v1")):
+            for base in dict.fromkeys((self.place, root, f"{root}/v1")):
                 try:
-                    self.post(f"{at}/{route}", body)
+                    self.post(f"{base}/{route}", body)
                 except http.RequestError as error:
                     # Some servers answer 404, too, if they have no model of this name.
                     if error.status in _NO_ROUTE and "model" not in error.reason.lower():
                         continue
-                    raise UserError(f"{self._called}: {error}") from None
-                return f"{at}/{route}"
+                    raise UserError(f"{self._label}: {error}") from None
+                return f"{base}/{route}"
         names = " or ".join(f"/{route}" for route in routes)
         raise UserError(
-            f"{self._called}: {self.place} has no route {names}: start a server with such a model "
+            f"{self._label}: {self.place} has no route {names}: start a server with such a model "
             f"(vllm serve {self._model})"
         )
 
@@ -75,30 +84,33 @@ class Server:
         count: int,
         numbers: str,
         *,
-        of: str = "data",
+        rows_field: str = "data",
     ) -> list[Any]:
         """Return the rows of a reply in the order of the request.
 
         There must be `count` rows, and their field `numbers` must be finite.
         """
-        answer = self.post(address, body)
+        reply = self.post(address, body)
         try:
-            rows = sorted(answer[of], key=lambda row: int(row["index"]))
+            rows = sorted(reply[rows_field], key=lambda row: int(row["index"]))
             finite = np.isfinite(np.array([row[numbers] for row in rows], dtype=float)).all()
+            if finite and len(rows) == count:
+                return rows
         except (LookupError, TypeError, ValueError):
-            finite, rows = False, []
-        if not finite or len(rows) != count:
-            raise WorkError(f"{address}: expected {count} rows with {numbers}")
-        return rows
+            pass
+        raise WorkError(f"{address}: expected {count} rows with {numbers}")
 
     def post(self, address: str, body: Mapping[str, Any]) -> Any:
         """Return the JSON of the reply to a request; one for a turn gets half of its time left."""
-        sent = {"model": self._model, **body}
-        request = http.Request(address, "POST", address, sent, with_key=True)
-        deadline, now = current_context().deadline, time.monotonic()
-        end = math.inf if deadline is None else now + max(0.1, (deadline - now) / 2)
-        return session.run(http.send, self._client, request, self._policy, end)
-
-    @cached_property
-    def _client(self) -> httpx2.AsyncClient:
-        return http.open_client()
+        content = {"model": self._model, **body}
+        request = http.Request(address, "POST", address, content, with_key=True)
+        end = math.inf
+        deadline = current_context().deadline
+        if deadline is not None:
+            now = time.monotonic()
+            end = now + max(0.1, (deadline - now) / 2)
+        client = _clients.get(os.getpid())
+        if client is None:
+            # Of two threads that open one, the first keeps it.
+            client = _clients.setdefault(os.getpid(), http.open_client())
+        return session.run(http.send, client, request, self._policy, end)

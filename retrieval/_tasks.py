@@ -20,7 +20,7 @@ HIDDEN: Final = ("counter", "support")
 
 
 @dataclass(frozen=True)
-class Topic:
+class RetrievalTopic:
     """A query, its relevant documents, and documents that repeat the query."""
 
     qid: str
@@ -30,7 +30,7 @@ class Topic:
 
 
 @dataclass(frozen=True)
-class Task:
+class RetrievalTask:
     """A kind of test collection, optionally of claims written by people or of one split."""
 
     kind: str
@@ -43,20 +43,22 @@ class Task:
         return "/".join(filter(None, (self.kind, "orig" if self.original else "", self.split)))
 
 
-def task(name: str) -> Task:
+def parse_task(name: str) -> RetrievalTask:
     """Parse a name such as counter/orig/test."""
-    tasks = {one.name: one for one in every()}
+    tasks = {task.name: task for task in all_tasks()}
     if name not in tasks:
         raise OptionError(f"there is no task {name!r}{nearest(name, tasks)}")
     return tasks[name]
 
 
-def every() -> Iterator[Task]:
+def all_tasks() -> Iterator[RetrievalTask]:
     """Yield every task."""
     for kind in RANKED:
-        for original in (False, True) if kind in HIDDEN else (False,):
+        for original in (False, True):
+            if original and kind not in HIDDEN:
+                continue
             for split in ("", *SPLITS):
-                yield Task(kind, original, split)
+                yield RetrievalTask(kind, original, split)
 
 
 def split_of(topic: str) -> str:
@@ -67,64 +69,77 @@ def split_of(topic: str) -> str:
 
 def hold_out(arguments: Sequence[Argument]) -> tuple[list[Argument], list[Argument]]:
     """Split arguments into those to train on and those of the split `test`."""
-    out = [one for one in arguments if split_of(one.topic) == "test"]
-    rest = [one for one in arguments if split_of(one.topic) != "test"]
-    if not out or not rest:
+    held_out: list[Argument] = []
+    rest: list[Argument] = []
+    for argument in arguments:
+        (held_out if split_of(argument.topic) == "test" else rest).append(argument)
+    if not held_out or not rest:
         raise UserError(
             "the collection has too few topics: some must be held out to test the model"
         )
-    return rest, out
+    return rest, held_out
 
 
-def topics(arguments: Iterable[Argument], of: Task) -> list[Topic]:
+def topics(arguments: Iterable[Argument], task: RetrievalTask) -> list[RetrievalTopic]:
     """Return a task's topics, in the collection's order."""
-    part = [one for one in arguments if not of.split or split_of(one.topic) == of.split]
-    if of.kind == "chain":
-        return list(_chains(part))
-    field = "supports" if of.kind == "support" else "attacks"
-    claims, by_text = _claims(part, field, original=of.original), _by_text(part)
-    return [
-        Topic(f"{of.kind}-{ids[0]}", claim, tuple(ids), tuple(by_text.get(analyse(claim), ())))
-        for claim, ids in claims.items()
+    part = [
+        argument
+        for argument in arguments
+        if not task.split or split_of(argument.topic) == task.split
     ]
+    if task.kind == "chain":
+        return list(_chains(part))
+    by_text = _by_text(part)
+    field = "supports" if task.kind == "support" else "attacks"
+    with_claims = []
+    for claim, ids in _claims(part, field, original=task.original).items():
+        itself = tuple(by_text.get(analyse(claim), ()))
+        with_claims.append(RetrievalTopic(f"{task.kind}-{ids[0]}", claim, tuple(ids), itself))
+    return with_claims
 
 
 def _claims(
     arguments: Iterable[Argument], field: str, *, original: bool = False
 ) -> Mapping[str, list[str]]:
-    return _grouped(
-        (one.text_of(field), one.id)
-        for one in arguments
-        if one.text_of(field).strip() and (not original or one.original == field)
-    )
+    """Return the ids of the arguments that have a claim in this field, by the claim."""
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for argument in arguments:
+        claim = argument.text_of(field)
+        if claim.strip() and (not original or argument.original == field):
+            ids[claim].append(argument.id)
+    return ids
 
 
 def _by_text(arguments: Iterable[Argument]) -> Mapping[str, list[str]]:
-    return _grouped((analyse(one.text), one.id) for one in arguments)
-
-
-def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return groups
-
-
-def _chains(arguments: Sequence[Argument]) -> Iterator[Topic]:
-    """Yield claims with the arguments that are against them only by way of one other argument."""
-    text = {argument.id: analyse(argument.text) for argument in arguments}
-    attacks, supports = (_claims(arguments, field) for field in ("attacks", "supports"))
-    attackers, supporters = _by_stems(attacks), _by_stems(supports)
-    by_text = _by_text(arguments)
-    for claim, direct in attacks.items():
-        key = analyse(claim)
-        along = (*supporters.get(key, ()), *by_text.get(key, ()))
-        ends = [end for one in direct for end in supporters.get(text[one], ())]
-        ends += [end for one in along for end in attackers.get(text[one], ())]
-        relevant = [one for one in dict.fromkeys(ends) if one not in direct]
-        if relevant:
-            yield Topic(f"chain-{direct[0]}", claim, tuple(relevant), tuple(by_text.get(key, ())))
+    """Return the ids of arguments by the stems of their texts."""
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for argument in arguments:
+        ids[analyse(argument.text)].append(argument.id)
+    return ids
 
 
 def _by_stems(claims: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
-    return _grouped((analyse(claim), one) for claim, ids in claims.items() for one in ids)
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for claim, of_claim in claims.items():
+        ids[analyse(claim)] += of_claim
+    return ids
+
+
+def _chains(arguments: Sequence[Argument]) -> Iterator[RetrievalTopic]:
+    """Yield claims with the arguments that are against them only by way of one other argument."""
+    text = {argument.id: analyse(argument.text) for argument in arguments}
+    attacks = _claims(arguments, "attacks")
+    attackers = _by_stems(attacks)
+    supporters = _by_stems(_claims(arguments, "supports"))
+    by_text = _by_text(arguments)
+    for claim, direct in attacks.items():
+        key = analyse(claim)
+        itself = by_text.get(key, ())
+        ends: list[str] = []
+        for attacker in direct:
+            ends += supporters.get(text[attacker], ())
+        for same_side in (*supporters.get(key, ()), *itself):
+            ends += attackers.get(text[same_side], ())
+        relevant = tuple(end for end in dict.fromkeys(ends) if end not in direct)
+        if relevant:
+            yield RetrievalTopic(f"chain-{direct[0]}", claim, relevant, tuple(itself))

@@ -49,7 +49,7 @@ def links_of(
     """
     storage = storage_of(index)
     stored = storage.links if isinstance(storage, HasLinks) else None
-    all_links: list[list[Link]] = [stored(one.id) if stored else [] for one in arguments]
+    all_links: list[list[Link]] = [stored(argument.id) if stored else [] for argument in arguments]
     if near < NEAR or not stored:
         texts = [argument.text for argument in arguments]
         for field in ("attacks", "supports"):
@@ -72,14 +72,14 @@ def _nearest(links: Sequence[Link], near: float) -> list[Link]:
     return list(best.values())
 
 
-def _nearer(argument: Argument, query: str) -> str:
-    attacked, supported = alike(argument.attacks, query), alike(argument.supports, query)
-    return "attacks" if attacked >= supported else "supports"
+def _nearer_claim(argument: Argument, query: str) -> str:
+    attacked = alike(argument.attacks, query)
+    return "attacks" if attacked >= alike(argument.supports, query) else "supports"
 
 
 @dataclass(frozen=True)
-class _Reached:
-    """An argument at the end of a chain."""
+class _Chain:
+    """A chain, by the argument at its end."""
 
     argument: Argument
     score: float
@@ -107,47 +107,44 @@ class ChainRetriever(Searcher):
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Follow the chains; the best chain to an argument gives its score."""
-        ends = self._starts(query)
-        chains: list[_Reached] = []
-        for _ in range(self.options.steps):
-            ends = self._extend(ends)
+        options = self.options
+        # Begin at the hits of the query; of an argument's two claims only the more similar counts.
+        ends: list[_Chain] = []
+        for field, label, sign in _STARTS:
+            for hit in scaled(self.index.search(field, query, options.first)):
+                argument = hit.argument
+                if field == "text" or _nearer_claim(argument, query) == field:
+                    seen = frozenset((argument.id,))
+                    ends.append(_Chain(argument, hit.score, sign, (label,), seen))
+
+        # Follow the links from the ends of the chains, never back to an argument of the same chain.
+        chains: list[_Chain] = []
+        for _ in range(options.steps):
+            arguments = [chain.argument for chain in ends]
+            all_links = links_of(self.index, arguments, options.near, options.second)
+            longer: list[_Chain] = []
+            for chain, links in zip(ends, all_links, strict=True):
+                unseen = [link for link in links if link.argument.id not in chain.seen]
+                step = f"{chain.argument.id} {chain.path[-1]}: {chain.argument.text}"
+                longer += [
+                    _Chain(
+                        argument=link.argument,
+                        score=chain.score * link.near * link.weight * options.fade,
+                        sign=chain.sign * link.sign,
+                        path=(*chain.path[:-1], step, _STEPS[link.from_role, link.to_role]),
+                        seen=chain.seen | {link.argument.id},
+                    )
+                    for link in unseen[: options.second]
+                ]
+            ends = longer
             chains += ends
-        best: dict[str, _Reached] = {}
-        for one in sorted(chains, key=lambda one: -one.score):
-            best.setdefault(one.argument.id, one)
+
+        best: dict[str, _Chain] = {}
+        for chain in sorted(chains, key=lambda chain: -chain.score):
+            best.setdefault(chain.argument.id, chain)
         hits = [
-            Hit(argument=one.argument, score=one.score, path=one.path)
-            for one in best.values()
-            if one.sign == self._wanted
+            Hit(argument=chain.argument, score=chain.score, path=chain.path)
+            for chain in best.values()
+            if chain.sign == self._wanted
         ]
         return ranked(hits)[:k]
-
-    def _starts(self, query: str) -> list[_Reached]:
-        """Search the query; of an argument's two claims only the more similar one counts."""
-        return [
-            _Reached(hit.argument, hit.score, sign, (label,), frozenset((hit.argument.id,)))
-            for field, label, sign in _STARTS
-            for hit in scaled(self.index.search(field, query, self.options.first))
-            if field == "text" or _nearer(hit.argument, query) == field
-        ]
-
-    def _extend(self, reached: Sequence[_Reached]) -> list[_Reached]:
-        arguments = [one.argument for one in reached]
-        linked = links_of(self.index, arguments, self.options.near, self.options.second)
-        return [
-            self._step(one, link)
-            for one, links in zip(reached, linked, strict=True)
-            for link in [link for link in links if link.argument.id not in one.seen][
-                : self.options.second
-            ]
-        ]
-
-    def _step(self, one: _Reached, link: Link) -> _Reached:
-        stood = f"{one.argument.id} {one.path[-1]}: {one.argument.text}"
-        return _Reached(
-            argument=link.argument,
-            score=one.score * link.near * link.weight * self.options.fade,
-            sign=one.sign * link.sign,
-            path=(*one.path[:-1], stood, _STEPS[link.mine, link.theirs]),
-            seen=one.seen | {link.argument.id},
-        )

@@ -11,14 +11,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import ir_datasets
 from ir_datasets.datasets.base import Dataset
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericQrel, GenericQuery
 from ir_datasets.indices import Docstore
 
-from retrieval._tasks import Task, every, topics
+from retrieval._tasks import RetrievalTask, all_tasks, topics
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
@@ -44,7 +44,7 @@ class ArgumentDoc(NamedTuple):
         return f"{self.topic} {self.text}".strip()
 
 
-Judged = tuple[str, str, Mapping[str, int]]
+JudgedQuery = tuple[str, str, Mapping[str, int]]
 """ID and text of a query, and its relevant documents with their levels."""
 
 
@@ -90,10 +90,12 @@ class _Store(Docstore):
         return (self._known[doc_id] for doc_id in doc_ids if doc_id in self._known)
 
 
-class _Judged(BaseQueries, BaseQrels):
+class _JudgedQueries(BaseQueries, BaseQrels):
     """Queries with their relevant documents."""
 
-    def __init__(self, read: Callable[[], Iterable[Judged]], levels: Mapping[int, str]) -> None:
+    def __init__(
+        self, read: Callable[[], Iterable[JudgedQuery]], levels: Mapping[int, str]
+    ) -> None:
         self._read = read
         self._levels = levels
 
@@ -101,18 +103,18 @@ class _Judged(BaseQueries, BaseQrels):
         return (GenericQuery(qid, text) for qid, text, _ in self._read())
 
     def qrels_iter(self) -> Iterator[GenericQrel]:
-        return (
-            GenericQrel(qid, name, level)
-            for qid, _, relevant in self._read()
-            for name, level in relevant.items()
-        )
+        for qid, _, relevant in self._read():
+            for doc_id, level in relevant.items():
+                yield GenericQrel(qid, doc_id, level)
 
     def qrels_defs(self) -> Mapping[int, str]:
         return self._levels
 
 
-AGAINST, FOR = 2, 1
-"""Relevance of an argument that attacks the claim, and of one that supports it."""
+AGAINST: Final = 2
+"""Relevance of an argument that attacks the claim."""
+FOR: Final = 1
+"""Relevance of an argument that supports the claim."""
 
 
 @lru_cache(2)
@@ -133,7 +135,7 @@ def _doc(argument: Argument) -> ArgumentDoc:
     )
 
 
-def _claims(arguments: Iterable[Argument]) -> Iterator[Judged]:
+def _claims(arguments: Iterable[Argument]) -> Iterator[JudgedQuery]:
     """Return all claims, and the arguments that attack or support them."""
     claims: dict[str, tuple[str, dict[str, int]]] = {}
     for argument in arguments:
@@ -145,20 +147,21 @@ def _claims(arguments: Iterable[Argument]) -> Iterator[Judged]:
     return ((qid, claim, levels) for claim, (qid, levels) in claims.items())
 
 
-def _topics(source: Callable[[], Path], task: Task) -> Iterator[Judged]:
-    for one in topics(_arguments(source()), task):
-        yield one.qid, one.query, dict.fromkeys(one.relevant, 1)
+def _topics(source: Callable[[], Path], task: RetrievalTask) -> Iterator[JudgedQuery]:
+    for topic in topics(_arguments(source()), task):
+        yield topic.qid, topic.query, dict.fromkeys(topic.relevant, 1)
 
 
 def register(name: str, source: Callable[[], Path]) -> None:
     """Register a collection as `touche-rad/NAME`, with its test collections."""
-    docs, levels = _Docs(source), {AGAINST: "attacks the claim", FOR: "supports the claim"}
-    whole = _Judged(lambda: _claims(_arguments(source())), levels)
-    _register(f"touche-rad/{name}", Dataset(docs, whole))
-    for one in every():
-        levels = {1: f"relevant by the fields of the collection ({one.kind})"}
-        judged = _Judged(partial(_topics, source, one), levels)
-        _register(f"touche-rad/{name}/{one.name}", Dataset(docs, judged))
+    docs = _Docs(source)
+    levels = {AGAINST: "attacks the claim", FOR: "supports the claim"}
+    all_claims = _JudgedQueries(lambda: _claims(_arguments(source())), levels)
+    _register(f"touche-rad/{name}", Dataset(docs, all_claims))
+    for task in all_tasks():
+        levels = {1: f"relevant by the fields of the collection ({task.kind})"}
+        queries = _JudgedQueries(partial(_topics, source, task), levels)
+        _register(f"touche-rad/{name}/{task.name}", Dataset(docs, queries))
 
 
 def _register(name: str, dataset: object) -> None:
@@ -178,7 +181,7 @@ class _Queries(BaseQueries):
 
     def queries_iter(self) -> Iterator[GenericQuery]:
         claims = files.read_claims(demo_file("claims.tsv"))
-        return (GenericQuery(one.id, one.claim) for one in claims)
+        return (GenericQuery(claim.id, claim.claim) for claim in claims)
 
 
 register("demo", lambda: demo_file("arguments.jsonl"))

@@ -20,7 +20,7 @@ from touche_rad.plugins import ArgumentIndex, IndexBackend, Options, Services
 if TYPE_CHECKING:
     from ir_datasets import Dataset
 
-_OURS: Final = ("text", "topic", "tags", "attacks", "supports", "references")
+_ARGUMENT_FIELDS: Final = ("text", "topic", "tags", "attacks", "supports", "references")
 log = logging.getLogger(__name__)
 
 
@@ -51,13 +51,11 @@ class IrdsIndexes(IndexBackend):
 
     def queries(self, location: str) -> Iterator[tuple[str, str]]:
         """Yield the ids and texts of the queries."""
-        rows = _read(location, "queries")
-        return ((one.query_id, one.default_text()) for one in rows)
+        return ((query.query_id, query.default_text()) for query in _read(location, "queries"))
 
     def qrels(self, location: str) -> Iterator[tuple[str, str, int]]:
         """Yield the id of a query, the id of a document, and its relevance."""
-        rows = _read(location, "qrels")
-        return ((one.query_id, one.doc_id, one.relevance) for one in rows)
+        return ((qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in _read(location, "qrels"))
 
     def exists(self, location: str) -> bool:
         """Whether it cannot be written; no collection can."""
@@ -94,10 +92,10 @@ def _dataset(location: str, part: str) -> Dataset:
 def _argument(doc: Any) -> Argument:
     fields = doc._asdict()
     if "supports" in fields:
-        own = {name: fields[name] for name in _OURS}
-        return Argument(id=doc.doc_id, original=doc.original or None, **own)
+        ours = {name: fields[name] for name in _ARGUMENT_FIELDS}
+        return Argument(id=doc.doc_id, original=doc.original or None, **ours)
     if "premises_texts" in fields:
-        against = any(one.stance.name == "CON" for one in doc.premises)
+        against = any(premise.stance.name == "CON" for premise in doc.premises)
         claim = {"attacks" if against else "supports": doc.conclusion}
         return Argument(id=doc.doc_id, text=doc.premises_texts, topic=doc.topic, **claim)
     text = fields.get("text") or doc.default_text()

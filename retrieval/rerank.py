@@ -14,7 +14,7 @@ from scipy.special import expit
 from retrieval._arrays import Array
 from retrieval._fusion import ranked
 from retrieval._searching import Searcher
-from retrieval._server import LONGEST, LONGEST_TEXT, Server, is_address
+from retrieval._server import LONGEST, LONGEST_TEXT, ModelServer, is_address
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, UserError, WorkError
@@ -36,9 +36,9 @@ class Reranking(Searcher):
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
-        self._first = plugins.make("retriever", options.of, services)
+        self._retriever = plugins.make("retriever", options.of, services)
         self._retry_at = 0.0
-        self._told = False
+        self._warned = False
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits with new scores; raise a WorkError if the model fails."""
@@ -47,15 +47,15 @@ class Reranking(Searcher):
     def search(self, query: str, k: int) -> list[Hit]:
         """Rerank the best hits."""
         top = self.options.top
-        hits = self._first.search(query, max(k, top))
+        hits = self._retriever.search(query, max(k, top))
         if not hits or time.monotonic() < self._retry_at:
             return hits[:k]
         try:
             best = ranked(self.rerank(query, hits[:top]))
         except WorkError as error:
             self._retry_at = time.monotonic() + RETRY_AFTER
-            if not self._told:
-                self._told = True
+            if not self._warned:
+                self._warned = True
                 log.warning("hits stay in the order of %s: %s", self.options.of, error)
             return hits[:k]
         lowest = best[-1].score
@@ -83,13 +83,14 @@ class RerankRetriever(Reranking):
         super().__init__(options, services)
         if not options.by:
             raise OptionError("retriever rerank: set the option by=URL#MODEL or by=FOLDER")
-        self._reranker = (ServedReranker if is_address(options.by) else LocalReranker)(options.by)
+        kind = ServedReranker if is_address(options.by) else LocalReranker
+        self._reranker = kind(options.by)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits with the reranker's scores."""
-        asked = f"{self.options.instruction} {clean(query)[:LONGEST]}".strip()
+        question = f"{self.options.instruction} {clean(query)[:LONGEST]}".strip()
         texts = [clean(hit.argument.text)[:LONGEST_TEXT] for hit in hits]
-        scores = self._reranker.scores(asked, texts)
+        scores = self._reranker.scores(question, texts)
         return [
             hit.model_copy(update={"score": score, "path": (*hit.path, f"reranked {score:.2f}")})
             for hit, score in zip(hits, scores, strict=True)
@@ -100,20 +101,20 @@ class ServedReranker:
     """A reranker on a server with the route `/rerank` (Jina, Cohere, vLLM) or `/score` (vLLM)."""
 
     def __init__(self, name: str) -> None:
-        self._server = Server(name, "reranker")
-        self._address = self._server.find({one: _body(one, "a", ["b"]) for one in _ROUTES})
+        self._server = ModelServer(name, "reranker")
+        self._address = self._server.find({route: _body(route, "a", ["b"]) for route in _ROUTES})
         self._route = self._address.rpartition("/")[2]
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the score of each text."""
-        of, field = _ROUTES[self._route]
+        rows_field, score = _ROUTES[self._route]
         body = _body(self._route, query, texts)
-        rows = self._server.rows(self._address, body, len(texts), field, of=of)
-        return [float(row[field]) for row in rows]
+        rows = self._server.rows(self._address, body, len(texts), score, rows_field=rows_field)
+        return [float(row[score]) for row in rows]
 
 
 _ROUTES: Final = {"rerank": ("results", "relevance_score"), "score": ("data", "score")}
-"""Where a reply has its rows, and a row its score."""
+"""The fields of a reply that have its rows, and of a row that has its score."""
 
 
 def _body(route: str, query: str, texts: Sequence[str]) -> dict[str, Any]:
@@ -135,7 +136,8 @@ class LocalReranker:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the probability that each text answers the query."""
-        return [float(one) for one in expit(self._logits([(query, text) for text in texts]))]
+        logits = self._logits([(query, text) for text in texts])
+        return [float(score) for score in expit(logits)]
 
     def _logits(self, pairs: Sequence[tuple[str, str]]) -> Array:
         from retrieval.stance.nli import logits_of

@@ -56,10 +56,11 @@ class OpposingRetriever(_WithChains):
     def search(self, query: str, k: int) -> list[Hit]:
         """Concatenate the lists; the search in all fields fills up what is missing."""
         attack = self.index.search("attacks", query, k)
-        lead, rest = attack[: self.options.lead], attack[self.options.lead :]
         about = self.index.search("all", query, k) if len(attack) < k else []
+        chain = self._chain.search(query, k)
+        lead = self.options.lead
         first: dict[str, Hit] = {}
-        for hit in [*lead, *self._chain.search(query, k), *rest, *about]:
+        for hit in [*attack[:lead], *chain, *attack[lead:], *about]:
             first.setdefault(hit.argument.id, hit)
         return [
             hit.model_copy(update={"score": 1 / (rank + 1), "rank": rank})
@@ -84,22 +85,18 @@ class HybridRetriever(_WithChains):
         options = self.options
         attack = self.index.search("attacks", query, options.depth)
         text = self.index.search("text", query, options.depth)
-        near = self._near(query) if options.meaning else []
+        near: list[Hit] = []
+        meaning = meaning_of(self.index) if options.meaning else None
+        if meaning is not None:
+            ids = meaning.nearest("attacks", [query], options.depth)[0]
+            for rank, argument in enumerate(arguments_by(self.index, ids)):
+                if argument is not None:
+                    path = ("near: attacks",)
+                    near.append(Hit(argument=argument, score=1 / (rank + 1), rank=rank, path=path))
         chain = self._chain.search(query, options.depth)
         topic = on_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text])
         weights = [1.0, options.meaning, options.chain, options.topic]
         return reciprocal_rank([attack, near, chain, topic], weights, options.k)[:k]
-
-    def _near(self, query: str) -> list[Hit]:
-        meaning = meaning_of(self.index)
-        if meaning is None:
-            return []
-        ids = meaning.nearest("attacks", [query], self.options.depth)[0]
-        return [
-            Hit(argument=argument, score=1 / rank, rank=rank - 1, path=("near: attacks",))
-            for rank, argument in enumerate(arguments_by(self.index, ids), 1)
-            if argument is not None
-        ]
 
 
 def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval._server import Server
+from retrieval._server import ModelServer
 from retrieval.dense._instructions import Prompts, parse_name, prompts_of
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.text import encodable, excerpt
@@ -62,7 +62,7 @@ class _PromptingEncoder:
         raise NotImplementedError
 
 
-class Endpoint(_PromptingEncoder):
+class ServedEncoder(_PromptingEncoder):
     """An OpenAI-compatible embeddings endpoint, asked in batches, with retries.
 
     An index keeps its name without the address; then the environment names the address.
@@ -74,7 +74,7 @@ class Endpoint(_PromptingEncoder):
         if not url:
             raise UserError(f"encoder {name!r}: expected openai:URL#MODEL, or set {VARIABLE}=URL")
         self.name = _named(f"openai:{model}", instruction)
-        self._server = Server(f"{url}#{model}", "encoder", TRIES)
+        self._server = ModelServer(f"{url}#{model}", "encoder", TRIES)
         self._address = f"{self._server.place}/embeddings"
         self._prompts = prompts_of(model, instruction)
 
@@ -96,7 +96,7 @@ def encoder(name: str) -> Encoder:
     """Return the encoder of this name, `ENCODER` or `ENCODER(instruction=TEXT)`."""
     model, instruction = parse_name(name)
     if model.startswith("openai:"):
-        return Endpoint(model, instruction)
+        return ServedEncoder(model, instruction)
     if model == "minilm":
         return SentenceEncoder(model, minilm_folder(model), instruction)
     if model == "stella":

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval._links import Link, alike
+from retrieval._server import close_connections
 from retrieval.elastic import _shape as shape
 from retrieval.elastic._connection import Connection, place
 from retrieval.elastic._shape import DEEPEST
@@ -57,8 +58,9 @@ class ElasticArguments:
         return ElasticArguments, (self.location,)
 
     def close(self) -> None:
-        """Close the connections to the servers."""
+        """Close the connections to the servers, also to those of encoders and rerankers."""
         self.connection.close()
+        close_connections()
 
     @property
     def links(self) -> Callable[[str], list[Link]] | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrieval._links import Link, alike
+from retrieval._server import close_connections
 from retrieval.index._build import build, postings_of
 from retrieval.index.analyser import LONGEST_QUERY, check_field, tokens
 from retrieval.index.engine import Engine, pisa_is_here
@@ -118,6 +119,10 @@ class PisaArguments:
     def fingerprint(self) -> str:
         """A digest of the content."""
         return self.manifest.collection[:16]
+
+    def close(self) -> None:
+        """Close the connections to the servers of encoders and rerankers."""
+        close_connections()
 
     def __len__(self) -> int:
         return self.manifest.arguments

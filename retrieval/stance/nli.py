@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import softmax
 
 from retrieval._arrays import Array
-from retrieval._server import LONGEST, LONGEST_TEXT, Server, is_address
+from retrieval._server import LONGEST, LONGEST_TEXT, ModelServer, is_address
 from retrieval.dense.encoders import load_model
 from retrieval.stance import Stance
 from touche_rad.debate import Argument
@@ -121,7 +121,7 @@ class Served:
     """
 
     def __init__(self, model: str, called: str) -> None:
-        self._server = Server(model, called)
+        self._server = ModelServer(model, called)
         self._address = self._server.find({"classify": {"input": ["a"]}})
         self._joint = self._separator()
         self.labels: dict[int, str] = {}

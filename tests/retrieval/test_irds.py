@@ -24,7 +24,7 @@ from ir_datasets.formats import (
 )
 
 from retrieval import irds
-from retrieval._tasks import SPLITS, every, split_of, task, topics
+from retrieval._tasks import SPLITS, all_tasks, parse_task, split_of, topics
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -120,11 +120,11 @@ def demo() -> list[Argument]:
 
 
 def _found(name: str) -> dict[str, tuple[str, ...]]:
-    return {one.query: one.relevant for one in topics(FOUR, task(name))}
+    return {one.query: one.relevant for one in topics(FOUR, parse_task(name))}
 
 
 def test_a_claim_that_is_an_arguments_text_is_named() -> None:
-    itself = {one.query: one.itself for one in topics(FOUR, task("counter"))}
+    itself = {one.query: one.itself for one in topics(FOUR, parse_task("counter"))}
     assert itself == {
         "Cats work.": ("4",),
         "Cats sleep.": ("1",),
@@ -141,8 +141,8 @@ def test_chains_are_two_steps() -> None:
 
 def test_splits_hold_whole_topics(demo: list[Argument]) -> None:
     for kind in ("counter", "support"):
-        whole = {one.qid: one for one in topics(demo, task(kind))}
-        parts = [topics(demo, task(f"{kind}/{split}")) for split in SPLITS]
+        whole = {one.qid: one for one in topics(demo, parse_task(kind))}
+        parts = [topics(demo, parse_task(f"{kind}/{split}")) for split in SPLITS]
         asked = [one.query for part in parts for one in part]
         assert {whole[one.qid].query for part in parts for one in part if one.qid in whole} <= set(
             asked
@@ -155,7 +155,7 @@ def test_splits_hold_whole_topics(demo: list[Argument]) -> None:
 
 
 def test_each_task_is_an_ir_dataset(demo: list[Argument]) -> None:
-    for one in every():
+    for one in all_tasks():
         dataset = ir_datasets.load(f"touche-rad/demo/{one.name}")
         asked = {query.query_id for query in dataset.queries_iter()}
         judged = list(dataset.qrels_iter())
@@ -165,7 +165,7 @@ def test_each_task_is_an_ir_dataset(demo: list[Argument]) -> None:
 @pytest.mark.parametrize("name", ["contra", "counter/orig/orig", "counter/test/orig", "chain/orig"])
 def test_a_task_that_is_not_is_named(name: str) -> None:
     with pytest.raises(OptionError, match="there is no task"):
-        task(name)
+        parse_task(name)
 
 
 def _argsme(name: str, stance: ArgsMeStance, text: str) -> ArgsMeDoc:

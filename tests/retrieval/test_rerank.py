@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,10 @@ from tests.models import scripted
 from tests.models.by_schema import answering
 from tests.models.scripted import Handler, Scripted
 from tests.nli import by_chance
+from tests.retrieval.small import opened
 from tests.terminal import touche_rad
 from touche_rad.errors import ToucheRadError, UserError
-from touche_rad.plugins import Services, find, make
+from touche_rad.plugins import Services, close_index, find, make
 from touche_rad.testing import check_retriever
 
 SAID = "Nothing costs a penny, and it fills jars at home."
@@ -109,6 +111,26 @@ def test_who_attacks_the_claim_comes_first(ranking: Scripted, of: Any, ending: s
     assert plain[0].argument == JARS
     assert found(by)[0] == CHARITY.id
     assert found(by, top="1")[0] == JARS.id
+
+
+def test_the_connections_to_servers_are_closed_with_the_index(
+    ranking: Scripted, tmp_path: Path
+) -> None:
+    closed = threading.Event()
+
+    def act(handler: Handler) -> None:
+        handler.finish = closed.set  # type: ignore[method-assign]  # once there is no connection
+        routes(rerank=rerank)(handler)
+
+    ranking.always = act
+    index = opened(BOTH, tmp_path / "index")
+    options = {"of": "text", "by": f"{ranking.url}#tiny"}
+    retriever = find("retriever", "rerank").make(Services(index=index), options)
+    hits = retriever.search(SAID, 9)
+    assert not closed.is_set()
+    close_index(index)
+    assert closed.wait(5)
+    assert retriever.search(SAID, 9) == hits
 
 
 def test_the_instruction_stands_before_the_query(ranking: Scripted) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from pydantic import Field
 
-from retrieval._tasks import HIDDEN, Task, hold_out, topics
+from retrieval._tasks import HIDDEN, RetrievalTask, hold_out, topics
 from retrieval.dense.encoders import NEEDED, SentenceEncoder, minilm_folder
 from retrieval.index.analyser import ALL, analyse, content
 from retrieval.index.store import digest
@@ -161,7 +161,7 @@ def _measure(
     with torch.autocast(encoder.model.device.type, torch.bfloat16, enabled=half_precision):
         vectors = encoder.passages([passage(one, ALL) for one in documents])
         for kind in HIDDEN:
-            part = topics(held_out, Task(kind))[:_MAX_QUERIES]
+            part = topics(held_out, RetrievalTask(kind))[:_MAX_QUERIES]
             qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in part for docno in one.relevant]
             run = []
             cosines = encoder.queries([one.query for one in part]) @ vectors.T
