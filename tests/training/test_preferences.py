@@ -20,7 +20,7 @@ from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.debaters.inspiredebate._conversation import join_blocks
 from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of, spoken
-from touche_rad.debaters.inspiredebate.training.preferences import Rule, Scored, pairs
+from touche_rad.debaters.inspiredebate.training.preferences import Rule, ScoredAnswer, pairs
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
 from touche_rad.plugins import trainer
@@ -199,10 +199,10 @@ SCORES = st.dictionaries(
 )
 
 
-def answers(scores: list[dict[str, float | None]]) -> list[Scored]:
+def answers(scores: list[dict[str, float | None]]) -> list[ScoredAnswer]:
     prompt = (Message("system", "s"), Message("user", "u"))
     return [
-        Scored(
+        ScoredAnswer(
             TrainingSample(prompt, answer_of("r", f"answer {at}"), "d", history="h"),
             one,
             "m",

@@ -6,32 +6,27 @@ messages before it are a prefix shared by the turns. And the evidence: arguments
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import Final, Literal
 
-from retrieval.web.search import WebSearch, search_all
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import Wording, max_letters
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean, words
-from touche_rad.users.arguments import stance
+from touche_rad.text import clean
 from touche_rad.users.contest_views import opens
-
-log = logging.getLogger(__name__)
 
 SearchField = Literal["text", "attacks", "supports", "all"]
 MAX_TEXT: Final = 1_200
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EvidencePiece:
     """One piece of evidence."""
 
     text: str
@@ -47,58 +42,29 @@ def arguments_for(
     k: int,
     *,
     excluded: frozenset[str],
-) -> list[Evidence]:
+) -> list[EvidencePiece]:
     """Return the best arguments of the queries, by rank, without excluded ones and equal texts.
 
     Arguments that need another text to be understood are left out if there are others.
     """
-    hits = [
-        [
-            hit.argument
-            for hit in index.search(*query, 2 * k + len(excluded))
-            if hit.argument.id not in excluded
-        ]
-        for query in dict.fromkeys(queries)
+    by_query: list[list[Argument]] = []
+    for query in dict.fromkeys(queries):
+        hits = index.search(*query, 2 * k + len(excluded))
+        by_query.append([hit.argument for hit in hits if hit.argument.id not in excluded])
+    clear = [
+        [argument for argument in arguments if not missing_context(argument.text)]
+        for arguments in by_query
     ]
-    clear = [[one for one in of_query if not missing_context(one.text)] for of_query in hits]
     best: dict[str, Argument] = {}
-    for rank in islice(zip_longest(*(clear if any(clear) else hits)), k):
-        for argument in rank:
-            if argument is not None:
-                best.setdefault(clean(argument.text).lower(), argument)
+    for arguments_of_rank in islice(zip_longest(*(clear if any(clear) else by_query)), k):
+        for argument in filter(None, arguments_of_rank):
+            best.setdefault(clean(argument.text).lower(), argument)
     return [of_argument(argument) for argument in best.values()]
 
 
-def supports_side(argument: Argument, debate: Debate, topic: str) -> bool:
-    """Whether the fields of an argument show that it is on our side; unknown is False."""
-    for_topic = stance(argument, topic)
-    for_us = for_topic if debate.side == "pro" else -for_topic
-    against_message = 0.0
-    if clean(debate.last.utterance) != topic:
-        against_message = -stance(argument, clean(debate.last.utterance))
-    return for_us > -_MIN_STANCE and max(for_us, against_message) >= _MIN_STANCE
-
-
-_MIN_STANCE: Final = 0.3
-"""Minimum stance, by the overlap of words, that counts as known."""
-
-
-def of_argument(argument: Argument) -> Evidence:
+def of_argument(argument: Argument) -> EvidencePiece:
     """Return an argument as evidence."""
-    return Evidence(clean(argument.text)[:MAX_TEXT], clean(argument.topic), argument=argument)
-
-
-async def pages_for(web: WebSearch, queries: Sequence[str], k: int) -> list[Evidence]:
-    """Return the pages of the queries, each address once."""
-    results = await search_all(web, queries, k)
-    if results.fault:
-        log.warning("the web search failed: %s", results.fault)
-    by_address: dict[str, Evidence] = {}
-    for page in (page for pages in results.pages for page in pages):
-        evidence = Evidence(page.text, page.title, page.address)
-        if words(page.text):
-            by_address.setdefault(page.address or page.text, evidence)
-    return list(by_address.values())
+    return EvidencePiece(clean(argument.text)[:MAX_TEXT], clean(argument.topic), argument=argument)
 
 
 MAX_LETTERS: Final = 8_000
@@ -112,7 +78,7 @@ def topic_of(debate: Debate) -> str:
 
 def conversation(
     debate: Debate,
-    evidence: Sequence[Evidence],
+    evidence: Sequence[EvidencePiece],
     *,
     words: int = 60,
     wording: Wording = "close",
@@ -151,7 +117,7 @@ def conversation(
 
 def join_blocks(reasoning: str, argument: str) -> str:
     """Return both as one text, in the two blocks of the paper's template."""
-    bare = (text.replace("<", "‹").replace(">", "›") for text in (reasoning, argument))
+    bare = [text.replace("<", "‹").replace(">", "›") for text in (reasoning, argument)]
     return "<reasoning and analysis process> {} <argument> {}".format(*bare)
 
 
@@ -174,14 +140,14 @@ def without_oldest(
 
     The system message and the last message remain.
     """
-    first, rounds, last = messages[0], list(messages[1:-1]), messages[-1]
+    rounds = list(messages[1:-1])
 
     def shorter(_: Sequence[Message]) -> Sequence[Message] | None:
-        nonlocal rounds
         if not rounds:
             return None
+        # A round is two messages.
         pairs = len(rounds) // 2
-        rounds = rounds[2 * ((pairs + 1) // 2) :]
-        return (first, *rounds, last)
+        del rounds[: 2 * ((pairs + 1) // 2)]
+        return (messages[0], *rounds, messages[-1])
 
     return shorter

@@ -6,30 +6,29 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import zip_longest
-from typing import Annotated, ClassVar, Literal
+from itertools import chain, islice, zip_longest
+from typing import Annotated, ClassVar, Final, Literal
 
 import anyio
 from pydantic import Field
 
 from retrieval.web import web_search
+from retrieval.web.search import search_all
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.debaters._asking import Wording, cited_before, named
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.inspiredebate._conversation import (
-    Evidence,
+    EvidencePiece,
     SearchField,
     arguments_for,
     conversation,
     join_blocks,
-    pages_for,
-    supports_side,
     topic_of,
 )
 from touche_rad.debaters.inspiredebate._speech import (
-    Draft,
-    Speech,
+    CheckedSpeech,
+    ReasonedArgument,
     own_words,
     search_terms,
     write_speech,
@@ -39,14 +38,17 @@ from touche_rad.evidence.guard import Guard
 from touche_rad.models import ModelError
 from touche_rad.plugins import MayNameFile, Services, setting
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import clean, count_words, cut_to_words
+from touche_rad.text import clean, count_words, cut_to_words, words
+from touche_rad.users.arguments import stance
 from touche_rad.users.contest_views import opens
 
 log = logging.getLogger(__name__)
 
 Shows = Literal["argument", "both"]
-_MIN_WORDS = 6
+_MIN_WORDS: Final = 6
 """Minimum words of an argument after its unsupported sentences are removed."""
+_MIN_STANCE: Final = 0.3
+"""Minimum stance, by the overlap of words, that counts as known."""
 
 
 class InspireDebate:
@@ -128,24 +130,8 @@ class InspireDebate:
         except ModelError as error:
             report_without_model(error)
             return self._quote(debate, evidence)
-        return self._response(draft)
 
-    async def _check(self, speech: Speech, evidence: list[Evidence], message: str) -> Draft:
-        """Compare a speech with the evidence that it quotes or names."""
-        options = self.options
-        argument = clean(speech.argument)
-        pieces = [one.argument for one in named(speech.evidence, evidence)][: options.cited]
-        shown = [one.argument for one in evidence if one.argument is not None]
-        used = [*self._cited(argument, shown), *filter(None, pieces)]
-        arguments = tuple({one.id: one for one in used}.values())[: options.cited]
-        if options.wording == "free" or not arguments or None in pieces:
-            return Draft(speech, options.max_words, arguments)  # web pages are not checked
-        checked = await self._guard.checked(argument, arguments, message)
-        return Draft(speech, options.max_words, arguments, checked, message)
-
-    def _response(self, draft: Draft) -> Response:
-        """Return the supported sentences; if they are too few, the whole argument."""
-        options = self.options
+        # The supported sentences; if they are too few, the whole argument.
         content = draft.argument
         if draft.checked and draft.checked.unsupported:
             supported = " ".join(draft.checked.supported)
@@ -159,10 +145,27 @@ class InspireDebate:
             content = join_blocks(clean(draft.speech.reasoning), content)
         return Response(content=content, arguments=used)
 
+    async def _check(
+        self, speech: ReasonedArgument, evidence: list[EvidencePiece], message: str
+    ) -> CheckedSpeech:
+        """Compare a speech with the evidence that it quotes or names."""
+        options = self.options
+        argument = clean(speech.argument)
+        shown = [piece.argument for piece in evidence if piece.argument is not None]
+        used = list(self._cited(argument, shown))
+        named_pieces = named(speech.evidence, evidence)[: options.cited]
+        used += [piece.argument for piece in named_pieces if piece.argument is not None]
+        arguments = tuple({argument.id: argument for argument in used}.values())[: options.cited]
+        names_page = any(piece.argument is None for piece in named_pieces)
+        if options.wording == "free" or not arguments or names_page:
+            return CheckedSpeech(speech, options.max_words, arguments)  # pages are not checked
+        checked = await self._guard.checked(argument, arguments, message)
+        return CheckedSpeech(speech, options.max_words, arguments, checked, message)
+
     def _cited(self, content: str, arguments: Sequence[Argument]) -> tuple[Argument, ...]:
         return cited(content, (), arguments, self.options.cited)
 
-    async def _evidence(self, debate: Debate) -> list[Evidence]:
+    async def _evidence(self, debate: Debate) -> list[EvidencePiece]:
         """Return arguments of the index and web pages alternately, best first."""
         options = self.options
         terms: list[str] = []
@@ -170,22 +173,32 @@ class InspireDebate:
             with suppress(ModelError):
                 terms = await search_terms(self.model, debate, options.keywords)
         terms = terms or own_words(debate)
-        before = frozenset() if options.repeat else cited_before(debate)
+        excluded = frozenset() if options.repeat else cited_before(debate)
 
-        async def arguments(queries: list[tuple[SearchField, str]]) -> list[Evidence]:
+        async def arguments(queries: list[tuple[SearchField, str]]) -> list[EvidencePiece]:
             if self.index is None or not options.arguments:
                 return []
-            find = partial(arguments_for, self.index, queries, options.per_term)
-            return await anyio.to_thread.run_sync(
-                partial(find, excluded=before), abandon_on_cancel=True
+            search = partial(
+                arguments_for, self.index, queries, options.per_term, excluded=excluded
             )
+            return await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
 
         indexed = await arguments(self._queries(debate, terms)) or await arguments(
             [(options.field, query) for query in own_words(debate)]
         )
-        pages = await pages_for(self.web, terms, options.per_term) if self.web else []
-        alternately = (one for rank in zip_longest(indexed, pages) for one in rank)
-        return [one for one in alternately if one is not None][: options.shown]
+
+        # The pages of the queries, each address once.
+        pages: dict[str, EvidencePiece] = {}
+        if self.web:
+            results = await search_all(self.web, terms, options.per_term)
+            if results.fault:
+                log.warning("the web search failed: %s", results.fault)
+            for page in chain.from_iterable(results.pages):
+                if words(page.text):
+                    piece = EvidencePiece(page.text, page.title, page.address)
+                    pages.setdefault(page.address or page.text, piece)
+        alternately = chain.from_iterable(zip_longest(indexed, pages.values()))
+        return list(islice(filter(None, alternately), options.shown))
 
     def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[SearchField, str]]:
         """Return the fields to search and the queries.
@@ -202,14 +215,20 @@ class InspireDebate:
             return [on_topic, *(("supports", term) for term in terms)]
         return [("attacks", clean(debate.last.utterance)), on_topic, *by_term]
 
-    def _quote(self, debate: Debate, evidence: list[Evidence]) -> Response:
-        """Return a quotation of the best argument that is known to be on our side."""
+    def _quote(self, debate: Debate, evidence: list[EvidencePiece]) -> Response:
+        """Return a quotation of the best argument whose fields show that it is on our side."""
         topic = topic_of(debate)
-        arguments = (one.argument for one in evidence if one.argument is not None)
-        argument = next((one for one in arguments if supports_side(one, debate, topic)), None)
-        if argument is None:
-            raise WorkError(
-                "the model gave no argument, and no evidence is known to be on the debater's side"
-            )
-        content = cut_to_words(clean(argument.text), self.options.max_words)
-        return Response(content=content, arguments=(argument,))
+        message = clean(debate.last.utterance)
+        for piece in evidence:
+            argument = piece.argument
+            if argument is None:
+                continue
+            for_topic = stance(argument, topic)
+            for_us = for_topic if debate.side == "pro" else -for_topic
+            against_message = -stance(argument, message) if message != topic else 0.0
+            if for_us > -_MIN_STANCE and max(for_us, against_message) >= _MIN_STANCE:
+                content = cut_to_words(clean(argument.text), self.options.max_words)
+                return Response(content=content, arguments=(argument,))
+        raise WorkError(
+            "the model gave no argument, and no evidence is known to be on the debater's side"
+        )

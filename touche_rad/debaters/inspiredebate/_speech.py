@@ -48,8 +48,8 @@ async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
 
 def in_bounds(terms: list[str], most: int) -> list[str]:
     """Shorten long terms, and remove repeated and additional ones."""
-    short = (" ".join(clean(term).split()[:TERM_WORDS]) for term in terms)
-    by_lower = {term.lower(): term for term in reversed([*short]) if content_words(term)}
+    short = [" ".join(clean(term).split()[:TERM_WORDS]) for term in terms]
+    by_lower = {term.lower(): term for term in reversed(short) if content_words(term)}
     return list(reversed(by_lower.values()))[:most]
 
 
@@ -59,20 +59,12 @@ def own_words(debate: Debate) -> list[str]:
     return [" ".join(query[:30])] if query else []
 
 
-class Speech(BaseModel):
+class ReasonedArgument(BaseModel):
     """The answer: the reasoning comes first, so that the argument follows from it."""
 
     reasoning: Page = Field(min_length=1)
     evidence: list[int] = Field(default_factory=list)
     argument: Paragraph = Field(min_length=1)
-
-
-def speech_schema(words: int, most_cited: int | None, pieces: int) -> type[BaseModel]:
-    """Return the schema of a speech, without `evidence` if `most_cited` is None."""
-    fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
-    if most_cited is not None:
-        fields["evidence"] = (at_most(most_cited, numbers_to(pieces)), [])
-    return create_model("Speech", **fields, argument=(text_of(words), ...))
 
 
 class Refused(ModelError):
@@ -101,10 +93,10 @@ Problem = Literal["refused", "long", "unsupported"]
 
 
 @dataclass(frozen=True)
-class Draft:
+class CheckedSpeech:
     """A speech after the checks."""
 
-    speech: Speech
+    speech: ReasonedArgument
     words: int
     cited: tuple[Argument, ...] = ()
     """The arguments that it uses, as far as they are known."""
@@ -136,47 +128,49 @@ class Draft:
 async def write_speech(
     model: Model,
     messages: Sequence[Message],
-    check: Callable[[Speech], Awaitable[Draft]],
+    check: Callable[[ReasonedArgument], Awaitable[CheckedSpeech]],
     *,
     words: int,
     most_cited: int | None,
     pieces: int,
     new_attempts: int,
-) -> Draft:
+) -> CheckedSpeech:
     """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported."""
     shorten = without_oldest(messages)
-    schema = speech_schema(words, most_cited, pieces)
+    # Without `most_cited`, the answer names no evidence.
+    fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
+    if most_cited is not None:
+        fields["evidence"] = (at_most(most_cited, numbers_to(pieces)), [])
+    schema = create_model("Speech", **fields, argument=(text_of(words), ...))
     tokens = 700 + 2 * words
     answer = await model.ask(
         messages, schema, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens
     )
-    best = draft = await check(Speech.model_validate(answer.model_dump()))
+    draft = await check(ReasonedArgument.model_validate(answer.model_dump()))
+    best = draft
     history = list(messages)
     for _ in range(new_attempts):
         if draft.problem is None:
             break
-        history += [Message("assistant", answer.model_dump_json()), _ask_again(draft)]
+        unsupported = draft.checked.unsupported if draft.checked else ()
+        again = Prompt.load(__package__, "again").messages(
+            problem=draft.problem,
+            count=count_words(draft.argument),
+            words=draft.words,
+            unsupported=[
+                (sentence, describe_unsupported(sentence, draft.cited, draft.message))
+                for sentence in unsupported
+            ],
+        )
+        history += [Message("assistant", answer.model_dump_json()), *again]
         try:
             answer = await model.ask(
                 history, schema, step="inspiredebate.corrected_speech", max_tokens=tokens
             )
         except ModelError:
             break
-        draft = await check(Speech.model_validate(answer.model_dump()))
-        best = max(draft, best, key=lambda one: one.quality)
+        draft = await check(ReasonedArgument.model_validate(answer.model_dump()))
+        best = max(draft, best, key=lambda speech: speech.quality)
     if best.problem == "refused":
         raise Refused(f"{model.name} refuses to argue: {excerpt(best.argument, 80)!r}")
     return best
-
-
-def _ask_again(draft: Draft) -> Message:
-    unsupported = draft.checked.unsupported if draft.checked else ()
-    (message,) = Prompt.load(__package__, "again").messages(
-        problem=draft.problem,
-        count=count_words(draft.argument),
-        words=draft.words,
-        unsupported=[
-            (one, describe_unsupported(one, draft.cited, draft.message)) for one in unsupported
-        ],
-    )
-    return message

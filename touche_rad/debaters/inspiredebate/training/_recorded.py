@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from touche_rad.debaters.inspiredebate._conversation import (
     of_argument,
     split_blocks,
 )
-from touche_rad.debaters.inspiredebate._speech import Speech, refused
+from touche_rad.debaters.inspiredebate._speech import ReasonedArgument, refused
 from touche_rad.debaters.inspiredebate.training._samples import (
     TrainingData,
     TrainingSample,
@@ -63,10 +64,10 @@ def answered_in_contest(contest: Contest) -> list[Answered]:
         return []
     answers = []
     for speaker, side in contest.sides.items():
-        whole = sided_view(contest, speaker)
-        for at, turn in enumerate(whole.turns):
+        debate = sided_view(contest, speaker)
+        for number, turn in enumerate(debate.turns):
             if turn.response is not None:
-                answers.append(Answered(speaker, side, contest.motion, whole.view(at)))
+                answers.append(Answered(speaker, side, contest.motion, debate.view(number)))
     return answers
 
 
@@ -95,15 +96,15 @@ class Reader:
         message = clean(utterance)[:200]
         parts = [_plain(part) for part in sentences(clean(content))]
         matching = [
-            one
-            for one in self.traced
-            if message in one.prompt[-1].content
-            and all(part in _plain(one.spoken) for part in parts)
+            sample
+            for sample in self.traced
+            if message in sample.prompt[-1].content
+            and all(part in _plain(sample.spoken) for part in parts)
         ]
-        best = min(matching, key=lambda one: len(one.spoken), default=None)
+        best = min(matching, key=lambda sample: len(sample.spoken), default=None)
         if best is None:
             return None
-        speech = Speech.model_validate_json(best.answer)
+        speech = ReasonedArgument.model_validate_json(best.answer)
         shortened = speech.model_copy(update={"argument": content})
         return replace(best, answer=shortened.model_dump_json(exclude_unset=True))
 
@@ -135,7 +136,7 @@ class Reader:
         if not reasoning:
             self.left_out["no reasoning"] += 1
             return None
-        evidence = [of_argument(one) for one in response.arguments]
+        evidence = [of_argument(argument) for argument in response.arguments]
         # The prompt must not teach the model to exceed its limit.
         words = max(WORDS, ceil(count_words(content) / 10) * 10)
         prompt = conversation(before, evidence, words=words, wording=self.wording)
@@ -148,10 +149,12 @@ class Reader:
         """Yield the samples of the answers in a debate, each with its speaker."""
         if not answers:
             self.left_out["a debate of more than two"] += 1
-        for one in answers:
-            sample = self.sample(one.view, len(one.view.turns) - 1, source)
+        for answered in answers:
+            view = answered.view
+            sample = self.sample(view, len(view.turns) - 1, source)
             if sample is not None:
-                yield one.speaker, replace(sample, side=one.side, topic=clean(one.motion))
+                topic = clean(answered.motion)
+                yield answered.speaker, replace(sample, side=answered.side, topic=topic)
 
 
 def _plain(text: str) -> str:
@@ -169,9 +172,12 @@ def first_record(path: Path) -> Mapping[str, Any]:
 def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
     """Yield the samples of a file: a trace, training data, or a run."""
     first = first_record(path)
+    messages = first.get("messages")
+    opening = messages[0] if isinstance(messages, list) and messages else None
     if is_trace(first):
         yield from traced(read_trace(path), path.name)
-    elif _is_data(first):
+    elif isinstance(opening, dict) and opening.get("role") == "system":
+        # Training data: messages in files of debates have no system message.
         yield from _training_data(path)
     elif files.detect_kind(path) is files.Kind.CONTESTS:
         for contest in files.read_contests(path):
@@ -192,9 +198,10 @@ def read_answers(
     reader = Reader(wording=wording)
     reader.learn(sources)
     by_text: dict[tuple[object, str], TrainingSample] = {}
-    for one in (one for path in sources for one in recorded(reader, path)):
-        earlier = by_text.get((one.prompt, one.answer))  # a run and its trace have the same answers
-        by_text[one.prompt, one.answer] = earlier if earlier and earlier.topic else one
+    for sample in chain.from_iterable(recorded(reader, path) for path in sources):
+        key = (sample.prompt, sample.answer)
+        earlier = by_text.get(key)  # a run and its trace have the same answers
+        by_text[key] = earlier if earlier and earlier.topic else sample
     samples = list(by_text.values())
     if not samples:
         reasons = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
@@ -202,27 +209,24 @@ def read_answers(
             f"no usable answers ({reasons or 'the files contain none'}); record answers with "
             "their reasoning: respond -d inspiredebate -m URL#MODEL"
         )
-    topics = {one.topic or one.prompt[0].content for one in samples}
+    topics = {sample.topic or sample.prompt[0].content for sample in samples}
 
-    def group(one: TrainingSample) -> str:
+    def group(sample: TrainingSample) -> str:
         """Group by topic; if all samples have the same topic, by debate."""
-        return (one.topic or one.prompt[0].content) if len(topics) > 1 else one.debate
+        if len(topics) > 1:
+            return sample.topic or sample.prompt[0].content
+        return sample.debate
 
     training, out = held_out(samples, group, share, seed)
     counts = {
         "answers": len(samples),
-        "debates": len({one.debate for one in samples}),
+        "debates": len({sample.debate for sample in samples}),
         "topics": len(topics),
         "left_out": dict(reader.left_out),
     }
-    return TrainingData([one.record() for one in training], [one.record() for one in out], counts)
-
-
-def _is_data(first: Mapping[str, Any]) -> bool:
-    """Whether a record is a chat with a system message, which files of debates do not have."""
-    messages = first.get("messages")
-    opening = messages[0] if isinstance(messages, list) and messages else None
-    return isinstance(opening, dict) and opening.get("role") == "system"
+    return TrainingData(
+        [sample.record() for sample in training], [sample.record() for sample in out], counts
+    )
 
 
 def _training_data(path: Path) -> Iterator[TrainingSample]:
@@ -238,6 +242,6 @@ def _training_data(path: Path) -> Iterator[TrainingSample]:
             int(record.get("turn") or 0),
             str(record.get("side", "con")),
             path.name,
-            digest(one.content for one in prompt),
+            digest(message.content for message in prompt),
             str(record.get("topic", "")),
         )

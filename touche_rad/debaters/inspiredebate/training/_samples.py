@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from touche_rad import files
-from touche_rad.debaters.inspiredebate._speech import Speech, refused
+from touche_rad.debaters.inspiredebate._speech import ReasonedArgument, refused
 from touche_rad.errors import InputError, refuse_newer
 from touche_rad.files.records import FieldError, at_line, numbered_lines, parse, require_object
 from touche_rad.files.traces import TRACE, answer_text
@@ -28,9 +28,9 @@ FORMAT: Final = 1
 
 
 def held_out(
-    items: Sequence[T], group: Callable[[T], str], share: float, seed: int
+    records: Sequence[T], group: Callable[[T], str], share: float, seed: int
 ) -> tuple[list[T], list[T]]:
-    """Split items into training and held-out items; no group is in both parts.
+    """Split records into training and held-out records; no group is in both parts.
 
     With at least two groups and a share above 0, each part has at least one group.
     """
@@ -38,13 +38,15 @@ def held_out(
     def place(name: str) -> str:
         return hashlib.sha256(f"{seed}\n{name}".encode()).hexdigest()
 
-    groups = sorted({group(one) for one in items}, key=place)
+    groups = sorted(set(map(group, records)), key=place)
     count = round(share * len(groups))
     if share > 0 and len(groups) > 1:
         count = min(max(count, 1), len(groups) - 1)
-    out = set(groups[:count]) if share > 0 else set()
-    training = [one for one in items if group(one) not in out]
-    return training, [one for one in items if group(one) in out]
+    held_out_groups = set(groups[:count]) if share > 0 else set()
+    parts: tuple[list[T], list[T]] = ([], [])
+    for record in records:
+        parts[group(record) in held_out_groups].append(record)
+    return parts
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class TrainingSample:
     def record(self) -> dict[str, Any]:
         """Return the record for a file of training data: chat messages, the answer last."""
         messages = [
-            *(one.wire() for one in self.prompt),
+            *(message.wire() for message in self.prompt),
             {"role": "assistant", "content": self.answer},
         ]
         record = {
@@ -96,7 +98,7 @@ class TrainingSample:
 def spoken(answer: str) -> str:
     """Return the argument of an answer; text that is not such JSON is the argument itself."""
     try:
-        return Speech.model_validate_json(answer).argument
+        return ReasonedArgument.model_validate_json(answer).argument
     except ValueError:
         return answer
 
@@ -163,13 +165,14 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingS
     """Yield the prompt of each turn with its last valid answer; refusals are skipped."""
     # Both speakers of a debate have the same debate and turn; the system message has the side.
     prompts: dict[tuple[str, int, str], tuple[Message, ...]] = {}
-    answers: dict[tuple[str, int, str], Speech] = {}
+    answers: dict[tuple[str, int, str], ReasonedArgument] = {}
     for row in rows:
         request = row.get("asked")
         if row.get("step") not in STEPS or row.get("fault") or not isinstance(request, Mapping):
             continue
         messages = tuple(
-            Message(one["role"], str(one["content"])) for one in request.get("messages", ())
+            Message(message["role"], str(message["content"]))
+            for message in request.get("messages", ())
         )
         system = messages[0].content if messages else ""
         place = (str(row.get("debate", "")), int(row.get("turn") or 0), system)
@@ -179,29 +182,27 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingS
                 prompts[place] = messages
                 answers.pop(place, None)
         try:
-            speech = parse_object(answer_text(row["answer"]), Speech)
+            speech = parse_object(answer_text(row["answer"]), ReasonedArgument)
         except NoObject:
             continue
         if not refused(speech.argument) or place not in answers:
             answers[place] = speech
     for place, speech in answers.items():
         if place in prompts and not refused(speech.argument):
-            prompt, (debate, turn, _) = prompts[place], place
+            prompt = prompts[place]
+            debate, turn, _ = place
+            # What the opponent said, without the task and the evidence.
+            opponent = [
+                message.content.partition("\n\n")[0] for message in prompt if message.role == "user"
+            ]
             yield TrainingSample(
                 prompt,
                 speech.model_dump_json(exclude_unset=True),
                 debate,
                 turn,
                 source=source,
-                history=digest(_opponent_texts(prompt)),
+                history=digest(opponent),
             )
-
-
-def _opponent_texts(prompt: tuple[Message, ...]) -> Iterator[str]:
-    """Yield the opponent's messages, without the task and the evidence."""
-    for one in prompt:
-        if one.role == "user":
-            yield one.content.partition("\n\n")[0]
 
 
 def trace_of(path: Path) -> Path | None:

@@ -67,8 +67,8 @@ def check_installed() -> None:
 
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     constants.HF_HUB_DISABLE_TELEMETRY = True
-    for quiet in (datasets.disable_progress_bars, logging.disable_progress_bar):
-        quiet()
+    datasets.disable_progress_bars()
+    logging.disable_progress_bar()
 
 
 def check_places(recipe: AdapterRecipe) -> None:
@@ -87,11 +87,11 @@ def load_tokenizer(base: str) -> Any:
     tokenizer = _load(base, lambda: AutoTokenizer.from_pretrained(base))
     if not getattr(tokenizer, "chat_template", None):
         raise UserError(f"{base} has no chat template: use an instruction-tuned model")
-    if _chat(tokenizer).endswith(_THOUGHT):
+    if _chat(tokenizer).endswith(_OPEN_THOUGHT):
         # It is saved with the trained model, which then answers as it was trained.
-        tokenizer.chat_template = _OFF + tokenizer.chat_template
+        tokenizer.chat_template = _THINKING_OFF + tokenizer.chat_template
         prompt = _chat(tokenizer)
-        if prompt.endswith(_THOUGHT) or not _chat(tokenizer, "Yes.").startswith(prompt):
+        if prompt.endswith(_OPEN_THOUGHT) or not _chat(tokenizer, "Yes.").startswith(prompt):
             raise UserError(
                 f"{base} thinks before each answer (its chat template ends in <think>), and "
                 "training data have no thoughts: use a model that does not think"
@@ -99,14 +99,14 @@ def load_tokenizer(base: str) -> Any:
     return tokenizer
 
 
-_THOUGHT: Final = "<think>"
-_OFF: Final = "{% set enable_thinking = false %}"
+_OPEN_THOUGHT: Final = "<think>"
+_THINKING_OFF: Final = "{% set enable_thinking = false %}"
 
 
 def _chat(tokenizer: Any, *answer: str) -> str:
     """Return a chat as the model's template writes it, up to its answer or with one."""
     messages = [{"role": "user", "content": "Hello."}]
-    messages += [{"role": "assistant", "content": one} for one in answer]
+    messages += [{"role": "assistant", "content": text} for text in answer]
     chat = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=not answer)
     return str(chat).rstrip()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -35,7 +35,7 @@ Scores = Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredAnswer:
     """An answer and its scores by dimension; None if a score is missing."""
 
     sample: TrainingSample
@@ -45,7 +45,7 @@ class Scored:
     """The run of the debate that it is from."""
 
 
-def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
+def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[ScoredAnswer]:
     """Yield the scored answers of files of evaluations and of panels' outcomes.
 
     Outcomes name debates by their ids. The debates are in the file of debates or contests that was
@@ -59,34 +59,37 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[Scored]:
         elif kind is files.Kind.OUTCOMES:
             yield from _of_outcomes(reader, path, debates)
         elif kind is files.Kind.CONTESTS:
-            debates = {one.id: answered_in_contest(one) for one in files.read_contests(path)}
+            debates = {
+                contest.id: answered_in_contest(contest) for contest in files.read_contests(path)
+            }
         elif kind in files.DEBATES:
             debates = {
-                one.id: answered_in_debate(one, views) for one, views in files.read_views(path)
+                debate.id: answered_in_debate(debate, views)
+                for debate, views in files.read_views(path)
             }
         else:
             raise InputError(path, f"expected evaluations, outcomes or debates, got {kind}")
 
 
-def _of_evaluations(reader: Reader, path: Path) -> Iterator[Scored]:
+def _of_evaluations(reader: Reader, path: Path) -> Iterator[ScoredAnswer]:
     """Yield scored answers of evaluations: the verdicts of each turn, by criterion."""
-    for number, one in enumerate(files.read_evaluations(path)):
-        debate = one.debate
-        answered = [at for at, turn in enumerate(debate.turns) if turn.response is not None]
+    for number, evaluation in enumerate(files.read_evaluations(path)):
+        debate = evaluation.debate
+        answered = [place for place, turn in enumerate(debate.turns) if turn.response is not None]
         motion = digest([debate.claim or (debate.turns[0].utterance if debate.turns else "")])
-        for at, verdicts in zip(answered, one.turns, strict=False):
-            sample = reader.sample(debate, at, path.name)
+        for place, verdicts in zip(answered, evaluation.turns, strict=False):
+            sample = reader.sample(debate, place, path.name)
             if sample is not None:
                 scores = {
                     key: None if verdict.fallback else verdict.score
                     for key, verdict in verdicts.items()
                 }
-                yield Scored(sample, scores, motion, f"{path.name}#{number}")
+                yield ScoredAnswer(sample, scores, motion, f"{path.name}#{number}")
 
 
 def _of_outcomes(
     reader: Reader, path: Path, debates: Mapping[str, Sequence[Answered]]
-) -> Iterator[Scored]:
+) -> Iterator[ScoredAnswer]:
     """Yield scored answers of outcomes: a verdict on a debate applies to all answers of a side."""
     for number, record in enumerate(files.read_outcomes(path), 1):
         answers = debates.get(record.id)
@@ -95,7 +98,7 @@ def _of_outcomes(
             raise InputError(path, expected, line=number, field="id")
         for speaker, sample in reader.samples(answers, path.name):
             scores = dict(record.outcome.scores.get(speaker, {}))
-            yield Scored(sample, scores, digest([sample.topic]), f"{path.name}#{number}")
+            yield ScoredAnswer(sample, scores, digest([sample.topic]), f"{path.name}#{number}")
 
 
 Pairing = Literal["context", "sides"]
@@ -116,19 +119,20 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PreferencePair:
     """A pair of a better and a worse answer."""
 
-    better: Scored
-    worse: Scored
+    better: ScoredAnswer
+    worse: ScoredAnswer
     gap: float
     gaps: Mapping[str, float]
 
     def record(self) -> dict[str, Any]:
         """Return the record for a file of preferences: a chat and its two answers."""
-        better, worse = self.better.sample, self.worse.sample
+        better = self.better.sample
+        worse = self.worse.sample
         return {
-            "prompt": [one.wire() for one in better.prompt],
+            "prompt": [message.wire() for message in better.prompt],
             "chosen": [{"role": "assistant", "content": better.answer}],
             "rejected": [{"role": "assistant", "content": worse.answer}],
             "gap": round(self.gap, 6),
@@ -140,57 +144,55 @@ class Pair:
         }
 
 
-def pairs(answers: Sequence[Scored], rule: Rule) -> tuple[list[Pair], Counter[str]]:
+def pairs(answers: Sequence[ScoredAnswer], rule: Rule) -> tuple[list[PreferencePair], Counter[str]]:
     """Return the pairs in the order of their contexts, and why other pairs are not used."""
-    contexts: dict[str, list[Scored]] = defaultdict(list)
-    for one in answers:
-        contexts[_CONTEXT[rule.pairing](one)].append(one)
-    preferences: list[Pair] = []
+    contexts: dict[str, list[ScoredAnswer]] = defaultdict(list)
+    for answer in answers:
+        sample = answer.sample
+        if rule.pairing == "context":
+            contexts[f"{sample.side} {sample.history}"].append(answer)
+        else:
+            contexts[f"{answer.contest} {sample.turn}"].append(answer)
+    preferences: list[PreferencePair] = []
     left_out: Counter[str] = Counter()
-    for group in contexts.values():
-        left_out["alone in its context"] += len(group) < 2
-        results = [_pair(one, other, rule) for one, other in combinations(group, 2)]
-        left_out.update(one for one in results if isinstance(one, str))
-        good = [one for one in results if isinstance(one, Pair)]
+    for same_context in contexts.values():
+        left_out["alone in its context"] += len(same_context) < 2
+        good = []
+        for first, second in combinations(same_context, 2):
+            pair = _pair(first, second, rule)
+            if isinstance(pair, PreferencePair):
+                good.append(pair)
+            else:
+                left_out[pair] += 1
         if good:
             left_out["smaller than another of its context"] += len(good) - 1
             preferences.append(max(good, key=lambda pair: pair.gap))
     return preferences, +left_out
 
 
-_CONTEXT: Final[Mapping[Pairing, Callable[[Scored], str]]] = {
-    "context": lambda one: f"{one.sample.side} {one.sample.history}",
-    "sides": lambda one: f"{one.contest} {one.sample.turn}",
-}
-
-
-def _pair(one: Scored, other: Scored, rule: Rule) -> Pair | str:
+def _pair(first: ScoredAnswer, second: ScoredAnswer, rule: Rule) -> PreferencePair | str:
     """Return the pair of two answers, the better one first, or why it is not used."""
-    if one.sample.spoken.strip() == other.sample.spoken.strip():
+    if first.sample.spoken.strip() == second.sample.spoken.strip():
         return "the same words"
-    if rule.pairing == "sides" and one.sample.side == other.sample.side:
+    if rule.pairing == "sides" and first.sample.side == second.sample.side:
         return "on the same side"
-    gaps = _gaps(one.scores, other.scores, rule.reward)
+    # The difference in each dimension in which both have a score.
+    shared = {*first.scores} & {*second.scores}
+    gaps: dict[str, float] = {}
+    for name in rule.reward or sorted(shared - _MADE_OF_OTHERS or shared):
+        score = first.scores.get(name)
+        second_score = second.scores.get(name)
+        if score is not None and second_score is not None:
+            gaps[name] = score - second_score
     if not gaps:
         return "no dimension scored for both"
     gap = sum(gaps.values()) / len(gaps)
     if abs(gap) < max(rule.margin - _ROUNDING, _ROUNDING):
         return "below the margin"
     if gap < 0:
-        one, other, gap = other, one, -gap
-        gaps = {name: -value for name, value in gaps.items()}
-    return Pair(one, other, gap, gaps)
-
-
-def _gaps(one: Scores, other: Scores, reward: Sequence[str]) -> dict[str, float]:
-    """Return the difference in each dimension in which both have a score."""
-    shared = {*one} & {*other}
-    names = reward or sorted(shared - _MADE_OF_OTHERS or shared)
-    return {
-        name: first - second
-        for name in names
-        if (first := one.get(name)) is not None and (second := other.get(name)) is not None
-    }
+        opposite = {name: -difference for name, difference in gaps.items()}
+        return PreferencePair(second, first, -gap, opposite)
+    return PreferencePair(first, second, gap, gaps)
 
 
 def make_preferences(
@@ -207,26 +209,27 @@ def make_preferences(
     answers = list(scored(reader, paths))
     if not answers and not reader.left_out:
         raise UserError("no scores: run touche-rad judge first")
-    named = _named(answers, Rule(**rule))
-    preferences, left_out = pairs(answers, named)
+    preferences, left_out = pairs(answers, _with_full_names(answers, Rule(**rule)))
     if not preferences:
-        reasons = ", ".join(f"{name}: {n}" for name, n in (left_out + reader.left_out).items())
+        all_left_out = left_out + reader.left_out
+        reasons = ", ".join(f"{name}: {count}" for name, count in all_left_out.items())
         trace = ": give also RUN.trace.jsonl of the debater's run (written unless --no-trace)"
         fix = trace if reader.left_out["no reasoning"] else ""
         raise UserError(f"no pair can be made of {len(answers)} scored answers ({reasons}){fix}")
     write_records(out, (pair.record() for pair in preferences))
+    dimensions = {}
+    for name in sorted(set().union(*(pair.gaps for pair in preferences))):
+        gaps = [pair.gaps.get(name) for pair in preferences]
+        dimensions[name] = {
+            "for": sum((gap or 0) > 0 for gap in gaps),
+            "against": sum((gap or 0) < 0 for gap in gaps),
+            "equal": gaps.count(0),
+        }
     return {
         "answers": len(answers),
         "pairs": len(preferences),
         "mean_gap": round(sum(pair.gap for pair in preferences) / len(preferences), 4),
-        "dimensions": {
-            name: {
-                "for": sum(pair.gaps.get(name, 0) > 0 for pair in preferences),
-                "against": sum(pair.gaps.get(name, 0) < 0 for pair in preferences),
-                "equal": sum(pair.gaps.get(name) == 0 for pair in preferences),
-            }
-            for name in sorted({name for pair in preferences for name in pair.gaps})
-        },
+        "dimensions": dimensions,
         "left_out": dict(left_out),
         "answers_left_out": dict(reader.left_out),
     }
@@ -249,18 +252,19 @@ def read_pairs(sources: Sequence[Path], *, share: float, seed: int) -> TrainingD
         return str(record.get("group") or record["prompt"])
 
     training, out = held_out(records, group, share, seed)
-    groups = len({group(one) for one in records})
+    groups = len(set(map(group, records)))
     return TrainingData(training, out, {"pairs": len(records), "motions": groups})
 
 
-def _named(answers: Sequence[Scored], rule: Rule) -> Rule:
+def _with_full_names(answers: Sequence[ScoredAnswer], rule: Rule) -> Rule:
     """Replace abbreviations of dimensions by their names; raise an error for unknown ones."""
-    scored = sorted({name for one in answers for name in one.scores})
-
-    def name(text: str) -> str:
-        full = text if text in scored else ABBREVIATIONS.get(text.upper(), text)
-        if full not in scored:
-            raise UserError(f"no judge scored {text!r} (there is {', '.join(scored)})")
-        return full
-
-    return replace(rule, reward=tuple(map(name, rule.reward))) if answers else rule
+    if not answers:
+        return rule
+    scored_names = sorted(set().union(*(answer.scores for answer in answers)))
+    reward = []
+    for name in rule.reward:
+        full = name if name in scored_names else ABBREVIATIONS.get(name.upper(), name)
+        if full not in scored_names:
+            raise UserError(f"no judge scored {name!r} (there is {', '.join(scored_names)})")
+        reward.append(full)
+    return replace(rule, reward=tuple(reward))

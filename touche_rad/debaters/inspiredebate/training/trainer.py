@@ -71,7 +71,7 @@ def train_sft(
         data = build()
         write_records(out, data.training)
         return dict(data.counts)
-    traces = [trace for path in sources if (trace := trace_of(path))]
+    traces = filter(None, map(trace_of, sources))
     training = Training("sft", settings, [*sources, *traces], build, {"wording": wording})
     return training.run(Folder(out), restart=restart, report=report)
 
@@ -118,26 +118,22 @@ class Training:
     about: Mapping[str, Any] = field(default_factory=dict)
     """Other settings that the data depends on."""
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Everything that must be equal to resume."""
+    def run(self, folder: Folder, *, restart: bool, report: Progress | None) -> Mapping[str, Any]:
+        """Train or resume; return measurements and the commands that serve the model."""
+        check_installed()
+        check_places(self.recipe)
         adapter = Path(self.recipe.adapter) / "adapter_model.safetensors"
-        return {
+        identity = {
             "method": self.method,
             "recipe": self.recipe.model_dump(),
             **self.about,
             "sources": [[path.name, sha256_of(path)] for path in self.sources],
             "adapter": sha256_of(adapter) if self.recipe.adapter and adapter.is_file() else "",
         }
-
-    def run(self, folder: Folder, *, restart: bool, report: Progress | None) -> Mapping[str, Any]:
-        """Train or resume; return measurements and the commands that serve the model."""
-        check_installed()
-        check_places(self.recipe)
         with folder.exclusive():
-            resumed = folder.start_or_resume(self.identity, restart=restart)
-            done = folder.finished() or self._train(folder, report)
-            return {**done, "resumed": resumed}
+            resumed = folder.start_or_resume(identity, restart=restart)
+            finished = folder.finished() or self._train(folder, report)
+            return {**finished, "resumed": resumed}
 
     def _train(self, folder: Folder, report: Progress | None) -> dict[str, Any]:
         if not folder.data.is_file():  # written last: then the other two are there as well
@@ -153,6 +149,7 @@ class Training:
             raise UserError(f"no training data is left: {too_long} records have too many tokens")
         trainer = self._trainer(folder, tokenizer, training, held_out[:MEASURED])
         _report_steps(trainer, report)
+
         # Also when a training is resumed: here the model is still as it was before the first step.
         before = trainer.evaluate() if held_out else {}
         trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
@@ -160,8 +157,9 @@ class Training:
         trainer.model.save_pretrained(folder.adapter, selected_adapters=["default"])
         tokenizer.save_pretrained(folder.adapter)
         trainer.state.save_to_json(str(folder.state))
+
         losses = [row["loss"] for row in trainer.state.log_history if "loss" in row]
-        done = {
+        finished = {
             "method": self.method,
             "recipe": self.recipe.model_dump(),
             "steps": trainer.state.global_step,
@@ -181,15 +179,27 @@ class Training:
             "adapter": str(folder.adapter),
             "serve": {"adapter": serve_command(self.recipe, folder.adapter)},
         }
-        self._finish(folder, done)
-        return done
+        values = {
+            "name": folder.root.name,
+            "versions": versions(),
+            "data": [
+                {"file": path.name, "sha256": sha256_of(path)}
+                for path in (folder.data, folder.held_out, *self.sources)
+            ],
+            "left_out": {**finished["data"].get("left_out", {}), "too long": too_long},
+        }
+        write_card(folder.card, template=__package__, **{**finished, **values})
+        folder.finish(finished)  # the report comes last: then everything else is there
+        return finished
 
     def _rows(self, path: Path, tokenizer: object) -> tuple[Rows, int]:
         """Return the records in the trainer's format, and how many are too long."""
-        rows, too_long = [], 0
+        rows = []
+        too_long = 0
         for _, record in read_records(path):
             if self.method == "sft":
-                prompt, answers = record["messages"][:-1], {"completion": record["messages"][-1:]}
+                prompt = record["messages"][:-1]
+                answers = {"completion": record["messages"][-1:]}
             else:
                 prompt = record["prompt"]
                 answers = {name: record[name] for name in ("chosen", "rejected")}
@@ -207,7 +217,8 @@ class Training:
         from peft import LoraConfig
         from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
-        recipe, cuda = self.recipe, torch.cuda.is_available()
+        recipe = self.recipe
+        cuda = torch.cuda.is_available()
         numbers, reason = number_format(recipe.precision)
         if reason:
             log.warning(reason)
@@ -251,20 +262,6 @@ class Training:
         if self.method == "sft":
             return SFTTrainer(**parts, args=SFTConfig(**settings, completion_only_loss=True))
         return DPOTrainer(**parts, args=DPOConfig(**settings, beta=recipe.beta))
-
-    def _finish(self, folder: Folder, done: Mapping[str, Any]) -> None:
-        """Write the model card and, last, the report."""
-        values = {
-            "name": folder.root.name,
-            "versions": versions(),
-            "data": [
-                {"file": path.name, "sha256": sha256_of(path)}
-                for path in (folder.data, folder.held_out, *self.sources)
-            ],
-            "left_out": {**done["data"].get("left_out", {}), "too long": done["too_long"]},
-        }
-        write_card(folder.card, template=__package__, **{**done, **values})
-        folder.finish(done)
 
 
 def _tokens(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> int:
