@@ -15,7 +15,8 @@ from touche_rad.debate import Debate, Record
 
 Side = Literal["pro", "con"]
 TIE: Final = "tie"
-USER, SYSTEM = "user", "system"
+USER: Final = "user"
+SYSTEM: Final = "system"
 
 
 class Speech(Record):
@@ -57,14 +58,13 @@ class Contest(Record):
 
     def of(self, side: Side) -> tuple[str, ...]:
         """The speakers of a side."""
-        return tuple(name for name, its in self.sides.items() if its == side)
+        return tuple(name for name, of_name in self.sides.items() if of_name == side)
 
     def swapped(self) -> Self:
         """Return the same speeches with swapped sides, to test a judge for a bias."""
-        other: dict[Side, Side] = {"pro": "con", "con": "pro"}
-        return self.model_copy(
-            update={"sides": {name: other[its] for name, its in self.sides.items()}}
-        )
+        opposite: dict[Side, Side] = {"pro": "con", "con": "pro"}
+        sides = {name: opposite[side] for name, side in self.sides.items()}
+        return self.model_copy(update={"sides": sides})
 
 
 class Outcome(Record):

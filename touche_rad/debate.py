@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
@@ -34,8 +35,7 @@ class Maxim(StrEnum):
         return self.value.capitalize()
 
 
-def _none_to_empty(value: object) -> object:
-    return () if value is None else value
+_NONE_IS_EMPTY: Final = BeforeValidator(lambda value: () if value is None else value)
 
 
 class Record(BaseModel):
@@ -57,8 +57,10 @@ class Result(BaseModel):
         Raises:
             TypeError: A field is unknown.
         """
+        if not isinstance(data, dict):
+            return data
         fields = cls.__pydantic_fields__
-        for name in data if isinstance(data, dict) else ():
+        for name in data:
             if name not in fields:
                 raise TypeError(f"{cls.__name__} has no field {name!r}{nearest(str(name), fields)}")
         return data
@@ -74,10 +76,10 @@ class Argument(Record):
     id: str
     text: str
     topic: str = ""
-    tags: Annotated[tuple[str, ...], BeforeValidator(_none_to_empty)] = ()
+    tags: Annotated[tuple[str, ...], _NONE_IS_EMPTY] = ()
     attacks: str = ""
     supports: str = ""
-    references: Annotated[tuple[str, ...], BeforeValidator(_none_to_empty)] = ()
+    references: Annotated[tuple[str, ...], _NONE_IS_EMPTY] = ()
     original: str | None = None
 
     def text_of(self, field: str) -> str:
@@ -90,7 +92,7 @@ class Response(Result):
     """The system's answer: its text and the cited arguments, in the order of use."""
 
     content: str
-    arguments: Annotated[tuple[Argument, ...], BeforeValidator(_none_to_empty)] = ()
+    arguments: Annotated[tuple[Argument, ...], _NONE_IS_EMPTY] = ()
     extra: Mapping[str, Any] = Field(default_factory=dict)
     """Further fields of the official record, such as a debater's reasoning."""
 
@@ -107,18 +109,6 @@ class Turn(Record):
 
     utterance: str
     response: Response | None = None
-
-
-def _shorten(turn: Turn, characters: int) -> Turn:
-    """Return a turn with each text cut to this many characters."""
-    response = turn.response
-    if response is not None:
-        arguments = tuple(
-            one.model_copy(update={"text": one.text[:characters]}) for one in response.arguments
-        )
-        cut = {"content": response.content[:characters], "arguments": arguments}
-        response = response.model_copy(update=cut)
-    return turn.model_copy(update={"utterance": turn.utterance[:characters], "response": response})
 
 
 class Debate(Record):
@@ -159,7 +149,7 @@ class Debate(Record):
         from files and from the server, with all cited arguments; each judge limits itself to the
         first two by default.
         """
-        return self._cut(self.turns[: turn + 1])
+        return self.model_copy(update={"turns": self.turns[: turn + 1]})
 
     def within(self, characters: int) -> Self:
         """Return the debate with each text cut to this many characters, or itself.
@@ -168,28 +158,39 @@ class Debate(Record):
         """
         responses = [turn.response for turn in self.turns if turn.response]
         texts = [self.claim, *(turn.utterance for turn in self.turns)]
-        texts += [one.content for one in responses]
-        texts += [argument.text for one in responses for argument in one.arguments]
+        for response in responses:
+            texts.append(response.content)
+            texts += [argument.text for argument in response.arguments]
         if max(map(len, texts)) <= characters:
             return self
-        turns = tuple(_shorten(turn, characters) for turn in self.turns)
-        return self.model_copy(update={"turns": turns, "claim": self.claim[:characters]})
+        turns: list[Turn] = []
+        for turn in self.turns:
+            fields: dict[str, object] = {"utterance": turn.utterance[:characters]}
+            if turn.response is not None:
+                content = turn.response.content[:characters]
+                arguments = tuple(
+                    argument.model_copy(update={"text": argument.text[:characters]})
+                    for argument in turn.response.arguments
+                )
+                update = {"content": content, "arguments": arguments}
+                fields["response"] = turn.response.model_copy(update=update)
+            turns.append(turn.model_copy(update=fields))
+        update = {"turns": tuple(turns), "claim": self.claim[:characters]}
+        return self.model_copy(update=update)
 
     def before_response(self, turn: int) -> Self:
         """Return the debate up to the user utterance of turn `turn`."""
         last = self.turns[turn].model_copy(update={"response": None})
-        return self._cut((*self.turns[:turn], last))
+        return self.model_copy(update={"turns": (*self.turns[:turn], last)})
 
     def with_response(self, response: Response) -> Self:
         """Return the debate with this response in its last turn."""
         last = self.last.model_copy(update={"response": response})
-        return self._cut((*self.turns[:-1], last))
+        return self.model_copy(update={"turns": (*self.turns[:-1], last)})
 
     def with_utterance(self, utterance: str) -> Self:
         """Return the debate with one more user turn, without a response."""
-        return self._cut((*self.turns, Turn(utterance=utterance)))
-
-    def _cut(self, turns: tuple[Turn, ...]) -> Self:
+        turns = (*self.turns, Turn(utterance=utterance))
         return self.model_copy(update={"turns": turns})
 
 
@@ -230,7 +231,8 @@ class Hit(Result):
         return with_path(self.argument, self.path)
 
 
-MOST_STEPS, LONGEST_STEP = 6, 300
+MOST_STEPS: Final = 6
+LONGEST_STEP: Final = 300
 """Limits of a path in a citation: the client sends it with every request to a judge."""
 
 
@@ -254,12 +256,9 @@ def path_of(argument: Argument) -> tuple[str, ...]:
 
 def writable(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a strict JSON file can hold."""
-    return {key: value for key, value in fields.items() if _is_json(key, value)}
-
-
-def _is_json(key: str, value: object) -> bool:
-    try:
-        json.dumps({key: value}, allow_nan=False, ensure_ascii=False).encode()
-    except (TypeError, ValueError):
-        return False
-    return True
+    valid: dict[str, Any] = {}
+    for key, value in fields.items():
+        with suppress(TypeError, ValueError):
+            json.dumps({key: value}, allow_nan=False, ensure_ascii=False).encode()
+            valid[key] = value
+    return valid

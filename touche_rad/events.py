@@ -95,8 +95,10 @@ class Event(_Record):
     def text(self) -> str:
         """All of it in one line, for people."""
         place = self.place
-        where = f"debate {place.debate or '?'}, turn {place.turn}: " if place.turn else ""
-        return f"{self.title}: {where}{self.detail}"
+        if not place.turn:
+            return f"{self.title}: {self.detail}"
+        debate = place.debate or "?"
+        return f"{self.title}: debate {debate}, turn {place.turn}: {self.detail}"
 
 
 class EventCount(_Record):

@@ -153,26 +153,11 @@ class Request:
     """Sent as JSON."""
     params: Mapping[str, str] | None = None
     with_key: bool = False
-    """Whether the server gets the key of the environment."""
-
-    def headers(self) -> dict[str, str]:
-        """Return the headers; the key is read now."""
-        headers = {"Content-Type": "application/json"} if self.body is not None else {}
-        key = os.environ.get(KEY, "")
-        if self.with_key and key not in EMPTY:
-            if not re.fullmatch("[!-~]+", key):
-                why = f"{KEY} contains a character that HTTP does not allow"
-                raise NoConnection(f"{self.place}: {why}")
-            headers["Authorization"] = f"Bearer {key}"
-        return headers
+    """Whether the server gets the key of the environment, which is read when it is sent."""
 
 
 Read = Callable[[object], object]
 """Reads the JSON of a reply. If its error is retryable, the request is sent again."""
-
-
-def _unchanged(value: object) -> Any:
-    return value
 
 
 async def send(
@@ -180,7 +165,7 @@ async def send(
     request: Request,
     policy: Policy,
     end: float = math.inf,
-    read: Read = _unchanged,
+    read: Read | None = None,
 ) -> Any:
     """Send a request, again after temporary errors, and return the JSON of its reply.
 
@@ -192,7 +177,8 @@ async def send(
     tries = 0
     while True:
         try:
-            return read(await _try(client, request, policy, end))
+            value = await _try(client, request, policy, end)
+            return value if read is None else read(value)
         except RequestError as error:
             tries += 1
             pause = policy.pause(tries, error, end)
@@ -205,9 +191,19 @@ async def _try(client: httpx2.AsyncClient, request: Request, policy: Policy, end
     """Send a request once, and return the JSON of its reply."""
     import httpx2
 
-    place, received = request.place, bytearray()
+    place = request.place
+    headers: dict[str, str] = {}
+    content: bytes | None = None
+    if request.body is not None:
+        headers["Content-Type"] = "application/json"
+        content = json.dumps(request.body).encode("ascii")
+    key = os.environ.get(KEY, "")
+    if request.with_key and key not in EMPTY:
+        if not re.fullmatch("[!-~]+", key):
+            raise NoConnection(f"{place}: {KEY} contains a character that HTTP does not allow")
+        headers["Authorization"] = f"Bearer {key}"
     seconds = max(0.0, min(policy.seconds, end - time.monotonic()))
-    content = None if request.body is None else json.dumps(request.body).encode("ascii")
+    received = bytearray()
     try:
         with anyio.fail_after(seconds):
             async with client.stream(
@@ -215,7 +211,7 @@ async def _try(client: httpx2.AsyncClient, request: Request, policy: Policy, end
                 request.url,
                 content=content,
                 params=request.params,
-                headers=request.headers(),
+                headers=headers,
                 timeout=httpx2.Timeout(None, connect=policy.connect),
             ) as response:
                 async for part in response.aiter_bytes():
@@ -230,28 +226,24 @@ async def _try(client: httpx2.AsyncClient, request: Request, policy: Policy, end
         if "connection attempts failed" in why:  # AnyIO's words for several addresses
             why = "connection refused"
         raise NoConnection(f"{place}: {why}") from error
-    if response.status_code != HTTPStatus.OK:
-        raise _refusal(place, response, bytes(received))
+    status = response.status_code
+    if status != HTTPStatus.OK:
+        what = f"{place}: {status}"
+        reason = ""
+        with suppress(ValueError):
+            reason = reason_of(load_json(bytes(received)))
+            what = f"{what}: {reason}"
+        # Retry-After may also be a date, which is not obeyed.
+        number = re.fullmatch(r"\d{1,4}(\.\d+)?", response.headers.get("retry-after", ""))
+        retry_after = float(number[0]) if number else None
+        kind = Busy if status in TEMPORARY else Refused
+        raise kind(what, status=status, reason=reason, retry_after=retry_after)
     try:
         return load_json(bytes(received))
     except ValueError:
         start = excerpt(received.decode("utf-8", "replace"), 60)
         what = f"{place}: expected JSON, got {start!r}"
         raise BadReply(what, fix="check the address") from None
-
-
-def _refusal(place: str, response: httpx2.Response, content: bytes) -> RequestError:
-    """Return the error of a reply without the status 200."""
-    status = response.status_code
-    what, reason = f"{place}: {status}", ""
-    with suppress(ValueError):
-        reason = reason_of(load_json(content))
-        what = f"{what}: {reason}"
-    # It may also be a date, which is not obeyed.
-    seconds = re.fullmatch(r"\d{1,4}(\.\d+)?", response.headers.get("retry-after", ""))
-    retry_after = float(seconds[0]) if seconds else None
-    kind = Busy if status in TEMPORARY else Refused
-    return kind(what, status=status, reason=reason, retry_after=retry_after)
 
 
 def valid_address(url: str) -> bool:

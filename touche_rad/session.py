@@ -13,7 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services, close_index
@@ -24,24 +24,19 @@ _WAKE_SECONDS: Final = 0.2
 """Seconds between two looks for signals. A signal ends a wait only if the operating system hands it
 to the waiting thread: Windows never does, and others promise nothing."""
 _lock = threading.Lock()
-_thread: _LoopThread | None = None
+_thread: threading.Thread | None = None
+"""The thread of the loop; it is made once in a process, also in a forked one."""
+_loop: asyncio.AbstractEventLoop
 
 
-class _LoopThread(threading.Thread):
-    """The thread of the event loop."""
-
-    def __init__(self) -> None:
-        super().__init__(name="touche-rad event loop", daemon=True)
-        self.loop = asyncio.new_event_loop()
-
-    def run(self) -> None:
-        """Run the loop until the program ends."""
-        while True:
-            try:
-                self.loop.run_forever()
-            except (SystemExit, KeyboardInterrupt):
-                # A task raised it, and whoever waits for the task gets it.
-                continue
+def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop until the program ends."""
+    while True:
+        try:
+            loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):
+            # A task raised it, and whoever waits for the task gets it.
+            continue
 
 
 def run(function: Callable[..., Awaitable[T]], *args: object) -> T:
@@ -53,19 +48,26 @@ def run(function: Callable[..., Awaitable[T]], *args: object) -> T:
     Raises:
         RuntimeError: It is called in the loop's own thread, or the function ends the program.
     """
-    thread = _running_thread()
-    if thread is threading.current_thread():
+    global _thread, _loop
+    with _lock:
+        if _thread is None or not _thread.is_alive():
+            _loop = asyncio.new_event_loop()
+            name = "touche-rad event loop"
+            _thread = threading.Thread(target=_run_forever, args=(_loop,), name=name, daemon=True)
+            _thread.start()
+        loop = _loop
+    if _thread is threading.current_thread():
         name = getattr(function, "__qualname__", repr(function))
         raise RuntimeError(
             f"plain code on the event loop cannot wait for {name}: call that code with "
             "anyio.to_thread.run_sync"
         )
     # The task gets a copy of the context variables of this thread.
-    future = asyncio.run_coroutine_threadsafe(_as_coroutine(function, args), thread.loop)
+    future = asyncio.run_coroutine_threadsafe(_as_coroutine(function, args), loop)
     try:
         return _wait(future)
     except KeyboardInterrupt:
-        _wait(asyncio.run_coroutine_threadsafe(_cancel_all(), thread.loop))
+        _wait(asyncio.run_coroutine_threadsafe(_cancel_all(), loop))
         raise
 
 
@@ -97,16 +99,6 @@ def _wait(future: Future[T]) -> T:
     return future.result()
 
 
-def _running_thread() -> _LoopThread:
-    """Return the thread of the loop; it is made once in a process, also in a forked one."""
-    global _thread
-    with _lock:
-        if _thread is None or not _thread.is_alive():
-            _thread = _LoopThread()
-            _thread.start()
-        return _thread
-
-
 class Closable(Protocol):
     """A model, or the backend of several models."""
 
@@ -117,7 +109,7 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
-class Session:
+class Session(ExitStack[None]):
     """What a command opens, and closes at its end, also after an error or Ctrl-C.
 
     `with Session(seed) as session:`; what is opened later is closed earlier.
@@ -127,21 +119,11 @@ class Session:
 
     def __init__(self, seed: int = 0) -> None:
         """Begin with nothing open."""
+        super().__init__()
         self.seed = seed
         self.index: ArgumentIndex | None = None
         self.model: Model | None = None
         """The language model of the plugins that name none of their own."""
-        self._closing = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close everything that is open."""
-        self._closing.close()
 
     @property
     def services(self) -> Services:
@@ -150,10 +132,10 @@ class Session:
 
     def own_index(self, index: ArgumentIndex) -> ArgumentIndex:
         """Close an index at the end."""
-        self._closing.callback(close_index, index)
+        self.callback(close_index, index)
         return index
 
     def own(self, model: C) -> C:
         """Close a model or a backend at the end."""
-        self._closing.callback(run, model.close)
+        self.callback(run, model.close)
         return model

@@ -72,6 +72,7 @@ def grice() -> Criteria:
     of the task, and public functions that are called without criteria.
     """
     table = tomllib.loads(files(__package__).joinpath("grice.toml").read_text("utf-8"))
-    name, source = table.pop("name"), table.pop("source")
+    name = table.pop("name")
+    source = table.pop("source")
     criteria = tuple(Criterion(key, **fields) for key, fields in table.items())
     return Criteria(name, source, criteria)
