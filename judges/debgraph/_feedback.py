@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Final, Literal
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -24,14 +24,6 @@ MAX_TOKENS: Final = 1_536
 """Token limit of the condensed feedback."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """The winner of the debate, and what decided it."""
-
-    winner: Side | Literal["tie"] | None
-    basis: Literal["the scores", "the judge's last verdict"]
-
-
 class Condensed(BaseModel):
     """The summary of the key findings."""
 
@@ -39,7 +31,7 @@ class Condensed(BaseModel):
 
 
 @dataclass(frozen=True)
-class Finding:
+class SideFinding:
     """One piece of feedback for one side."""
 
     about: Literal["fact", "persuasion", "structure"]
@@ -48,78 +40,83 @@ class Finding:
     role: Literal["own", "won", "lost", "split"] = "own"
     """`own`: about the side's own arguments; else how the side did in a pair."""
 
-    def record(self) -> dict[str, Any]:
-        """Return the finding as JSON."""
-        return {**asdict(self), "arguments": list(self.arguments)}
 
-
-Detailed = dict[Side, list[Finding]]
+Detailed = dict[Side, list[SideFinding]]
 
 
 def detailed(
     graph: SceneGraph,
     facts: Sequence[Fact],
     clashes: Sequence[Clash],
-    points: Mapping[Side, Points] | None,
+    points: Mapping[Side, Points],
     to: Literal["both", "winner"],
 ) -> Detailed:
     """Return each side's findings: false facts, clashes, then what its structure lacks."""
     findings: Detailed = {side: [] for side in SIDES}
     for fact in facts:
         if fact.feedback:
-            findings[fact.side].append(Finding("fact", (fact.id,), fact.feedback))
+            findings[fact.side].append(SideFinding("fact", (fact.id,), fact.feedback))
     for clash in clashes:
         if clash.feedback and clash.winner is not None:
             ids = (clash.pair.pro, clash.pair.con)
             for side in SIDES:
-                lost = clash.winner == OTHER[side]
-                role: Literal["won", "lost", "split"] = "lost" if lost else "won"
-                role = "split" if clash.winner == "split" else role
-                if not lost or to == "both":
-                    findings[side].append(Finding("persuasion", ids, clash.feedback, role))
-    if points is not None:
+                role: Literal["won", "lost", "split"] = "won"
+                if clash.winner == "split":
+                    role = "split"
+                elif clash.winner == OTHER[side]:
+                    role = "lost"
+                if role != "lost" or to == "both":
+                    findings[side].append(SideFinding("persuasion", ids, clash.feedback, role))
+    if points:  # the structure has a weight
         for side in SIDES:
-            findings[side] += _structural(graph, side, points)
+            own_points = points[side]
+            without_premise = set(own_points.claims) - set(own_points.supported)
+            without_rebuttal = set(points[OTHER[side]].claims) - set(own_points.struck)
+            groups = [
+                (without_premise, "These claims have no premise."),
+                (without_rebuttal, f"These claims of the {OTHER[side]} side have no rebuttal."),
+            ]
+            groups += [
+                (set(cycle), "These arguments support each other in a circle.")
+                for cycle in graph.cycles()
+                if graph.side(cycle[0]) == side
+            ]
+            findings[side] += [
+                SideFinding("structure", tuple(sorted(ids)), text) for ids, text in groups if ids
+            ]
     return findings
-
-
-def _structural(graph: SceneGraph, side: Side, points: Mapping[Side, Points]) -> list[Finding]:
-    """Return the findings from the graph alone, without a model."""
-    own, other = points[side], points[OTHER[side]]
-    groups = [
-        (set(own.claims) - set(own.supported), "These claims have no premise."),
-        (
-            set(other.claims) - set(own.struck),
-            f"These claims of the {OTHER[side]} side have no rebuttal.",
-        ),
-        *(
-            (set(cycle), "These arguments support each other in a circle.")
-            for cycle in graph.cycles()
-            if graph.side(cycle[0]) == side
-        ),
-    ]
-    return [Finding("structure", tuple(sorted(ids)), text) for ids, text in groups if ids]
 
 
 def close_call(card: Scorecard, options: Options) -> str:
     """Return a note if the debate was close."""
-    difference = card.difference
-    if difference is None or difference > options.close_margin:
+    pro = card.totals["pro"]
+    con = card.totals["con"]
+    if pro is None or con is None or abs(pro - con) > options.close_margin:
         return ""
-    return f"The debate was close: the totals differ by {difference:.2f}."
+    return f"The debate was close: the totals differ by {abs(pro - con):.2f}."
 
 
 async def condensed(
-    model: Model, graph: SceneGraph, card: Scorecard, findings: Detailed, result: Result, close: str
+    model: Model, graph: SceneGraph, card: Scorecard, findings: Detailed, decision: str, close: str
 ) -> str:
-    """Ask for a summary of the findings; without findings no call is made."""
+    """Ask for a summary of the findings; without findings no call is made.
+
+    `decision` says who won, and by what.
+    """
     lines = _lines(graph, findings)
     if not lines:
         return ""
+    scores = []
+    for name, by_side in {**card.components, "total": card.totals}.items():
+        figures = []
+        for side in SIDES:
+            score = by_side[side]
+            figures.append(f"{side} -" if score is None else f"{side} {score:.2f}")
+        scores.append(f"{name}: {', '.join(figures)}")
     messages = Prompt.load(__package__, "condensed").messages(
         words=SUMMARY_WORDS,
         motion=quoted(graph.motion),
-        scores=_scores(card, result),
+        scores=[*scores, decision],
         close=close,
         lines=lines,
     )
@@ -129,32 +126,28 @@ async def condensed(
 
 def _lines(graph: SceneGraph, findings: Detailed) -> list[str]:
     """Return the findings for both sides, for pro, and for con, each with its arguments' texts."""
-    pro, con = findings["pro"], findings["con"]
-    shared = {(one.arguments, one.text) for one in pro if one.about == "persuasion"}
-    shared &= {(one.arguments, one.text) for one in con if one.about == "persuasion"}
-    both = [one for one in pro if (one.arguments, one.text) in shared]
-    lines = [_line(graph, "both", "pro", one) for one in both]
+    on_pairs: dict[Side, set[tuple[object, str]]] = {}
     for side in SIDES:
-        rest = [one for one in findings[side] if (one.arguments, one.text) not in shared]
-        lines += [_line(graph, side, side, one) for one in rest]
+        pairs = [finding for finding in findings[side] if finding.about == "persuasion"]
+        on_pairs[side] = {(finding.arguments, finding.text) for finding in pairs}
+    shared = on_pairs["pro"] & on_pairs["con"]
+    lines = []
+    for finding in findings["pro"]:
+        if (finding.arguments, finding.text) in shared:
+            lines.append(_line(graph, "both", "pro", finding))
+    for side in SIDES:
+        for finding in findings[side]:
+            if (finding.arguments, finding.text) not in shared:
+                lines.append(_line(graph, side, side, finding))
     return lines
 
 
-def _line(graph: SceneGraph, to: str, side: Side, finding: Finding) -> str:
+def _line(graph: SceneGraph, to: str, side: Side, finding: SideFinding) -> str:
     """Return a finding; `side` is the side whose result in a pair the finding holds."""
     texts = [f"{graph.side(id_)} {id_} {quoted(graph.node(id_).text)}" for id_ in finding.arguments]
     if finding.about == "persuasion":
-        won = {"won": f"{side} won", "lost": f"{OTHER[side]} won"}.get(finding.role, "no winner")
-        about = f"{' against '.join(texts)}, {won}"
+        results = {"won": f"{side} won", "lost": f"{OTHER[side]} won", "split": "no winner"}
+        about = f"{' against '.join(texts)}, {results[finding.role]}"
     else:
         about = ", ".join(texts)
     return f"To {to} ({finding.about}: {about}): {quoted(finding.text)}"
-
-
-def _scores(card: Scorecard, result: Result) -> list[str]:
-    lines = [
-        f"{name}: "
-        + ", ".join(f"{side} {'-' if its[side] is None else f'{its[side]:.2f}'}" for side in SIDES)
-        for name, its in {**card.components, "total": card.totals}.items()
-    ]
-    return [*lines, f"winner by {result.basis}: {result.winner or 'unknown'}"]

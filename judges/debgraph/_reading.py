@@ -16,10 +16,10 @@ from judges.debgraph.graph import (
     MOTION,
     OTHER,
     Edge,
-    Origin,
     Relation,
     RoundSpeech,
     SceneGraph,
+    SpeechOrigin,
     quoted,
 )
 from touche_rad.contest import Side
@@ -55,7 +55,7 @@ class DraftRelation(BaseModel):
     target: int
 
 
-class Draft(BaseModel):
+class GraphDraft(BaseModel):
     """A graph as the model wrote it, not yet checked; other fields are ignored."""
 
     arguments: list[DraftArgument]
@@ -64,7 +64,7 @@ class Draft(BaseModel):
 
 
 @cache
-def draft_schema(most: int, first: int = 1) -> type[Draft]:
+def draft_schema(most: int, first: int = 1) -> type[GraphDraft]:
     """Return the schema of a draft of at most `most` arguments (0: no limit).
 
     A server that decodes by the schema keeps these limits and the free ids, which begin at
@@ -84,11 +84,13 @@ def draft_schema(most: int, first: int = 1) -> type[Draft]:
         source=limited(int, minimum=1, maximum=last),
         target=limited(int, minimum=MOTION, maximum=last),
     )
+    most_arguments = {"maxItems": most} if most else {}
+    relations = {"maxItems": most_relations(most)} if most else {}
     return create_model(
         "SceneGraph",
-        __base__=Draft,
-        arguments=limited(list[argument], **({"maxItems": most} if most else {})),
-        relations=limited(list[relation], **({"maxItems": most_relations(most)} if most else {})),
+        __base__=GraphDraft,
+        arguments=limited(list[argument], **most_arguments),
+        relations=limited(list[relation], **relations),
     )
 
 
@@ -113,10 +115,38 @@ class CheckedDraft:
     """What was wrong with the draft, in words for the model."""
 
 
-def check(draft: Draft, graph: SceneGraph, origin: Origin, first_id: int = 0) -> CheckedDraft:
+def check(
+    draft: GraphDraft, graph: SceneGraph, origin: SpeechOrigin, first_id: int = 0
+) -> CheckedDraft:
     """Check a draft against the graph and keep the valid part."""
     checked = CheckedDraft()
-    ids = _new_ids(draft, graph, checked, first_id or graph.next_id)
+    faults = checked.faults
+
+    # Number the new arguments; a draft may use an id twice, or one that is in the graph.
+    free = first_id or graph.next_id
+    id_of_text = {_letters(node.text): node.id for node in graph.arguments()}
+    ids: dict[int, int] = {}
+    """The id in the graph for each id in the draft."""
+    for argument in draft.arguments:
+        text = clean(argument.text)
+        same = id_of_text.get(_letters(text))
+        if not text:
+            faults.append(f"argument {argument.id} has no text")
+        elif argument.id in ids:
+            faults.append(f"the id {argument.id} is used twice")
+        elif same is not None:
+            ids[argument.id] = same
+            faults.append(
+                f"argument {argument.id} is already in the graph: refer to it by its id {same}"
+            )
+        else:
+            if argument.id in graph:
+                faults.append(f"the id {argument.id} is already used: give new arguments new ids")
+            ids[argument.id] = id_of_text[_letters(text)] = free
+            checked.arguments[free] = text
+            free += 1
+
+    # Check the relations by these ids.
     sides: dict[int, Side | None] = {id_: graph.side(id_) for id_ in graph.network}
     sides |= dict.fromkeys(checked.arguments, origin.side)
     for relation in draft.relations:
@@ -127,14 +157,16 @@ def check(draft: Draft, graph: SceneGraph, origin: Origin, first_id: int = 0) ->
             target = relation.target  # a reused id means the opponent's argument in a rebuttal
         ends = {relation.source: source, relation.target: target}
         missing = [str(id_) for id_, end in ends.items() if end not in sides]
-        fault = f"there is no argument {' or '.join(missing)}" if missing else ""
-        fault = fault or _fault(kind, source, target, sides, origin.side)
+        if missing:
+            fault = f"there is no argument {' or '.join(missing)}"
+        else:
+            fault = _fault(kind, source, target, sides, origin.side)
         valid = not fault
         if valid and kind.attacks and target == MOTION:
-            kind, fault = Relation.CLAIM, "an argument on the motion (0) itself is a claim"
+            kind = Relation.CLAIM
+            fault = "an argument on the motion (0) itself is a claim"
         if fault:
-            draft_edge = f"{relation.source} {relation.relation} {relation.target}"
-            checked.faults.append(f"{draft_edge}: {fault}")
+            faults.append(f"{relation.source} {relation.relation} {relation.target}: {fault}")
         edge = Edge(source, target, kind, origin.round)
         if valid and edge not in checked.relations:
             checked.relations.append(edge)
@@ -142,55 +174,28 @@ def check(draft: Draft, graph: SceneGraph, origin: Origin, first_id: int = 0) ->
 
 
 def _fault(
-    kind: Relation, source: int, target: int, sides: Mapping[int, Side | None], own: Side
+    kind: Relation, source: int, target: int, sides: Mapping[int, Side | None], side: Side
 ) -> str:
     """Return why a relation is not allowed; a side relates only its own arguments."""
     if source == target:
         return "an argument cannot be related to itself"
     if source == MOTION:
         return "the motion (0) can only be a target"
-    if sides[source] != own:
+    if sides[source] != side:
         return "the source must be an argument of your own side"
-    if kind.attacks and sides[target] == own:
+    if kind.attacks and sides[target] == side:
         return "a rebuttal must have a target of the other side"
-    if not kind.attacks and sides[target] == OTHER[own]:
+    if not kind.attacks and sides[target] == OTHER[side]:
         return "only a rebuttal may have a target of the other side"
     return ""
 
 
-def merge(checked: CheckedDraft, graph: SceneGraph, origin: Origin) -> None:
+def merge(checked: CheckedDraft, graph: SceneGraph, origin: SpeechOrigin) -> None:
     """Add the valid part of a draft to the graph (MG in the paper's algorithm 1)."""
     for id_, text in checked.arguments.items():
         graph.add(id_, text, origin)
     for edge in checked.relations:
         graph.relate(edge)
-
-
-def _new_ids(draft: Draft, graph: SceneGraph, checked: CheckedDraft, free: int) -> dict[int, int]:
-    """Number the new arguments and return the id in the graph for each id in the draft."""
-    known = {_letters(node.text): node.id for node in graph.arguments()}
-    ids: dict[int, int] = {}
-    for argument in draft.arguments:
-        text = clean(argument.text)
-        same = known.get(_letters(text))
-        if not text:
-            checked.faults.append(f"argument {argument.id} has no text")
-        elif argument.id in ids:
-            checked.faults.append(f"the id {argument.id} is used twice")
-        elif same is not None:
-            ids[argument.id] = same
-            checked.faults.append(
-                f"argument {argument.id} is already in the graph: refer to it by its id {same}"
-            )
-        else:
-            if argument.id in graph:
-                checked.faults.append(
-                    f"the id {argument.id} is already used: give new arguments new ids"
-                )
-            ids[argument.id] = known[_letters(text)] = free
-            checked.arguments[free] = text
-            free += 1
-    return ids
 
 
 def _letters(text: str) -> str:
@@ -214,11 +219,13 @@ class SpeechReport:
     explanation: str = ""
 
 
+@dataclass(frozen=True)
 class SpeechReader:
     """Reads the speeches of a debate into its graph, one after the other."""
 
-    def __init__(self, model: Model, options: Options, info: str) -> None:
-        self._model, self._options, self._info = model, options, info
+    model: Model
+    options: Options
+    info: str
 
     async def read(
         self, graph: SceneGraph, speech: RoundSpeech, thoughts: Sequence[str]
@@ -227,18 +234,19 @@ class SpeechReader:
 
         After the last retry the valid part of the last draft is merged.
         """
-        options = self._options
+        options = self.options
         counter = options.counter and len(graph) > 0
         visible = graph if counter else SceneGraph(graph.motion)
-        most, report = options.max_arguments, SpeechReport(speech)
+        most = options.max_arguments
+        report = SpeechReport(speech)
         usable: tuple[CheckedDraft, SpeechReport] | None = None
         for asked in range(1, options.max_retries + 2):
-            versions = _Versions(
+            versions = _PromptVersions(
                 self._prompts(visible, speech, thoughts, counter, most, report.faults)
             )
             report = replace(report, asked=asked)
             try:
-                draft = await self._model.ask(
+                draft = await self.model.ask(
                     versions.first,
                     draft_schema(most, visible.next_id),
                     shorten=versions.shorter,
@@ -265,7 +273,7 @@ class SpeechReader:
             )
             empty = not (draft.arguments or draft.relations)
             if empty or checked.arguments or checked.relations:
-                usable = checked, report
+                usable = (checked, report)
                 if not checked.faults or options.invalid_graph == "repair":
                     break
         if usable is None:
@@ -298,7 +306,7 @@ class SpeechReader:
             "relations": MEANINGS,
             "example": _example("counter" if counter else "first"),
             "motion": quoted(graph.motion),
-            "info": self._info,
+            "info": self.info,
             "side": side,
             "most": most,
             "most_relations": most_relations(most),
@@ -306,12 +314,13 @@ class SpeechReader:
             "last_id": last_id(most, graph.next_id),
             "thoughts": [quoted(thought) for thought in thoughts],
         }
-        words, text = speech.text.split(), quoted(speech.text)
+        words = speech.text.split()
+        text = quoted(speech.text)
         if counter:
             last = [*graph.arguments()][-1].side
             values |= {"other": OTHER[side], "last": last, "graph": graph.as_lines()}
-            if self._options.graph_format == "json":
-                in_json = {**values, "graph": graph.as_json(INDENT)}
+            if self.options.graph_format == "json":
+                in_json = {**values, "graph": graph.as_json_text(INDENT)}
                 yield False, _again(prompt.messages(**in_json, speech=text), faults)
         yield False, _again(prompt.messages(**values, speech=text), faults)
         while len(words) > FEWEST_WORDS:
@@ -320,7 +329,7 @@ class SpeechReader:
             yield True, _again(shorter, faults)
 
 
-class _Versions:
+class _PromptVersions:
     """The versions of a prompt, longest first."""
 
     def __init__(self, prompts: Iterator[tuple[bool, Sequence[Message]]]) -> None:

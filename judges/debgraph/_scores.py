@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from judges.debgraph._options import Options
 from judges.debgraph._verdicts import Clash, Fact
 from judges.debgraph.graph import CLAIMS, OTHER, PREMISES, SIDES, Kinds, SceneGraph
-from touche_rad.contest import Side, leader
+from touche_rad.contest import Side
 
 BySide = dict[Side, float | None]
 COMPONENTS: Final = ("fact", "persuasion", "structure")
@@ -25,13 +25,14 @@ def factuality(facts: Sequence[Fact], by: Literal["own", "all"]) -> BySide:
 
     A side without arguments scores 0; a side whose arguments all lack a verdict has no score.
     """
+    judged = [fact for fact in facts if fact.product is not None]
     scores: BySide = {}
     for side in SIDES:
-        own = [fact for fact in facts if fact.side == side]
-        products = [fact.product for fact in own if fact.product is not None]
-        count = len(products) if by == "own" else sum(fact.product is not None for fact in facts)
-        unknown = bool(own) and not products
-        scores[side] = None if unknown else (math.fsum(products) / count if count else 0.0)
+        products = [fact.product or 0.0 for fact in judged if fact.side == side]
+        count = len(products if by == "own" else judged)
+        scores[side] = math.fsum(products) / count if count else 0.0
+        if not products and any(fact.side == side for fact in facts):
+            scores[side] = None
     return scores
 
 
@@ -42,10 +43,11 @@ def persuasion(clashes: Sequence[Clash], no_pairs: Literal["zero", "half"]) -> B
     decided = [clash for clash in clashes if clash.winner is not None]
     if not decided:
         return dict.fromkeys(SIDES, None)
-    return {
-        side: math.fsum(clash.share(side) or 0.0 for clash in decided) / len(decided)
-        for side in SIDES
-    }
+    scores: BySide = {}
+    for side in SIDES:
+        shares = [clash.share(side) for clash in decided]
+        scores[side] = math.fsum(shares) / len(decided)
+    return scores
 
 
 @dataclass(frozen=True)
@@ -67,55 +69,55 @@ class Points:
 
     def record(self) -> dict[str, Any]:
         """Return the points as JSON."""
-        lists = {
-            key: list(its) if isinstance(its, tuple) else its for key, its in vars(self).items()
+        return {
+            "claims": list(self.claims),
+            "supported": list(self.supported),
+            "rebuttals": self.rebuttals,
+            "struck": list(self.struck),
+            "total": self.total,
         }
-        return {**lists, "total": self.total}
 
 
 def points(
     graph: SceneGraph, kinds: Kinds = "like", rebutted: Literal["claim", "any"] = "claim"
 ) -> dict[Side, Points]:
     """Count each side's supported claims and its rebuttals."""
-    claims: dict[Side, tuple[int, ...]] = {
-        side: tuple(
-            node.id
-            for node in graph.arguments(side)
-            # One without a relation helps nobody: the prompt asks for none then.
-            if graph.outgoing(node.id) and graph.kind(node.id) in CLAIMS[kinds]
-        )
-        for side in SIDES
-    }
+    claims: dict[Side, list[int]] = {side: [] for side in SIDES}
+    supported: dict[Side, list[int]] = {side: [] for side in SIDES}
+    attacked: dict[Side, list[int]] = {side: [] for side in SIDES}
+    """The targets of a side's rebuttals."""
+    for node in graph.arguments():
+        edges = graph.outgoing(node.id)
+        attacked[node.side] += [edge.target for edge in edges if edge.relation.attacks]
+        # One without a relation helps nobody: the prompt asks for none then.
+        if edges and graph.kind(node.id) in CLAIMS[kinds]:
+            claims[node.side].append(node.id)
+            if any(edge.relation in PREMISES[kinds] for edge in graph.incoming(node.id)):
+                supported[node.side].append(node.id)
     by_side: dict[Side, Points] = {}
     for side in SIDES:
-        supported = tuple(
-            id_
-            for id_ in claims[side]
-            if any(edge.relation in PREMISES[kinds] for edge in graph.incoming(id_))
+        on_claims = [target for target in attacked[side] if target in claims[OTHER[side]]]
+        by_side[side] = Points(
+            claims=tuple(claims[side]),
+            supported=tuple(supported[side]),
+            rebuttals=len(on_claims if rebutted == "claim" else attacked[side]),
+            struck=tuple(sorted(set(on_claims))),
         )
-        attacks = [
-            edge.target
-            for node in graph.arguments(side)
-            for edge in graph.outgoing(node.id)
-            if edge.relation.attacks
-        ]
-        on_claims = [target for target in attacks if target in claims[OTHER[side]]]
-        rebuttals = len(on_claims if rebutted == "claim" else attacks)
-        by_side[side] = Points(claims[side], supported, rebuttals, tuple(sorted(set(on_claims))))
     return by_side
 
 
 def structure(by_side: Mapping[Side, Points], by: Literal["both", "own"]) -> BySide:
     """Return each side's share of both sides' points, or of the points it could have reached."""
-    if by == "both":
-        whole = sum(its.total for its in by_side.values())
-        return {side: by_side[side].total / whole if whole else 0.0 for side in SIDES}
     scores: BySide = {}
-    for side in SIDES:
-        own, claims = by_side[side], len(by_side[OTHER[side]].claims)
-        supported = len(own.supported) / len(own.claims) if own.claims else 0.0
-        struck = len(own.struck) / claims if claims else 0.0
-        scores[side] = (supported + struck) / 2
+    total = sum(points.total for points in by_side.values())
+    for side, points in by_side.items():
+        if by == "both":
+            scores[side] = points.total / total if total else 0.0
+        else:
+            claims = len(by_side[OTHER[side]].claims)
+            supported = len(points.supported) / len(points.claims) if points.claims else 0.0
+            struck = len(points.struck) / claims if claims else 0.0
+            scores[side] = (supported + struck) / 2
     return scores
 
 
@@ -125,17 +127,7 @@ class Scorecard:
 
     components: Mapping[str, BySide]
     totals: BySide
-    missing: Mapping[str, str] = field(default_factory=dict)
-
-    def winner(self, margin: float = 0.0) -> Side | Literal["tie"] | None:
-        """Return the side with the larger total."""
-        return leader(self.totals, margin)
-
-    @property
-    def difference(self) -> float | None:
-        """The difference between the totals."""
-        pro, con = self.totals["pro"], self.totals["con"]
-        return None if pro is None or con is None else abs(pro - con)
+    missing: Mapping[str, str]
 
 
 def scorecard(
@@ -144,12 +136,11 @@ def scorecard(
     """Add up the weighted components; a component that one side lacks is left out for both."""
     values = dict(options)
     weights: Mapping[str, float] = {name: values[name] for name in COMPONENTS}
-    complete = {name: its for name, its in components.items() if None not in its.values()}
+    complete = {name: scores for name, scores in components.items() if None not in scores.values()}
     totals: BySide = dict.fromkeys(SIDES, None)
     if complete:
-        totals = {
-            side: math.fsum(weights[name] * (its[side] or 0.0) for name, its in complete.items())
-            for side in SIDES
-        }
+        for side in SIDES:
+            parts = [weights[name] * (scores[side] or 0.0) for name, scores in complete.items()]
+            totals[side] = math.fsum(parts)
     missing = {name: reasons.get(name, "") for name in components if name not in complete}
     return Scorecard(components, totals, missing)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from judges.debgraph._options import Options
-from judges.debgraph.graph import Node, SceneGraph, quoted
+from judges.debgraph.graph import SceneGraph, quoted
 from touche_rad.contest import Side
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Page
@@ -48,30 +48,15 @@ ProConOrTie = Annotated[Literal["pro", "con", "tie"], BeforeValidator(_lower_cas
 Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_probability)]
 
 
-@dataclass(frozen=True)
-class _Question:
+class _Question(NamedTuple):
     """One kind of verdict: its prompt and the keys of its JSON object."""
 
     prompt: str
     step: str
     schema: str
     number: str
-    """The key that says which item a verdict in a list is about."""
+    """The key that says which argument or pair a verdict in a list is about."""
     keys: Mapping[str, Any]
-
-    def answer_schema(self, options: Options, numbers: Collection[int]) -> type[BaseModel]:
-        """Return the schema of one verdict, or of a list of verdicts on the items so numbered."""
-        each = options.ask == "each"
-        limits = Field(json_schema_extra={"minimum": min(numbers), "maximum": max(numbers)})
-        keys: dict[str, Any] = {} if each else {self.number: (int, limits)}
-        if options.feedback != "none":  # first, so that the verdict follows from the reason
-            keys["feedback"] = (Page if each else Note, "")
-        keys |= {key: (kind, ...) for key, kind in self.keys.items()}
-        verdict: type[BaseModel] = create_model(self.schema, **keys)
-        if each:
-            return verdict
-        exact = Field(json_schema_extra={"minItems": len(numbers), "maxItems": len(numbers)})
-        return create_model(f"{self.schema}s", verdicts=(list[verdict], exact))
 
 
 _FACT: Final = _Question(
@@ -84,29 +69,46 @@ async def _ask_all(
     model: Model,
     options: Options,
     question: _Question,
-    items: Sequence[T],
+    subjects: Sequence[T],
     describe: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
     **values: object,
 ) -> list[Any]:
-    """Return the verdict on each item, or a text that says why there is none."""
+    """Return the verdict on each argument or pair, or a text that says why there is none."""
     each = options.ask == "each"
-    words = 0 if options.feedback == "none" else WORDS if each else BATCH_WORDS
+    words = WORDS if each else BATCH_WORDS
+    if options.feedback == "none":
+        words = 0
 
     async def ask(group: Sequence[T]) -> list[object]:
         numbered = describe(group)
         messages = Prompt.load(__package__, question.prompt).messages(
             each=each, words=words, items=numbered, **values
         )
-        schema = question.answer_schema(options, numbered)
-        answer = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
+
+        # The schema of one verdict, or of a list of verdicts with the numbers that they are on.
+        keys: dict[str, Any] = {}
+        if not each:
+            limits = Field(json_schema_extra={"minimum": min(numbered), "maximum": max(numbered)})
+            keys[question.number] = (int, limits)
+        if words:  # first, so that the verdict follows from the reason
+            keys["feedback"] = (Page if each else Note, "")
+        keys |= {key: (kind, ...) for key, kind in question.keys.items()}
+        kind: Any = create_model(question.schema, **keys)
+        schema: type[BaseModel] = kind
+        if not each:
+            count = len(numbered)
+            exact = Field(json_schema_extra={"minItems": count, "maxItems": count})
+            schema = create_model(f"{question.schema}s", verdicts=(list[kind], exact))
+        answer: Any = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
         if each:
             return [answer]
-        first: dict[int, Any] = {}
-        for verdict in dict(answer)["verdicts"]:
-            first.setdefault(dict(verdict)[question.number], verdict)
-        return [first.get(number, "the model gave no verdict on it") for number in numbered]
+        by_number: dict[int, Any] = {}
+        for verdict in answer.verdicts:
+            by_number.setdefault(dict(verdict)[question.number], verdict)
+        return [by_number.get(number, "the model gave no verdict on it") for number in numbered]
 
-    return await ask_in_parts(items, 1 if each else options.batch, ask, lambda _, fault: fault)
+    size = 1 if each else options.batch
+    return await ask_in_parts(subjects, size, ask, lambda _, fault: fault)
 
 
 def _feedback(verdict: BaseModel) -> str:
@@ -138,23 +140,23 @@ async def check_facts(model: Model, options: Options, info: str, graph: SceneGra
         options,
         _FACT,
         nodes,
-        lambda group: {n.id: {"text": quoted(n.text)} for n in group},
+        lambda group: {node.id: {"text": quoted(node.text)} for node in group},
         motion=quoted(graph.motion),
         info=info,
     )
-
-    def fact(node: Node, verdict: Any) -> Fact:
+    facts = []
+    for node, verdict in zip(nodes, verdicts, strict=True):
         if isinstance(verdict, str):
-            return Fact(node.id, node.side, fault=verdict)
-        label = verdict.label == "true"
-        feedback = "" if label else _feedback(verdict)
-        return Fact(node.id, node.side, label, verdict.confidence, feedback)
-
-    return [fact(*pair) for pair in zip(nodes, verdicts, strict=True)]
+            facts.append(Fact(node.id, node.side, fault=verdict))
+        else:
+            label = verdict.label == "true"
+            feedback = "" if label else _feedback(verdict)
+            facts.append(Fact(node.id, node.side, label, verdict.confidence, feedback))
+    return facts
 
 
 @dataclass(frozen=True)
-class Pair:
+class RebuttalPair:
     """Two arguments joined by a rebuttal, and the sides that rebut."""
 
     pro: int
@@ -166,39 +168,39 @@ class Pair:
 class Clash:
     """The verdict on a pair; `split` if the two orders disagree."""
 
-    pair: Pair
+    pair: RebuttalPair
     winner: Literal["pro", "con", "split"] | None = None
     feedback: str = ""
     fault: str = ""
 
-    def share(self, side: Side) -> float | None:
-        """Return a side's share of the pair."""
-        if self.winner is None:
-            return None
+    def share(self, side: Side) -> float:
+        """Return a side's share of the pair, if it has a winner."""
         return 0.5 if self.winner == "split" else float(self.winner == side)
 
-    def joined(self, other: Clash) -> Clash:
+    def joined(self, reversed_clash: Clash) -> Clash:
         """Join the verdicts from both orders; a side that wins in one order only gets half."""
-        if self.winner is None or other.winner is None:
-            return self if self.winner is None else replace(other, feedback=self.feedback)
-        return self if self.winner == other.winner else replace(self, winner="split")
+        if self.winner is None:
+            return self
+        if reversed_clash.winner is None:
+            return replace(reversed_clash, feedback=self.feedback)
+        return self if self.winner == reversed_clash.winner else replace(self, winner="split")
 
 
-def pairs_of(graph: SceneGraph, how: Literal["once", "edges"]) -> list[Pair]:
+def pairs_of(graph: SceneGraph, how: Literal["once", "edges"]) -> list[RebuttalPair]:
     """Return the pairs of each rebuttal, or each pair once, in the order of the debate."""
-    pairs: list[Pair] = []
+    pairs: list[RebuttalPair] = []
     for edge in graph.edges():
         if edge.relation.attacks:
             side: Side = graph.node(edge.source).side
             ends = (edge.source, edge.target) if side == "pro" else (edge.target, edge.source)
-            pairs.append(Pair(*ends, frozenset({side})))
+            pairs.append(RebuttalPair(*ends, frozenset({side})))
     if how == "edges":
         return pairs
-    once: dict[tuple[int, int], Pair] = {}
+    by_ends: dict[tuple[int, int], RebuttalPair] = {}
     for pair in pairs:
-        before = once.get((pair.pro, pair.con), pair)
-        once[pair.pro, pair.con] = replace(pair, answering=before.answering | pair.answering)
-    return list(once.values())
+        earlier = by_ends.get((pair.pro, pair.con), pair)
+        by_ends[pair.pro, pair.con] = replace(pair, answering=earlier.answering | pair.answering)
+    return list(by_ends.values())
 
 
 def pro_first(seed: int, pro: str, con: str) -> bool:
@@ -216,11 +218,26 @@ async def compare_pairs(
 ) -> list[Clash]:
     """Return a verdict on each pair of the graph, from one order of its arguments or from both."""
     pairs = pairs_of(graph, options.pairs)
-    first = [
+    pro_begins = [
         options.order != "random"
         or pro_first(seed, graph.node(pair.pro).text, graph.node(pair.con).text)
         for pair in pairs
     ]
+
+    def describe(group: Sequence[tuple[RebuttalPair, bool]]) -> dict[int, Mapping[str, Any]]:
+        described: dict[int, Mapping[str, Any]] = {}
+        for number, (pair, pro_is_first) in enumerate(group, 1):
+            ends: list[tuple[Side, int]] = [("pro", pair.pro), ("con", pair.con)]
+            arguments = [
+                {
+                    "side": side,
+                    "text": quoted(graph.node(id_).text),
+                    "answers": side in pair.answering,
+                }
+                for side, id_ in ends
+            ]
+            described[number] = {"arguments": arguments if pro_is_first else arguments[::-1]}
+        return described
 
     async def compare(pro_is_first: Sequence[bool]) -> list[Clash]:
         verdicts = await _ask_all(
@@ -239,22 +256,8 @@ async def compare_pairs(
             for pair, verdict in zip(pairs, verdicts, strict=True)
         ]
 
-    def describe(group: Sequence[tuple[Pair, bool]]) -> dict[int, Mapping[str, Any]]:
-        return {
-            number: {"arguments": _arguments(graph, pair, pro_is_first)}
-            for number, (pair, pro_is_first) in enumerate(group, 1)
-        }
-
-    clashes = await compare(first)
+    clashes = await compare(pro_begins)
     if options.order != "both":
         return clashes
-    other = await compare([not one for one in first])
-    return [one.joined(two) for one, two in zip(clashes, other, strict=True)]
-
-
-def _arguments(graph: SceneGraph, pair: Pair, pro_is_first: bool) -> list[dict[str, Any]]:
-    ends: list[tuple[Side, int]] = [("pro", pair.pro), ("con", pair.con)]
-    return [
-        {"side": side, "text": quoted(graph.node(id_).text), "answers": side in pair.answering}
-        for side, id_ in (ends if pro_is_first else ends[::-1])
-    ]
+    reversed_clashes = await compare([not begins for begins in pro_begins])
+    return [clash.joined(again) for clash, again in zip(clashes, reversed_clashes, strict=True)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import zip_longest
 from typing import Any, Final, Literal
 
 import networkx as nx
@@ -71,7 +71,7 @@ PREMISES: Final[dict[Kinds, set[Relation]]] = {
 
 
 @dataclass(frozen=True)
-class Origin:
+class SpeechOrigin:
     """The speech that an argument or a relation comes from."""
 
     side: Side
@@ -80,12 +80,12 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Node:
+class ArgumentNode:
     """An argument."""
 
     id: int
     text: str
-    origin: Origin
+    origin: SpeechOrigin
 
     @property
     def side(self) -> Side:
@@ -129,7 +129,7 @@ class SceneGraph:
         """The first id above all used ids."""
         return int(max(self.network.nodes)) + 1
 
-    def add(self, id_: int, text: str, origin: Origin) -> None:
+    def add(self, id_: int, text: str, origin: SpeechOrigin) -> None:
         """Add an argument with a new id."""
         if id_ in self.network:
             raise ValueError(f"the id {id_} is already used")
@@ -143,17 +143,17 @@ class SceneGraph:
         if not self.network.has_edge(edge.source, edge.target, edge.relation):
             self.network.add_edge(edge.source, edge.target, edge.relation, round=edge.round)
 
-    def node(self, id_: int) -> Node:
+    def node(self, id_: int) -> ArgumentNode:
         """Return an argument by its id."""
         attributes = self.network.nodes[id_]
-        return Node(id_, attributes["text"], attributes["origin"])
+        return ArgumentNode(id_, attributes["text"], attributes["origin"])
 
     def side(self, id_: int) -> Side | None:
         """Return the side of an argument; None for the motion."""
         origin = self.network.nodes[id_]["origin"]
         return origin.side if origin else None
 
-    def arguments(self, side: Side | None = None) -> Iterator[Node]:
+    def arguments(self, side: Side | None = None) -> Iterator[ArgumentNode]:
         """Yield the arguments of one side, or of both, in the order of the debate."""
         for id_ in self.network.nodes:
             if id_ != MOTION and (side is None or self.side(id_) == side):
@@ -178,15 +178,17 @@ class SceneGraph:
         An argument without an outgoing relation stands on the motion directly: it is a claim.
         """
         relations = {edge.relation for edge in self.outgoing(id_)}
-        return next((one for one in _KIND_ORDER if one in relations), Relation.CLAIM)
+        return next((kind for kind in _KIND_ORDER if kind in relations), Relation.CLAIM)
 
     def cycles(self) -> list[list[int]]:
         """Return the groups of arguments that support each other in a circle, by smallest id."""
-        supports = nx.DiGraph((e.source, e.target) for e in self.edges() if not e.relation.attacks)
+        supports = nx.DiGraph(
+            (edge.source, edge.target) for edge in self.edges() if not edge.relation.attacks
+        )
         groups = [sorted(group) for group in nx.strongly_connected_components(supports)]
         return sorted(group for group in groups if len(group) > 1)
 
-    def as_json(self, indent: int) -> str:
+    def as_json_text(self, indent: int) -> str:
         """Return the graph as JSON, as the paper's prompts show it."""
         arguments: list[dict[str, Any]] = [{"id": MOTION, "text": self.motion}]
         arguments += [
@@ -205,18 +207,18 @@ class SceneGraph:
             {"source": edge.source, "relation": edge.relation.value, "target": edge.target}
             for edge in self.edges()
         ]
-        whole = {"arguments": arguments, "relations": relations}
-        return json.dumps(whole, indent=indent, ensure_ascii=False)
+        graph = {"arguments": arguments, "relations": relations}
+        return json.dumps(graph, indent=indent, ensure_ascii=False)
 
     def as_lines(self) -> str:
         """Return the graph as one line per argument, which needs fewer tokens than JSON."""
         lines = [f"0 the motion: {quoted(self.motion)}"]
         for node in self.arguments():
-            relations = [
-                f"{edge.relation.value} -> {edge.target}" for edge in self.outgoing(node.id)
-            ]
+            edges = self.outgoing(node.id)
+            relations = ", ".join(f"{edge.relation.value} -> {edge.target}" for edge in edges)
             head = f"{node.id} {node.side}, round {node.origin.round}"
-            lines.append(f"{head}: {quoted(node.text)} [{', '.join(relations) or 'no relation'}]")
+            relations = relations or "no relation"
+            lines.append(f"{head}: {quoted(node.text)} [{relations}]")
         return "\n".join(lines)
 
 
@@ -235,7 +237,7 @@ class RoundSpeech:
     """A speech and its place in the debate."""
 
     text: str
-    origin: Origin
+    origin: SpeechOrigin
 
 
 def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[RoundSpeech]]:
@@ -245,37 +247,42 @@ def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[Roun
     that spoke first is read first. With `pro`, the paper's loop: round n has the n-th speech of
     pro and then of con; a missing speech is skipped.
     """
-    rounds: list[list[tuple[Side, str, str]]] = []
-    speeches: list[tuple[Side, str, str]] = [
-        (contest.sides[speech.speaker], speech.speaker, clean(speech.text))
-        for speech in contest.speeches
-        if clean(speech.text)
-    ]
+    rounds: list[list[RoundSpeech]] = []
+    spoken = Counter[Side]()
+    for speech in contest.speeches:
+        text = clean(speech.text)
+        if not text:
+            continue
+        side = contest.sides[speech.speaker]
+        spoken[side] += 1
+        number = len(rounds)
+        if order == "pro":
+            number = spoken[side]
+        elif not rounds or side in [earlier.origin.side for earlier in rounds[-1]]:
+            number += 1
+        if number > len(rounds):
+            rounds.append([])
+        origin = SpeechOrigin(side, number, speech.speaker)
+        rounds[number - 1].append(RoundSpeech(text, origin))
     if order == "pro":
-        pro, con = ([speech for speech in speeches if speech[0] == side] for side in SIDES)
-        rounds = [[speech for speech in pair if speech] for pair in zip_longest(pro, con)]
-    else:
-        for speech in speeches:
-            if not rounds or speech[0] in {earlier[0] for earlier in rounds[-1]}:
-                rounds.append([])
-            rounds[-1].append(speech)
-    return [
-        [RoundSpeech(text, Origin(side, number, speaker)) for side, speaker, text in group]
-        for number, group in enumerate(rounds, 1)
-    ]
+        for in_round in rounds:
+            in_round.sort(key=lambda speech: speech.origin.side == "con")
+    return rounds
 
 
 def joined(rounds: list[list[RoundSpeech]]) -> list[list[RoundSpeech]]:
     """Return one round in which each side's speeches are one speech."""
-    sides: dict[Side, list[RoundSpeech]] = {}
-    for speech in (speech for group in rounds for speech in group):
-        sides.setdefault(speech.origin.side, []).append(speech)
-    group = []
-    for side, speeches in sides.items():
+    by_side: dict[Side, list[RoundSpeech]] = {}
+    for group in rounds:
+        for speech in group:
+            by_side.setdefault(speech.origin.side, []).append(speech)
+    only_round = []
+    for side, speeches in by_side.items():
         speakers = {speech.origin.speaker for speech in speeches}
-        origin = Origin(side, 1, speakers.pop() if len(speakers) == 1 else "")
-        group.append(RoundSpeech("\n\n".join(speech.text for speech in speeches), origin))
-    return [group] if group else []
+        origin = SpeechOrigin(side, 1, speakers.pop() if len(speakers) == 1 else "")
+        text = "\n\n".join(speech.text for speech in speeches)
+        only_round.append(RoundSpeech(text, origin))
+    return [only_round] if only_round else []
 
 
 def as_json(graph: SceneGraph) -> dict[str, Any]:

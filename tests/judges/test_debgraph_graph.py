@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.debgraph._reading import Draft, check, draft_schema, merge
+from judges.debgraph._reading import GraphDraft, check, draft_schema, merge
 from judges.debgraph._scores import factuality, points, structure
 from judges.debgraph._verdicts import Fact, pairs_of
 from judges.debgraph.graph import (
     MOTION,
     OTHER,
     Edge,
-    Origin,
     Relation,
     SceneGraph,
+    SpeechOrigin,
     as_json,
     rounds_of,
 )
@@ -33,7 +33,7 @@ RELATED = st.builds(
     SMALL,
 )
 DRAFT = st.builds(
-    lambda arguments, relations: Draft.model_validate(
+    lambda arguments, relations: GraphDraft.model_validate(
         {"arguments": arguments, "relations": relations}
     ),
     st.lists(
@@ -45,17 +45,17 @@ DRAFT = st.builds(
 SAID = st.lists(st.tuples(SIDE, DRAFT), max_size=6)
 
 
-def grown(said: list[tuple[Side, Draft]]) -> SceneGraph:
+def grown(said: list[tuple[Side, GraphDraft]]) -> SceneGraph:
     graph = SceneGraph("MOTION")
     for number, (side, draft) in enumerate(said, 1):
-        origin = Origin(side, number, side)
+        origin = SpeechOrigin(side, number, side)
         merge(check(draft, graph, origin), graph, origin)
     return graph
 
 
 def example() -> SceneGraph:
-    said: list[tuple[Side, Draft]] = [
-        ("pro" if name.startswith("PRO") else "con", Draft.model_validate(drawn))
+    said: list[tuple[Side, GraphDraft]] = [
+        ("pro" if name.startswith("PRO") else "con", GraphDraft.model_validate(drawn))
         for name, drawn in DRAFTS.items()
     ]
     return grown(said)
@@ -66,7 +66,7 @@ def example() -> SceneGraph:
 
 @given(SAID)
 def test_whatever_a_model_draws_the_graph_stays_a_debates_graph(
-    said: list[tuple[Side, Draft]],
+    said: list[tuple[Side, GraphDraft]],
 ) -> None:
     graph = grown(said)
     assert sorted(graph.network.nodes) == list(range(len(graph) + 1)), "ids are ours, without gaps"
@@ -80,20 +80,20 @@ def test_whatever_a_model_draws_the_graph_stays_a_debates_graph(
 
 @given(SAID, st.tuples(SIDE, DRAFT))
 def test_what_is_said_twice_is_in_the_graph_once(
-    said: list[tuple[Side, Draft]], last: tuple[Side, Draft]
+    said: list[tuple[Side, GraphDraft]], last: tuple[Side, GraphDraft]
 ) -> None:
     assert len(grown([*said, last, last])) == len(grown([*said, last]))
 
 
 def test_an_id_that_was_given_anew_is_the_opponents_as_a_target_and_ones_own_as_a_source() -> None:
     graph = example()
-    draft = Draft.model_validate(
+    draft = GraphDraft.model_validate(
         {
             "arguments": [{"id": 1, "text": "new"}],
             "relations": [{"source": 1, "relation": "rebuttal", "target": 1}],
         }
     )
-    checked = check(draft, graph, Origin("con", 3))
+    checked = check(draft, graph, SpeechOrigin("con", 3))
     assert [(edge.source, edge.target) for edge in checked.relations] == [(9, 1)]
 
 
@@ -195,9 +195,9 @@ def test_points_by_each_reading() -> None:
 
 def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
     graph = SceneGraph("m")
-    graph.add(1, "a", Origin("pro", 1))
-    graph.add(2, "b", Origin("con", 1))
-    graph.add(3, "c", Origin("pro", 2))
+    graph.add(1, "a", SpeechOrigin("pro", 1))
+    graph.add(2, "b", SpeechOrigin("con", 1))
+    graph.add(3, "c", SpeechOrigin("pro", 2))
     graph.relate(Edge(1, MOTION, Relation.CLAIM))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     graph.relate(Edge(3, 2, Relation.REBUTTAL))
@@ -208,9 +208,9 @@ def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
 
 def test_an_argument_without_a_relation_is_no_claim() -> None:
     graph = SceneGraph("m")
-    graph.add(1, "a main point", Origin("pro", 1))
-    graph.add(2, "a remark", Origin("pro", 1))
-    graph.add(3, "an objection to the remark", Origin("con", 1))
+    graph.add(1, "a main point", SpeechOrigin("pro", 1))
+    graph.add(2, "a remark", SpeechOrigin("pro", 1))
+    graph.add(3, "an objection to the remark", SpeechOrigin("con", 1))
     graph.relate(Edge(1, MOTION, Relation.CLAIM))
     graph.relate(Edge(3, 2, Relation.REBUTTAL))
     assert points(graph)["pro"].claims == (1,)

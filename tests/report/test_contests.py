@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from judges.debgraph.graph import Edge, Origin, Relation, SceneGraph, as_json
+from judges.debgraph.graph import Edge, Relation, SceneGraph, SpeechOrigin, as_json
 from tests.report.makers import islands
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -112,8 +112,8 @@ def test_text_of_files_is_escaped(tmp_path: Path, change: dict[str, Any]) -> Non
 
 def test_lists_of_records_in_the_details_are_tables(tmp_path: Path) -> None:
     graph = SceneGraph("The motion")
-    graph.add(1, EVIL, Origin("pro", 1))
-    graph.add(2, EVIL, Origin("con", 1))
+    graph.add(1, EVIL, SpeechOrigin("pro", 1))
+    graph.add(2, EVIL, SpeechOrigin("con", 1))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     told = page(tmp_path, outcomes(tmp_path / "o.jsonl", details={"graph": as_json(graph)}))
     assert EVIL not in told
