@@ -8,8 +8,9 @@ speaker (in debates that two debaters played), or else the speaker.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.score_report import MeanRow, SideRow, WinRow
@@ -20,7 +21,7 @@ from touche_rad.score.significance import ratio_interval
 PEOPLE: Final = "people"
 """The run of people's scores."""
 SCORES: Final = "scores"
-_OVERALL: Final = ("general", "total")
+_OVERALL_DIMENSIONS: Final = ("general", "total")
 
 Scores = Mapping[str, Mapping[str, float | None]]
 """Scores of each speaker by dimension."""
@@ -35,25 +36,25 @@ def people_scores(contest: Contest) -> dict[str, dict[str, float]]:
     by_speaker = contest.gold.get(SCORES, {})
     if not isinstance(by_speaker, Mapping):
         raise ValueError("expected an object with the scores of each speaker")
-    people: dict[str, dict[str, float]] = {}
+    means: dict[str, dict[str, float]] = {}
     for speaker, scores in by_speaker.items():
         if speaker not in contest.sides:
             raise ValueError(f"{speaker!r} is not a speaker")
         if not isinstance(scores, Mapping):
             raise ValueError(f"{speaker}: expected an object with a score for each dimension")
-        people[speaker] = {
-            str(name): _mean(f"{speaker}: {name}", value) for name, value in scores.items()
-        }
-    return people
-
-
-def _mean(name: str, value: Any) -> float:
-    numbers = value if isinstance(value, list | tuple) else [value]
-    if not numbers or not all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in numbers
-    ):
-        raise ValueError(f"{name}: expected a number, or a list of the annotators' numbers")
-    return fmean(numbers)
+        means[speaker] = {}
+        for dimension, score in scores.items():
+            marks = score if isinstance(score, list | tuple) else [score]
+            are_numbers = [
+                isinstance(mark, int | float) and not isinstance(mark, bool) for mark in marks
+            ]
+            if not marks or not all(are_numbers):
+                raise ValueError(
+                    f"{speaker}: {dimension}: expected a number, "
+                    "or a list of the annotators' numbers"
+                )
+            means[speaker][str(dimension)] = fmean(marks)
+    return means
 
 
 def side_rows(
@@ -64,27 +65,32 @@ def side_rows(
     Each speaker of each debate is one sample. If people scored the same dimension, a second row is
     against that score. Without `general` or `total`, their overall score is the mean.
     """
-    samples = [
-        (judgements[key].outcome.scores.get(speaker, {}), scores)
-        for key, contest in contests.items()
-        if key in judgements
-        for speaker, scores in people_scores(contest).items()
-    ]
-    for name in dict.fromkeys(name for panel, _ in samples for name in panel):
-        for of_people in ("overall",) if name in _OVERALL else ("overall", name):
+    samples = []
+    dimensions: dict[str, None] = {}
+    for key, contest in contests.items():
+        if key in judgements:
+            for speaker, people_marks in people_scores(contest).items():
+                panel_marks = judgements[key].outcome.scores.get(speaker, {})
+                samples.append((panel_marks, people_marks))
+                dimensions |= dict.fromkeys(panel_marks)
+    for dimension in dimensions:
+        people_dimensions = (
+            ["overall"] if dimension in _OVERALL_DIMENSIONS else ["overall", dimension]
+        )
+        for of_people in people_dimensions:
             pairs = []
-            for panel, scores in samples:
-                theirs = scores.get(of_people)
+            for panel_marks, people_marks in samples:
+                people_mark = people_marks.get(of_people)
                 if of_people == "overall":
-                    mean = fmean(scores.values()) if scores else None
-                    theirs = scores.get("general", scores.get("total", mean))
-                ours = panel.get(name)
-                if ours is not None and theirs is not None:
-                    pairs.append((ours, theirs))
+                    mean = fmean(people_marks.values()) if people_marks else None
+                    people_mark = people_marks.get("general", people_marks.get("total", mean))
+                panel_mark = panel_marks.get(dimension)
+                if panel_mark is not None and people_mark is not None:
+                    pairs.append((panel_mark, people_mark))
             if pairs:
                 yield SideRow(
                     run=run,
-                    dimension=name,
+                    dimension=dimension,
                     people=of_people,
                     sides=len(pairs),
                     **correlations(*zip(*pairs, strict=True)),
@@ -96,8 +102,8 @@ def mean_rows(
 ) -> Iterator[MeanRow]:
     """Yield the mean of each debater in each dimension, with an interval over debates."""
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for key, of_contest in scores.items():
-        for speaker, marks in of_contest.items():
+    for key, scores_of_contest in scores.items():
+        for speaker, marks in scores_of_contest.items():
             for dimension, mark in marks.items():
                 if mark is not None:
                     place = (_debater_of(contests[key], speaker), dimension)
@@ -105,15 +111,15 @@ def mean_rows(
     for (debater, dimension), by_debate in values.items():
         if len(by_debate) == 1 < len(contests):
             continue  # people who each speak in one debate
-        every = [mark for marks in by_debate.values() for mark in marks]
-        sums, counts = zip(*((sum(one), len(one)) for one in by_debate.values()), strict=True)
+        sums = [sum(marks) for marks in by_debate.values()]
+        counts = [len(marks) for marks in by_debate.values()]
         low, high = ratio_interval(sums, counts, samples, seed)
         yield MeanRow(
             run=run,
             debater=debater,
             dimension=dimension,
             debates=len(by_debate),
-            mean=sum(every) / len(every),
+            mean=sum(chain(*by_debate.values())) / sum(counts),
             low=low,
             high=high,
         )
@@ -127,20 +133,22 @@ def win_rows(
     for key, judgement in judgements.items():
         outcome = judgement.outcome
         for dimension, winner in {**outcome.winners, "general": outcome.winner}.items():
-            for speaker in contests[key].sides if winner is not None else ():
+            if winner is None:
+                continue
+            for speaker in contests[key].sides:
                 place = (_debater_of(contests[key], speaker), dimension)
-                own = 2.0 if winner == speaker else 1.0 if winner == TIE else 0.0
-                points.setdefault(place, []).append(own)
-    for (debater, dimension), every in points.items():
-        if len(every) == 1 < len(contests):
+                result = 2.0 if winner == speaker else float(winner == TIE)
+                points.setdefault(place, []).append(result)
+    for (debater, dimension), results in points.items():
+        if len(results) == 1 < len(contests):
             continue
         yield WinRow(
             run=run,
             debater=debater,
             dimension=dimension,
-            debates=len(every),
-            wins=every.count(2.0),
-            points=sum(every) / len(every),
+            debates=len(results),
+            wins=results.count(2.0),
+            points=sum(results) / len(results),
         )
 
 

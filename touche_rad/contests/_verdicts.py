@@ -25,9 +25,11 @@ def gold_winners(contest: Contest, dimension: str) -> Winners:
     return frozenset(map(str, gold)) if isinstance(gold, list | tuple) else frozenset()
 
 
-def value(contest: Contest, winner: str) -> float:
+def winner_value(contest: Contest, winner: str) -> float:
     """Return the value of a winner or a side: pro 0, tie .5, con 1."""
-    return 0.5 if winner == TIE else 0.0 if contest.sides.get(winner, winner) == "pro" else 1.0
+    if winner == TIE:
+        return 0.5
+    return 0.0 if contest.sides.get(winner, winner) == "pro" else 1.0
 
 
 def is_right(contest: Contest, winner: str | None, dimension: str) -> bool:
@@ -35,7 +37,7 @@ def is_right(contest: Contest, winner: str | None, dimension: str) -> bool:
     gold = gold_winners(contest, dimension)
     if winner is None or winner == TIE or winner in contest.sides:
         return winner in gold
-    return any(contest.sides.get(one) == winner for one in gold)
+    return any(contest.sides.get(gold_winner) == winner for gold_winner in gold)
 
 
 def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Mapping[float, int]:
@@ -44,12 +46,14 @@ def gold_values(contest: Contest, dimension: str, *, votes: bool = False) -> Map
         return {}
     if not votes:
         gold = gold_winners(contest, dimension)
-        return {value(contest, next(iter(gold))): 1} if len(gold) == 1 else {}
+        return {winner_value(contest, min(gold)): 1} if len(gold) == 1 else {}
     by_dimension = contest.gold.get("votes")
     counts = by_dimension.get(dimension) if isinstance(by_dimension, Mapping) else None
+    if not isinstance(counts, Mapping):
+        return {}
     return {
-        value(contest, name): count
-        for name, count in (counts.items() if isinstance(counts, Mapping) else ())
+        winner_value(contest, name): count
+        for name, count in counts.items()
         if name in (*contest.sides, TIE) and isinstance(count, int) and count > 0
     }
 
@@ -60,19 +64,22 @@ def two_sided(contest: Contest) -> bool:
 
 
 def score_difference(contest: Contest, outcome: Outcome, dimension: str) -> float | None:
-    """Return con's score minus pro's score in a dimension."""
+    """Return con's score minus pro's score in a dimension.
+
+    For `general`, `total` counts if there is no score of that name.
+    """
     if not two_sided(contest):
         return None
-    (pro,), (con,) = contest.of("pro"), contest.of("con")
-    of_pro, of_con = (_speaker_score(outcome, name, dimension) for name in (pro, con))
-    return None if of_pro is None or of_con is None else of_con - of_pro
-
-
-def _speaker_score(outcome: Outcome, speaker: str, dimension: str) -> float | None:
-    """Return a speaker's score; for `general`, a `total` if there is no score of that name."""
-    scores = outcome.scores.get(speaker, {})
-    score = scores.get(dimension)
-    return scores.get("total") if score is None and dimension == "general" else score
+    by_side = {}
+    for speaker, side in contest.sides.items():
+        scores = outcome.scores.get(speaker, {})
+        score = scores.get(dimension)
+        if score is None and dimension == "general":
+            score = scores.get("total")
+        if score is None:
+            return None
+        by_side[side] = score
+    return by_side["con"] - by_side["pro"]
 
 
 Error = tuple[float, int]
@@ -82,7 +89,8 @@ Error = tuple[float, int]
 def root_mean_square(errors: Sequence[Error]) -> float | None:
     """Root mean square error times 100, as in the papers."""
     count = sum(times for _, times in errors)
-    return 100 * math.sqrt(sum(t * e * e for e, t in errors) / count) if count else None
+    squares = sum(times * error * error for error, times in errors)
+    return 100 * math.sqrt(squares / count) if count else None
 
 
 def mean_absolute(errors: Sequence[Error]) -> float | None:
@@ -93,17 +101,21 @@ def mean_absolute(errors: Sequence[Error]) -> float | None:
 
 def constant_predictors(contests: Sequence[Contest]) -> dict[str, list[str]]:
     """Return the winners of the constant predictors: always a tie, a side, a team or a speaker."""
-    ties = {"always tie": [TIE] * len(contests)}
+    predictors = {"always tie": [TIE] * len(contests)}
     two_sides = [two_sided(contest) for contest in contests]
     if all(two_sides):
-        sides = {f"always {side}": [one.of(side)[0] for one in contests] for side in SIDES}
-        return ties | sides
-    every = [contest.speakers for contest in contests]
-    if all(speakers == every[0] for speakers in every):
-        return {f"always {team}": [team] * len(contests) for team in every[0]}
-    by_place = enumerate(zip(*every, strict=False), 1)  # as many as the fewest speakers
-    speakers = {f"always speaker {number}": list(names) for number, names in by_place}
-    return ties | speakers if any(two_sides) else speakers
+        for side in SIDES:
+            predictors[f"always {side}"] = [contest.of(side)[0] for contest in contests]
+        return predictors
+    speakers = [contest.speakers for contest in contests]
+    if all(teams == speakers[0] for teams in speakers):
+        return {f"always {team}": [team] * len(contests) for team in speakers[0]}
+    if not any(two_sides):
+        predictors = {}
+    by_place = zip(*speakers, strict=False)  # as many as the fewest speakers
+    for number, names in enumerate(by_place, 1):
+        predictors[f"always speaker {number}"] = list(names)
+    return predictors
 
 
 def longest_speaker(contest: Contest) -> str | None:
@@ -116,6 +128,6 @@ def longest_speaker(contest: Contest) -> str | None:
     return most[0][0] if most and not is_tied else None
 
 
-def share(parts: Sequence[object]) -> float | None:
+def share(parts: Sequence[bool]) -> float | None:
     """Return the share of true values."""
-    return sum(map(bool, parts)) / len(parts) if parts else None
+    return sum(parts) / len(parts) if parts else None

@@ -50,8 +50,9 @@ class ContestRow(FrozenRecord):
     @property
     def label(self) -> str:
         """The run, or what else of it names a winner."""
-        other = {"winner": "verdicts", "score": "scores"}.get(self.basis)
-        return self.run if self.decides else f"{other} of {self.run}"
+        if self.decides:
+            return self.run
+        return f"verdicts of {self.run}" if self.basis == "winner" else f"scores of {self.run}"
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
@@ -60,16 +61,20 @@ def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[Con
     for row in rows:
         if judges.get(row.run):
             repeats.setdefault((judges[row.run], row.basis, row.decides), []).append(row)
-    for (judge, basis, decides), of_one in repeats.items():
-        if len(of_one) > 1:
-            values = {name: [getattr(row, name) for row in of_one] for name in _AVERAGED}
+    for (judge, basis, decides), of_judge in repeats.items():
+        if len(of_judge) > 1:
+            averages = {}
+            for name in _AVERAGED:
+                column = [getattr(row, name) for row in of_judge]
+                if None not in column:
+                    averages[name] = fmean(column)
             yield ContestRow(
-                run=f"mean of {len(of_one)} runs of {judge}",
-                dimension=of_one[0].dimension,
+                run=f"mean of {len(of_judge)} runs of {judge}",
+                dimension=of_judge[0].dimension,
                 basis=basis,
                 decides=decides,
-                debates=of_one[0].debates,
-                **{name: fmean(column) for name, column in values.items() if None not in column},
+                debates=of_judge[0].debates,
+                **averages,
             )
 
 
@@ -183,15 +188,19 @@ class ContestReport(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
-        yield (
-            f"{self.truth}: {self.debates} debates" + ", no known winner" * (not self.rows),
-            *(["errors are computed against each vote"] if self.against == "votes" else []),
-            f"95 % intervals from {self.samples} bootstrap samples of debates, seed {self.seed}",
+        lines = [f"{self.truth}: {self.debates} debates"]
+        if not self.rows:
+            lines[0] += ", no known winner"
+        if self.against == "votes":
+            lines.append("errors are computed against each vote")
+        lines.append(
+            f"95 % intervals from {self.samples} bootstrap samples of debates, seed {self.seed}"
         )
-        for name in dict.fromkeys(row.dimension for row in self.rows):
-            rows = [row for row in self.rows if row.dimension == name]
+        yield lines
+        for dimension in dict.fromkeys(row.dimension for row in self.rows):
+            rows = [row for row in self.rows if row.dimension == dimension]
             if any(row.basis != "constant" for row in rows):
-                yield table({"{label}": name, **SCORE_COLUMNS}, rows)
+                yield table({"{label}": dimension, **SCORE_COLUMNS}, rows)
         yield table(SHARE_COLUMNS, () if self.rows else self.shares)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
@@ -204,9 +213,9 @@ class ContestReport(Printed):
         if self.rows and self.two_sided < self.debates:
             counts = f"{self.two_sided} of {self.debates} debates (two sides)"
             yield f"RMSE, MAE and correlations: {counts}"
-        for run, lost in self.missing.items():
-            count = f"{len(lost)} of {self.debates} debates have no verdict"
-            yield f"{run}: {count}, the first is {lost[0]}"
+        for run, ids in self.missing.items():
+            count = f"{len(ids)} of {self.debates} debates have no verdict"
+            yield f"{run}: {count}, the first is {ids[0]}"
 
 
 _CORRELATION_COLUMNS: Columns = {

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import eq
 from pathlib import Path
 from typing import Final
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.contests import _verdicts as v
 from touche_rad.contests._people import (
     PEOPLE,
     SCORES,
@@ -20,14 +20,32 @@ from touche_rad.contests._people import (
     side_rows,
     win_rows,
 )
+from touche_rad.contests._verdicts import (
+    SIDES,
+    Error,
+    constant_predictors,
+    gold_values,
+    gold_winners,
+    is_right,
+    longest_speaker,
+    mean_absolute,
+    root_mean_square,
+    score_difference,
+    share,
+    two_sided,
+    winner_value,
+)
 from touche_rad.contests.score_report import (
     Against,
     Basis,
     BiasRow,
     ContestReport,
     ContestRow,
+    MeanRow,
     SameRow,
     ShareRow,
+    SideRow,
+    WinRow,
     means,
 )
 from touche_rad.errors import InputError
@@ -46,9 +64,12 @@ NO_DIMENSIONS: Final = ("votes", SCORES)
 
 def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
     """Return everyone that an outcome names as a winner of a scored dimension."""
-    tables = [outcome.winners, *(outcome.details.get(key) for key in ("by_verdict", "by_score"))]
-    named = [of.get(name) for of in tables if isinstance(of, Mapping) for name in contest.gold]
-    return {one for one in (outcome.winner, *named) if isinstance(one, str)}
+    details = outcome.details
+    named = [outcome.winner]
+    for winners in (outcome.winners, details.get("by_verdict"), details.get("by_score")):
+        if isinstance(winners, Mapping):
+            named += [winners.get(dimension) for dimension in contest.gold]
+    return {winner for winner in named if isinstance(winner, str)}
 
 
 def is_scored(outcome: Outcome, dimension: str) -> bool:
@@ -73,75 +94,90 @@ def winner_by(outcome: Outcome | None, key: str, dimension: str) -> str | None:
 
 def bias(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
     """Count how often con, the last speaker and the longest speaker win, and flips by swapping."""
-    pairs = [(contests[key], one) for key, one in judgements.items()]
-    golds = [(contest, v.gold_winners(contest, "general")) for contest, _ in pairs]
-    both = [
-        (contest, one.outcome.winner, one.swapped.winner)
-        for contest, one in pairs
-        if one.swapped is not None and one.outcome.winner and one.swapped.winner
-    ]
-    winners = [(contest, one.outcome.winner) for contest, one in pairs]
-    con, last, longest = _wins(winners)
-    con_gold, last_gold, longest_gold = _wins(
-        [(contest, next(iter(gold))) for contest, gold in golds if len(gold) == 1]
-    )
+    winners = []
+    truth = []
+    flips = []
+    stays = []
+    for key, judgement in judgements.items():
+        contest = contests[key]
+        winner = judgement.outcome.winner
+        if winner not in (None, TIE):
+            winners.append((contest, winner))
+        gold = gold_winners(contest, "general")
+        if len(gold) == 1 and TIE not in gold:
+            truth.append((contest, min(gold)))
+        swapped = judgement.swapped.winner if judgement.swapped is not None else None
+        if winner and swapped:
+            sides = contest.sides
+            flips.append(winner != swapped)
+            stays.append(TIE not in (winner, swapped) and sides[winner] != sides[swapped])
+    con, last, longest = _shares_of_wins(winners)
+    con_gold, last_gold, longest_gold = _shares_of_wins(truth)
     return BiasRow(
         run=run,
-        debates=len(pairs),
-        decided=sum(won not in (None, TIE) for _, won in winners),
-        swapped=len(both),
+        debates=len(judgements),
+        decided=len(winners),
+        swapped=len(flips),
         con=con,
         con_gold=con_gold,
         last=last,
         last_gold=last_gold,
         longest=longest,
         longest_gold=longest_gold,
-        flipped=v.share([before != after for _, before, after in both]),
-        stays_with_side=v.share(
-            [
-                TIE not in (before, after) and contest.sides[before] != contest.sides[after]
-                for contest, before, after in both
-            ]
-        ),
+        flipped=share(flips),
+        stays_with_side=share(stays),
     )
+
+
+def _shares_of_wins(
+    winners: Sequence[tuple[Contest, str]],
+) -> tuple[float | None, float | None, float | None]:
+    """Return how often con, the last speaker and the longest speaker win."""
+    con = [contest.sides[winner] == "con" for contest, winner in winners]
+    last = []
+    longest = []
+    for contest, winner in winners:
+        if contest.speeches:
+            last.append(contest.speeches[-1].speaker == winner)
+        speaker = longest_speaker(contest)
+        if speaker:
+            longest.append(speaker == winner)
+    return share(con), share(last), share(longest)
 
 
 def share_row(run: str, contests: Contests, judgements: Judgements) -> ShareRow:
     """Return how often each side wins."""
-    decided = [(contests[key].sides, one.outcome.decision) for key, one in judgements.items()]
-    count = Counter(sides.get(won, won) if won else "none" for sides, won in decided)
-    shares = {key: count[key] / (len(decided) or 1) for key in (*v.SIDES, TIE, "none")}
-    judge = ", ".join(sorted({one.judge for one in judgements.values()}))
-    return ShareRow(run=run, judge=judge, debates=len(decided), **shares)
-
-
-def _wins(
-    winners: Sequence[tuple[Contest, str | None]],
-) -> tuple[float | None, float | None, float | None]:
-    """Return how often con, the last speaker and the longest speaker win."""
-    decided = [(contest, name) for contest, name in winners if name is not None and name != TIE]
-    longest = [(v.longest_speaker(contest), name) for contest, name in decided]
-    return (
-        v.share([contest.sides[name] == "con" for contest, name in decided]),
-        v.share([c.speeches[-1].speaker == name for c, name in decided if c.speeches]),
-        v.share([speaker == name for speaker, name in longest if speaker]),
+    count: Counter[str] = Counter()
+    for key, judgement in judgements.items():
+        winner = judgement.outcome.decision or "none"
+        count[contests[key].sides.get(winner, winner)] += 1
+    return ShareRow(
+        run=run,
+        judge=", ".join(sorted({judgement.judge for judgement in judgements.values()})),
+        debates=len(judgements),
+        **{key: count[key] / (len(judgements) or 1) for key in (*SIDES, TIE, "none")},
     )
 
 
 def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator[SameRow]:
     """Compare each pair of runs on the debates of which both name a winner, with Cohen's kappa."""
-    for (first, of_first), (second, of_second) in combinations(runs.items(), 2):
-        shared = [key for key in contests if key in of_first and key in of_second]
-        pairs = [
-            (of_first[key].outcome.decision, of_second[key].outcome.decision) for key in shared
-        ]
-        decided = [(a, b) for a, b in pairs if a is not None and b is not None]
-        if not decided:
+    for first, second in combinations(runs, 2):
+        first_winners = []
+        second_winners = []
+        for key in contests:
+            if key in runs[first] and key in runs[second]:
+                first_winner = runs[first][key].outcome.decision
+                second_winner = runs[second][key].outcome.decision
+                if first_winner is not None and second_winner is not None:
+                    first_winners.append(first_winner)
+                    second_winners.append(second_winner)
+        count = len(first_winners)
+        if not count:
             continue
-        count = len(decided)
-        same = sum(a == b for a, b in decided) / count
-        ours, theirs = Counter(a for a, _ in decided), Counter(b for _, b in decided)
-        chance = sum(ours[name] * theirs[name] for name in ours) / count**2
+        same = sum(map(eq, first_winners, second_winners)) / count
+        first_count = Counter(first_winners)
+        second_count = Counter(second_winners)
+        chance = sum(first_count[name] * second_count[name] for name in first_count) / count**2
         yield SameRow(
             first=first,
             second=second,
@@ -175,56 +211,61 @@ def score_contests(
     contests = _read_truth(truth)
     refused: dict[str, str] = {}
     paths = dict(zip(tags or names(runs), runs, strict=True))
-    judgements = each_run(paths, lambda _, path: _read_run(path, contests, bad), refused)
+    judgements_of = each_run(paths, lambda _, path: _read_run(path, contests, bad), refused)
+
     rows: list[ContestRow] = []
-    for dimension in _dimensions(contests):
-        decided = [one for one in contests.values() if v.gold_winners(one, dimension)]
+    for dimension in _dimensions(*contests.values()):
+        decided = [contest for contest in contests.values() if gold_winners(contest, dimension)]
         if decided:
-            rows += _Scale(dimension, decided, samples, seed, against).rows(judgements)
+            rows += _Scale(dimension, decided, samples, seed, against).rows(judgements_of)
     if against == "votes" and all(row.rmse is None for row in rows):
         raise InputError(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
         )
-    scores = {
-        name: {key: one.outcome.scores for key, one in of_run.items()}
-        for name, of_run in judgements.items()
-    }
-    scores[PEOPLE] = {key: people_scores(one) for key, one in contests.items()}
-    means_of = tuple(
-        row
-        for name, of_run in scores.items()
-        for row in mean_rows(name, contests, of_run, samples, seed)
-    )
-    missing = {
-        name: tuple(key for key in contests if key not in of_run)
-        for name, of_run in judgements.items()
-    }
+
+    shares = []
+    biases = []
+    sides: list[SideRow] = []
+    run_means: list[MeanRow] = []
+    wins: list[WinRow] = []
+    missing = {}
+    for name, judgements in judgements_of.items():
+        shares.append(share_row(name, contests, judgements))
+        biases.append(bias(name, contests, judgements))
+        sides += side_rows(name, contests, judgements)
+        scores = {key: judgement.outcome.scores for key, judgement in judgements.items()}
+        run_means += mean_rows(name, contests, scores, samples, seed)
+        wins += win_rows(name, contests, judgements)
+        keys = tuple(key for key in contests if key not in judgements)
+        if keys:
+            missing[name] = keys
+    scores_of_people = {key: people_scores(contest) for key, contest in contests.items()}
+    run_means += mean_rows(PEOPLE, contests, scores_of_people, samples, seed)
     return ContestReport(
         truth=truth.name,
         against=against,
         debates=len(contests),
-        two_sided=sum(map(v.two_sided, contests.values())),
+        two_sided=sum(map(two_sided, contests.values())),
         samples=samples,
         seed=seed,
         rows=tuple(rows),
-        shares=tuple(share_row(name, contests, of_run) for name, of_run in judgements.items()),
-        biases=tuple(bias(name, contests, of_run) for name, of_run in judgements.items()),
-        same=tuple(same_winners(contests, judgements)),
-        sides=tuple(
-            row for name, of_run in judgements.items() for row in side_rows(name, contests, of_run)
-        ),
-        means=means_of,
-        wins=tuple(
-            row for name, of_run in judgements.items() for row in win_rows(name, contests, of_run)
-        ),
-        missing={name: keys for name, keys in missing.items() if keys},
+        shares=tuple(shares),
+        biases=tuple(biases),
+        same=tuple(same_winners(contests, judgements_of)),
+        sides=tuple(sides),
+        means=tuple(run_means),
+        wins=tuple(wins),
+        missing=missing,
         refused=refused,
     )
 
 
-def _dimensions(contests: Contests) -> list[str]:
-    names = dict.fromkeys(name for contest in contests.values() for name in contest.gold)
-    return [name for name in names if name not in NO_DIMENSIONS]
+def _dimensions(*contests: Contest) -> list[str]:
+    """Return the dimensions in which winners are known."""
+    keys: dict[str, None] = {}
+    for contest in contests:
+        keys |= dict.fromkeys(contest.gold)
+    return [key for key in keys if key not in NO_DIMENSIONS]
 
 
 def _read_truth(path: Path) -> Contests:
@@ -234,7 +275,7 @@ def _read_truth(path: Path) -> Contests:
         if key in contests:
             raise InputError(path, f"duplicate contest {key!r}", line=number, field="id")
         contests[key] = contest
-        winners = [v.gold_winners(contest, name) for name in _dimensions({key: contest})]
+        winners = [gold_winners(contest, dimension) for dimension in _dimensions(contest)]
         strangers = set().union(*winners) - {*contest.sides, TIE}
         if strangers:
             raise InputError(
@@ -252,19 +293,20 @@ def _read_truth(path: Path) -> Contests:
 
 def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Judgements:
     judgements: dict[str, Judgement] = {}
-    for number, one in enumerate(files.read_outcomes(path, bad), 1):
+    for number, judgement in enumerate(files.read_outcomes(path, bad), 1):
+        key = judgement.id
         problem = ""
-        if one.id not in contests:
-            problem = f"unknown contest {one.id!r}: the truth does not have it"
-        elif one.id in judgements:
-            problem = f"duplicate verdict on the contest {one.id!r}"
-        elif one.words not in ("", words_digest(contests[one.id])):
-            problem = f"the verdict is on other words than the contest {one.id!r} of the truth has"
+        if key not in contests:
+            problem = f"unknown contest {key!r}: the truth does not have it"
+        elif key in judgements:
+            problem = f"duplicate verdict on the contest {key!r}"
+        elif judgement.words not in ("", words_digest(contests[key])):
+            problem = f"the verdict is on other words than the contest {key!r} of the truth has"
         if problem:
             raise InputError(path, problem, line=number, field="id")
-        contest = contests[one.id]
-        for outcome in filter(None, (one.outcome, one.swapped)):
-            strangers = named_winners(outcome, contest) - {*contest.sides, *v.SIDES, TIE}
+        contest = contests[key]
+        for outcome in filter(None, (judgement.outcome, judgement.swapped)):
+            strangers = named_winners(outcome, contest) - {*contest.sides, *SIDES, TIE}
             if strangers:
                 raise InputError(
                     path,
@@ -272,11 +314,8 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
                     line=number,
                     field="outcome",
                 )
-        judgements[one.id] = one
+        judgements[key] = judgement
     return judgements
-
-
-Winners = Sequence[str | None]
 
 
 @dataclass(frozen=True)
@@ -291,104 +330,117 @@ class _Scale:
 
     def rows(self, runs: Mapping[str, Judgements]) -> Iterator[ContestRow]:
         """Yield the rows of each run, the means of repeats, and the constant predictors."""
-        rows = [row for name, of_run in runs.items() for row in self._run(name, of_run)]
+        rows: list[ContestRow] = []
+        judge_of = {}
+        names_sides = False
+        for name, judgements in runs.items():
+            rows += self._rows_of(name, judgements)
+            judges = {judgement.judge for judgement in judgements.values()}
+            if len(judges) == 1:
+                judge_of[name] = min(judges)
+            for judgement in judgements.values():
+                if judgement.outcome.decision != judgement.outcome.winner:
+                    names_sides = True
         yield from rows
-        judges = {name: {one.judge for one in of_run.values()} for name, of_run in runs.items()}
-        yield from means(rows, {name: min(of) for name, of in judges.items() if len(of) == 1})
-        for name, winners in v.constant_predictors(self.contests).items():
+        yield from means(rows, judge_of)
+        for name, winners in constant_predictors(self.contests).items():
             yield self._row(name, "constant", winners)
-        outcomes = (one.outcome for of_run in runs.values() for one in of_run.values())
-        if self.dimension == "general" and any(one.decision != one.winner for one in outcomes):
-            for side in v.SIDES:
+        if self.dimension == "general" and names_sides:
+            for side in SIDES:
                 yield self._row(f"always side {side}", "constant", [side] * len(self.contests))
         yield self._random()
 
-    def _run(self, name: str, of_run: Judgements) -> Iterator[ContestRow]:
-        outcomes = [of_run[one.id].outcome if one.id in of_run else None for one in self.contests]
-        if not any(one is not None and is_scored(one, self.dimension) for one in outcomes):
+    def _rows_of(self, name: str, judgements: Judgements) -> Iterator[ContestRow]:
+        """Yield the row of the winners in the file, and a row of the panel's other winners."""
+        dimension = self.dimension
+        outcomes = [
+            judgements[contest.id].outcome if contest.id in judgements else None
+            for contest in self.contests
+        ]
+        if not any(outcome and is_scored(outcome, dimension) for outcome in outcomes):
             return
-        leans = [
-            v.score_difference(contest, outcome, self.dimension) if outcome else None
+        differences = [
+            score_difference(contest, outcome, dimension) if outcome else None
             for contest, outcome in zip(self.contests, outcomes, strict=True)
         ]
-        in_file = [winner_of(one, self.dimension) for one in outcomes]
-        by: dict[Basis, list[str | None]] = {
-            "winner": [winner_by(one, "by_verdict", self.dimension) for one in outcomes],
-            "score": [winner_by(one, "by_score", self.dimension) for one in outcomes],
-        }
-        by_scores = any(by["score"]) and by["score"] == in_file != by["winner"]
-        decides: Basis = "score" if by_scores else "winner"
-        by[decides] = in_file
-        for basis in sorted(by, key=lambda one: one != decides):
-            if basis == decides or any(by[basis]):
-                own = basis == decides
-                yield self._row(name, basis, by[basis], leans if own else (), decides=own)
+        in_file = [winner_of(outcome, dimension) for outcome in outcomes]
+        by_verdict = [winner_by(outcome, "by_verdict", dimension) for outcome in outcomes]
+        by_score = [winner_by(outcome, "by_score", dimension) for outcome in outcomes]
+        if any(by_score) and by_score == in_file != by_verdict:
+            yield self._row(name, "score", in_file, differences)
+            if any(by_verdict):
+                yield self._row(name, "winner", by_verdict, decides=False)
+        else:
+            yield self._row(name, "winner", in_file, differences)
+            if any(by_score):
+                yield self._row(name, "score", by_score, decides=False)
 
-    def _errors(self, contest: Contest, *guesses: float) -> list[v.Error]:
-        truth = v.gold_values(contest, self.dimension, votes=self.against == "votes")
+    def _errors(self, contest: Contest, *guesses: float) -> list[Error]:
+        truth = gold_values(contest, self.dimension, votes=self.against == "votes")
         return [(guess - value, times) for value, times in truth.items() for guess in guesses]
 
     def _row(
         self,
         run: str,
         basis: Basis,
-        winners: Winners,
-        leans: Sequence[float | None] = (),
+        winners: Sequence[str | None],
+        differences: Sequence[float | None] = (),
         *,
         decides: bool = True,
     ) -> ContestRow:
-        right = [
-            v.is_right(one, won, self.dimension)
-            for won, one in zip(winners, self.contests, strict=True)
-        ]
-        errors = [
-            self._errors(one, v.value(one, won)) if won is not None else []
-            for one, won in zip(self.contests, winners, strict=True)
-        ]
-        whole = [error for of_one in errors for error in of_one]
-        completed = [won is not None for won in winners]
+        right = []
+        right_of_completed = []
+        errors: list[Error] = []
+        squares = []
+        weights = []
+        for contest, winner in zip(self.contests, winners, strict=True):
+            right.append(is_right(contest, winner, self.dimension))
+            errors_of_contest = []
+            if winner is not None:
+                right_of_completed.append(right[-1])
+                errors_of_contest = self._errors(contest, winner_value(contest, winner))
+            errors += errors_of_contest
+            squares.append(sum(times * error**2 for error, times in errors_of_contest))
+            weights.append(sum(times for _, times in errors_of_contest))
         low, high = ratio_interval(right, [1] * len(right), self.samples, self.seed)
-        bottom, top = ratio_interval(
-            [sum(times * error**2 for error, times in of_one) for of_one in errors],
-            [sum(times for _, times in of_one) for of_one in errors],
-            self.samples,
-            self.seed,
-        )
-        pairs = [
-            (lean, next(iter(truth)))
-            for lean, one in zip(leans, self.contests, strict=bool(leans))
-            if lean is not None and (truth := v.gold_values(one, self.dimension))
-        ]
+        bottom, top = ratio_interval(squares, weights, self.samples, self.seed)
+
+        known_differences = []
+        values: list[float] = []
+        for contest, difference in zip(self.contests, differences, strict=bool(differences)):
+            truth = gold_values(contest, self.dimension)
+            if difference is not None and truth:
+                known_differences.append(difference)
+                values.extend(truth)
         return ContestRow(
             run=run,
             dimension=self.dimension,
             basis=basis,
             decides=decides,
             debates=len(self.contests),
-            completed=sum(completed) / len(completed),
-            accuracy=v.share(right),
+            completed=len(right_of_completed) / len(right),
+            accuracy=share(right),
             accuracy_low=low,
             accuracy_high=high,
-            accuracy_completed=v.share(
-                [one for one, done in zip(right, completed, strict=True) if done]
-            ),
-            rmse=v.root_mean_square(whole),
-            mae=v.mean_absolute(whole),
+            accuracy_completed=share(right_of_completed),
+            rmse=root_mean_square(errors),
+            mae=mean_absolute(errors),
             rmse_low=None if bottom is None else 100 * bottom**0.5,
             rmse_high=None if top is None else 100 * top**0.5,
-            **correlations([lean for lean, _ in pairs], [value for _, value in pairs]),
+            **correlations(known_differences, values),
         )
 
     def _random(self) -> ContestRow:
         """Return the expected row of a random guess."""
-        ties = all(v.two_sided(one) for one in self.contests)
+        ties = all(map(two_sided, self.contests))
         shares = []
+        errors = []
         for contest in self.contests:
             options = {*contest.speakers, TIE} if ties else {*contest.speakers}
-            right = options & v.gold_winners(contest, self.dimension)
+            right = options & gold_winners(contest, self.dimension)
             shares.append(len(right) / len(options))
-        guessed = self.contests if ties else ()
-        errors = [error for one in guessed for error in self._errors(one, 0.0, 0.5, 1.0)]
+            if ties:
+                errors += self._errors(contest, 0.0, 0.5, 1.0)
         mean = sum(shares) / len(shares)
         return ContestRow(
             run="at random",
@@ -398,6 +450,6 @@ class _Scale:
             completed=1.0,
             accuracy=mean,
             accuracy_completed=mean,
-            rmse=v.root_mean_square(errors),
-            mae=v.mean_absolute(errors),
+            rmse=root_mean_square(errors),
+            mae=mean_absolute(errors),
         )

@@ -16,12 +16,7 @@ from touche_rad.contest import TIE, Contest, Side
 from touche_rad.files.models import FileRecord, OptionalText, validate
 from touche_rad.files.records import FieldError, short_repr
 
-_POINTS: Final = {"arguments": 3, "sources": 2, "legibility": 1, "conduct": 1}
-"""The points of a voter by criterion."""
 _VALUES: Final[Mapping[str, float]] = {"pro": 0.0, TIE: 0.5, "con": 1.0}
-
-Vote = Mapping[str, str]
-"""A voter's side by criterion or dimension: pro, con, tie or nothing."""
 
 _LowerCase = BeforeValidator(lambda value: str(value or "").strip().lower())
 _VotedSide = Annotated[Literal["pro", "con", "tie", ""], _LowerCase]
@@ -71,24 +66,36 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
     if speakers["pro"] == speakers["con"]:
         got = short_repr(speakers["con"])
         raise FieldError("con", f"expected another name than that of pro, {got}")
-    speeches = [
-        {"speaker": speakers[speech.side], "text": speech.text}
-        for speeches_of_round in debate.arguments
-        for speech in speeches_of_round
-    ]
+    speeches = []
+    for round_speeches in debate.arguments:
+        for speech in round_speeches:
+            speeches.append({"speaker": speakers[speech.side], "text": speech.text})
     votes = []
-    for cast in debate.votes:
-        vote = cast.model_dump()
-        # Without a winner, the points decide.
-        points = [vote[criterion] for criterion, times in _POINTS.items() for _ in range(times)]
+    for vote in debate.votes:
+        # The points of the site: 3 for arguments, 2 for sources, 1 each for language and conduct.
+        points = [vote.arguments] * 3 + [vote.sources] * 2 + [vote.legibility, vote.conduct]
         votes.append(
             {
-                "general": vote["winner"] or winner(points),
-                "argument": vote["arguments"],
-                "source": vote["sources"],
-                "language": winner([vote["legibility"], vote["conduct"]]),
+                "general": vote.winner or winner(points),  # without a winner, the points decide
+                "argument": vote.arguments,
+                "source": vote.sources,
+                "language": winner([vote.legibility, vote.conduct]),
             }
         )
+
+    # The winner of each dimension by name, and the number of votes for each.
+    names = {TIE: TIE, **speakers}
+    gold: dict[str, Any] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for dimension in ("general", "argument", "source", "language"):
+        sides = [vote[dimension] for vote in votes]
+        if any(sides):
+            gold[dimension] = names[winner(sides)]
+            counts[dimension] = {
+                names[side]: sides.count(side) for side in _VALUES if side in sides
+            }
+    if counts:
+        gold["votes"] = counts
     return validate(
         Contest,
         {
@@ -97,7 +104,7 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
             "info": debate.description,
             "sides": {speakers["pro"]: "pro", speakers["con"]: "con"},
             "speeches": speeches,
-            "gold": _gold(votes, speakers),
+            "gold": gold,
         },
     )
 
@@ -108,19 +115,6 @@ def winner(votes: Sequence[str]) -> str:
     if not values:
         return ""
     mean = sum(values) / len(values)
-    return TIE if mean == 0.5 else "pro" if mean < 0.5 else "con"
-
-
-def _gold(votes: Sequence[Vote], speakers: Mapping[str, str]) -> dict[str, Any]:
-    """Return the winner of each dimension by name, and the number of votes for each."""
-    names = {TIE: TIE, **speakers}
-    gold: dict[str, Any] = {}
-    counts: dict[str, dict[str, int]] = {}
-    for dimension in votes[0] if votes else ():
-        sides = [vote[dimension] for vote in votes]
-        if any(sides):
-            gold[dimension] = names[winner(sides)]
-            counts[dimension] = {
-                names[side]: sides.count(side) for side in _VALUES if side in sides
-            }
-    return {**gold, "votes": counts} if counts else {}
+    if mean == 0.5:
+        return TIE
+    return "pro" if mean < 0.5 else "con"

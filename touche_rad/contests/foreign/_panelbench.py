@@ -10,7 +10,7 @@ folder `speech/NAME/` (text files in the order of their names). The human decisi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,24 +46,33 @@ def contests(folder: Path) -> Iterator[Contest]:
     motions = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
     if not motions:
         raise InputError(folder / "motion", "expected motions as NAME.json, found none")
-    common = folder / "gold.json"
-    gold = _read(common) if common.is_file() else {}
-    if not isinstance(gold, dict):
+    common_path = folder / "gold.json"
+    common_gold = _read(common_path) if common_path.is_file() else {}
+    if not isinstance(common_gold, dict):
+        got = short_repr(common_gold)
         raise InputError(
-            common, f"expected an object, got {short_repr(gold)}: gold by the names of motions"
+            common_path, f"expected an object, got {got}: gold by the names of motions"
         )
     for path in motions:
+        gold_path = folder / "gold" / path.name
         try:
+            gold = _read(gold_path) if gold_path.is_file() else common_gold.get(path.stem)
             yield _contest(folder, path, gold)
         except FieldError as miss:
-            own, of_gold = folder / "gold" / path.name, miss.field.startswith("gold.")
-            at = (own if own.is_file() else common) if of_gold else path
-            raise InputError(at, f"{miss.expected} ({path.name})", field=miss.field) from None
+            wrong = path
+            if miss.field.startswith("gold."):
+                wrong = gold_path if gold_path.is_file() else common_path
+            raise InputError(wrong, f"{miss.expected} ({path.name})", field=miss.field) from None
 
 
-def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contest:
+def _contest(folder: Path, path: Path, gold: object) -> Contest:
     record = validate(_Motion, _read(path))
-    sides = _sides(record)
+    sides: dict[str, str] = {}
+    for side, names in (("pro", record.pro_side), ("con", record.con_side)):
+        for number, name in enumerate(names):
+            if name in sides:
+                raise FieldError(f"{side}_side[{number}].name", f"duplicate name {name!r}")
+            sides[name] = side
     texts = _speeches(folder / "speech", path.stem)
     order = [name for name in record.speech_order if name is not None]
     if len(order) != len(texts):
@@ -72,8 +81,18 @@ def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contes
     unknown = sorted(set(order) - set(sides))
     if unknown:
         raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
-    own_gold = folder / "gold" / path.name
-    gold = _read(own_gold) if own_gold.is_file() else common_gold.get(path.stem)
+
+    # The winners by dimension; null means unknown.
+    winners: dict[str, Any] = {}
+    by_dimension = gold if isinstance(gold, dict) else {"general": gold}
+    for dimension, winner in by_dimension.items():
+        if winner is not None:
+            winning = winner if isinstance(winner, list) else [winner]
+            strangers = [name for name in winning if name not in (*sides, TIE)]
+            if strangers or not winning:
+                got = short_repr(strangers[0] if strangers else winner)
+                raise FieldError(f"gold.{dimension}", f"expected speakers or tie, got {got}")
+            winners[dimension] = winner
     return validate(
         Contest,
         {
@@ -82,36 +101,11 @@ def _contest(folder: Path, path: Path, common_gold: Mapping[str, Any]) -> Contes
             "info": record.info_slide,
             "sides": {name: sides[name] for name in dict.fromkeys([*order, *sides])},
             "speeches": [
-                {"speaker": who, "text": text} for who, text in zip(order, texts, strict=True)
+                {"speaker": name, "text": text} for name, text in zip(order, texts, strict=True)
             ],
-            "gold": _gold(gold if isinstance(gold, dict) else {"general": gold}, sides),
+            "gold": winners,
         },
     )
-
-
-def _sides(record: _Motion) -> dict[str, str]:
-    sides: dict[str, str] = {}
-    for side, names in (("pro", record.pro_side), ("con", record.con_side)):
-        for number, name in enumerate(names):
-            if name in sides:
-                raise FieldError(f"{side}_side[{number}].name", f"duplicate name {name!r}")
-            sides[name] = side
-    return sides
-
-
-def _gold(gold: Mapping[str, Any], sides: Mapping[str, str]) -> dict[str, Any]:
-    """Return the winners by dimension; null means unknown."""
-    winners: dict[str, Any] = {}
-    for dimension, won in gold.items():
-        if won is None:
-            continue
-        several = won if isinstance(won, list) else [won]
-        strangers = [one for one in several if one not in (*sides, TIE)]
-        if strangers or not several:
-            who = short_repr(strangers[0] if strangers else won)
-            raise FieldError(f"gold.{dimension}", f"expected speakers or tie, got {who}")
-        winners[dimension] = won
-    return winners
 
 
 def _speeches(folder: Path, name: str) -> list[str]:

@@ -28,22 +28,14 @@ def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
     if source.is_dir():
         return panelbench.contests(source)
     bad = bad or BadLines()
-    records = _foreign_records(source)
-    if records is None:
-        return files.read_contests(source, bad)
-    return _convert(source, records, bad)
-
-
-def _foreign_records(source: Path) -> list[Record] | None:
-    """Return the records of another collection; None for our contests and debates."""
     try:
         text = read_whole(source)
     except InputError:
-        return None
+        return files.read_contests(source, bad)
+    records: list[Record] = []
     try:
-        whole = parse(text)
+        content = parse(text)
     except FieldError:
-        records: list[Record] = []
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
                 try:
@@ -52,9 +44,11 @@ def _foreign_records(source: Path) -> list[Record] | None:
                     record = error
                 records.append((str(number), number, record))
     else:
-        several = whole if isinstance(whole, list) else [whole]
-        records = [(str(number), None, one) for number, one in enumerate(several, 1)]
-    return records if any(debateart.is_debate(one) for _, _, one in records) else None
+        debates = content if isinstance(content, list) else [content]
+        records = [(str(number), None, debate) for number, debate in enumerate(debates, 1)]
+    if any(debateart.is_debate(record) for _, _, record in records):
+        return _convert(source, records, bad)
+    return files.read_contests(source, bad)
 
 
 def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator[Contest]:
@@ -71,6 +65,5 @@ def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator
             ids.add(contest.id)
             yield contest
         except FieldError as error:
-            where = "" if line else f"number {name}: "
-            field = error.field or None
-            bad.report(InputError(source, f"{where}{error.expected}", line=line, field=field))
+            text = error.expected if line else f"number {name}: {error.expected}"
+            bad.report(InputError(source, text, line=line, field=error.field or None))
