@@ -48,7 +48,8 @@ def cached_index(name: str, arguments: Callable[[], Iterable[Argument]]) -> Argu
     place = cache / "touche-rad" / f"{name}-{__version__}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        opened = open_locked(place.parent, folder=True, wait=True)
+        # Several processes may start at the same time; the first builds, the others wait.
+        lock = open_locked(place.parent, folder=True, wait=True)
     except OSError as error:
         raise UserError(
             f"{place.parent}: the index cannot be built there: {error.strerror}; set "
@@ -60,13 +61,13 @@ def cached_index(name: str, arguments: Callable[[], Iterable[Argument]]) -> Argu
         build_index(arguments(), str(place), replace=True)
         return open_index(str(place))
     finally:
-        os.close(opened)  # several processes may start at the same time
+        os.close(lock)
 
 
 def is_demo(place: ArgumentIndex | Path) -> bool:
     """Whether an index or a file has exactly the arguments of the demo collection."""
-    own = _fingerprint(place) if isinstance(place, Path) else place.fingerprint
-    return own == _fingerprint(demo_file("arguments.jsonl"))
+    fingerprint = _fingerprint(place) if isinstance(place, Path) else place.fingerprint
+    return fingerprint == _fingerprint(demo_file("arguments.jsonl"))
 
 
 @cache

@@ -21,7 +21,7 @@ VALUE: Final = 46
 ROW: Final = 22
 WIDTH: Final = NAME + SPAN + VALUE + 16
 COLOURS: Final = 4
-_LETTERS: Final = 15
+_LETTERS_OF_NAMES: Final = 15
 _STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
 
 
@@ -59,12 +59,13 @@ class Scale:
 
 def scale(values: Sequence[float]) -> Scale:
     """Return the smallest range with round ends that contains all values."""
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    low = min(values, default=0.0)
+    high = max(values, default=1.0)
     reach = max(high - low, 1e-9)
-    step = next(
-        (one for one in _STEPS if reach / one <= 5 + 1e-9), 10 ** math.ceil(math.log10(reach))
-    )
-    bottom, top = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    steps = (step for step in _STEPS if reach / step <= 5 + 1e-9)
+    step = next(steps, 10 ** math.ceil(math.log10(reach)))
+    bottom = math.floor(low / step + 1e-9) * step
+    top = math.ceil(high / step - 1e-9) * step
     return Scale(bottom, top if top > bottom else bottom + step, step)
 
 
@@ -80,30 +81,32 @@ def dot_plot(
 
     The scale has all values of `axis`, so that plots of the same measure have one scale.
     """
-    ends = [end for row in rows for end in (row.low, row.value, row.high) if end is not None]
-    ends += [*axis, *(value for _, value in baselines)]
-    own = scale(ends)
+    values = [*axis, *(value for _, value in baselines)]
+    for row in rows:
+        values += [value for value in (row.low, row.value, row.high) if value is not None]
+    x_scale = scale(values)
     top = 10 + 16 * len(baselines)
     bottom = top + ROW * len(rows) + 4
     parts: list[Markup] = []
-    for tick in own.ticks():
-        x = own.across(tick)
-        parts += [_line(x, top, x, bottom, "grid"), _text(x, bottom + 16, f"{tick:g}", "tick")]
-    for at, (name, value) in enumerate(baselines):
-        x, y = own.across(value), 18 + 16 * at
+    for tick in x_scale.ticks():
+        x = x_scale.across(tick)
+        parts.append(_line(x, top, x, bottom, "grid"))
+        parts.append(_text(x, bottom + 16, f"{tick:g}", "tick"))
+    for number, (name, value) in enumerate(baselines):
+        x = x_scale.across(value)
         label = f"{_shorten(name, 24)} {value:.{digits}f}"
         half = 3.4 * len(label)  # of the label's width: it must not leave the plot
-        middle = round(min(max(x, half), NAME + SPAN + VALUE + 16 - half), 1)
-        parts += [_line(x, top - 1, x, bottom, "baseline"), _text(middle, y, label, "tick")]
+        middle = round(min(max(x, half), WIDTH - half), 1)
+        parts.append(_line(x, top - 1, x, bottom, "baseline"))
+        parts.append(_text(middle, 18 + 16 * number, label, "tick"))
+    circle = Markup('<circle cx="{}" cy="{}" r="4.5" class="mark s0"/>')
     for number, row in enumerate(rows):
         y = top + ROW * number + 12
-        parts.append(_text(NAME - 8, y + 4, _shorten(row.label, _LETTERS), "name"))
+        parts.append(_text(NAME - 8, y + 4, _shorten(row.label, _LETTERS_OF_NAMES), "name"))
         if row.low is not None and row.high is not None:
-            parts.append(_line(own.across(row.low), y, own.across(row.high), y, "bar s0"))
-        circle = Markup('<circle cx="{}" cy="{}" r="4.5" class="mark s0"/>')
-        parts.append(circle.format(own.across(row.value), y))
-        value_text = f"{row.value:.{digits}f}"
-        parts.append(_text(NAME + SPAN + VALUE + 14, y + 4, value_text, "name value"))
+            parts.append(_line(x_scale.across(row.low), y, x_scale.across(row.high), y, "bar s0"))
+        parts.append(circle.format(x_scale.across(row.value), y))
+        parts.append(_text(WIDTH - 2, y + 4, f"{row.value:.{digits}f}", "name value"))
     return _figure(title, bottom + 22, parts)
 
 
@@ -111,31 +114,41 @@ def line_plot(
     title: str, series: Mapping[str, Sequence[float | None]], *, axis: Sequence[float] = ()
 ) -> Markup:
     """Plot values by turn, a line for each name; a turn without a value is left out."""
-    known = [value for values in series.values() for value in values if value is not None]
-    own, left, top, height = scale([*axis, *known]), 40, 16, 120
-    right, bottom = WIDTH - 16, top + height
-    turns = max((len(values) for values in series.values()), default=1)
+    known = [*axis]
+    for values in series.values():
+        known += [value for value in values if value is not None]
+    y_scale = scale(known)
+    left = 40
+    right = WIDTH - 16
+    top = 16
+    height = 120
+    bottom = top + height
+    turns = max(map(len, series.values()), default=1)
 
     def place(turn: int, value: float) -> tuple[float, float]:
         across = (right - left) * turn / max(turns - 1, 1)
-        return round(left + across, 1), round(bottom - height * own.share(value), 1)
+        return round(left + across, 1), round(bottom - height * y_scale.share(value), 1)
 
     parts = []
-    for tick in own.ticks():
-        y = place(0, tick)[1]
-        parts += [_line(left, y, right, y, "grid"), _text(left - 8, y + 4, f"{tick:g}", "name")]
+    for tick in y_scale.ticks():
+        _, y = place(0, tick)
+        parts.append(_line(left, y, right, y, "grid"))
+        parts.append(_text(left - 8, y + 4, f"{tick:g}", "name"))
     for turn in range(turns):
-        parts.append(_text(place(turn, own.low)[0], bottom + 16, str(turn + 1), "tick"))
+        x, _ = place(turn, y_scale.low)
+        parts.append(_text(x, bottom + 16, str(turn + 1), "tick"))
+    polyline = Markup('<polyline points="{}" class="line {}" stroke-dasharray="{}"/>')
+    circle = Markup('<circle cx="{}" cy="{}" r="3.5" class="{}"/>')
     for number, (name, values) in enumerate(series.items()):
-        points = [place(at, value) for at, value in enumerate(values) if value is not None]
-        kind, dash = f"s{number % COLOURS}", f"{3 * number} 3" if number else "none"
+        points = [place(turn, value) for turn, value in enumerate(values) if value is not None]
+        colour = f"s{number % COLOURS}"
+        dashes = f"{3 * number} 3" if number else "none"
         y = bottom + 36 + 18 * number
-        shape = Markup('<polyline points="{}" class="line {}" stroke-dasharray="{}"/>')
-        for of in (points, [(left, y - 4), (left + 28, y - 4)]):
-            text = " ".join(f"{one:g},{other:g}" for one, other in of)
-            parts.append(shape.format(text, kind, dash))
-        circle = Markup('<circle cx="{}" cy="{}" r="3.5" class="{}"/>')
-        parts += [circle.format(one, other, kind) for one, other in points]
+        in_legend = [(left, y - 4), (left + 28, y - 4)]
+        for line in (points, in_legend):
+            corners = " ".join(f"{x:g},{y:g}" for x, y in line)
+            parts.append(polyline.format(corners, colour, dashes))
+        parts += [circle.format(*point, colour) for point in points]
         parts.append(_text(left + 36, y, name, ""))
     return _figure(title, bottom + 28 + 18 * len(series), parts)
 
@@ -151,14 +164,14 @@ def _figure(title: str, height: float, parts: Sequence[Markup]) -> Markup:
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
-    shape = '<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>'
-    return Markup(shape).format(x1, y1, x2, y2, kind)
+    line = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>')
+    return line.format(x1, y1, x2, y2, kind)
 
 
 def _text(x: float, y: float, words: str, kind: str) -> Markup:
     return Markup('<text x="{}" y="{}" class="{}">{}</text>').format(x, y, kind, words)
 
 
-def _shorten(words: str, longest: int) -> str:
-    half = longest // 2  # names often differ at their end
-    return words if len(words) <= longest else f"{words[:half]}…{words[-half:]}"
+def _shorten(words: str, limit: int) -> str:
+    half = limit // 2  # names often differ at their end
+    return words if len(words) <= limit else f"{words[:half]}…{words[-half:]}"

@@ -41,6 +41,7 @@ _UNUSUAL: Final = {
     "markup": "<script>alert(1)</script> {{ 7 * 7 }} {% raw %} === system",
 }
 """User messages that real users and hostile ones send."""
+_WHOLE: Final = "a whole debate"
 
 
 class ContractError(AssertionError):
@@ -80,8 +81,8 @@ def check_debater(
     parallel = work.results("answer", cases, parallel=True)
     work.compare(answers, parallel, "an answer given in parallel with others differs")
     if isinstance(work.plugin.factory, Explains):
-        for what, listed in work.results("explain", first).items():
-            work.add(f"{what}, explain", _explain_faults(listed))
+        for what, candidates in work.results("explain", first).items():
+            work.add(f"{what}, explain", _explain_faults(candidates))
     work.finish()
 
 
@@ -95,16 +96,16 @@ def check_judge(name: str, options: _Options = None, **services: Unpack[_Service
     work = _Work("judge", name, options, **services)
     odd = Response(content="No. " * 40)
     cases = {what: (debate,) for what, debate in _answered().items()}
-    (whole,) = list(cases.values())[-1]
+    (debate,) = cases[_WHOLE]
     cases |= {what: (_debate(text).with_response(odd),) for what, text in _UNUSUAL.items()}
     for what, verdicts in work.repeated("judge", cases).items():
         work.add(what, _verdict_faults(verdicts, work.services.criteria))
     if isinstance(work.plugin.factory, JudgesAll):
-        every = work.results("judge_all", {"judge_all": (whole,)}).get("judge_all")
-        if every is not None:
-            if len(every) != len(whole.turns):
-                work.add("judge_all", [f"{len(whole.turns)} responses, {len(every)} results"])
-            for verdicts in every:
+        by_turn = work.results("judge_all", {"judge_all": (debate,)}).get("judge_all")
+        if by_turn is not None:
+            if len(by_turn) != len(debate.turns):
+                work.add("judge_all", [f"{len(debate.turns)} responses, {len(by_turn)} results"])
+            for verdicts in by_turn:
                 work.add("judge_all", _verdict_faults(verdicts, work.services.criteria))
     work.finish()
 
@@ -117,8 +118,8 @@ def check_panel(name: str, options: _Options = None, **services: Unpack[_Service
     """
     work = _Work("panel", name, options, **services)
     contests = {what: to_contest(debate) for what, debate in _answered().items()}
-    outcomes = work.repeated("judge", {what: (one,) for what, one in contests.items()})
-    for what, outcome in outcomes.items():
+    cases = {what: (contest,) for what, contest in contests.items()}
+    for what, outcome in work.repeated("judge", cases).items():
         work.add(what, _outcome_faults(outcome, contests[what].sides))
     work.finish()
 
@@ -131,9 +132,12 @@ def check_retriever(name: str, options: _Options = None, **services: Unpack[_Ser
     """
     work = _Work("retriever", name, options, **services)
     queries = {what: debate.last.utterance for what, debate in _unanswered().items()} | _UNUSUAL
-    cases = {f"{what}, k={k}": (text, k) for what, text in queries.items() for k in (10, 3)}
+    cases = {}
+    for what, text in queries.items():
+        cases[f"{what}, k=10"] = (text, 10)
+        cases[f"{what}, k=3"] = (text, 3)
     for what, hits in work.repeated("search", cases).items():
-        work.add(what, _hit_faults(hits, int(cases[what][1]), work.services))
+        work.add(what, _hit_faults(hits, cases[what][1], work.services))
     work.finish()
 
 
@@ -151,10 +155,12 @@ class _Work:
         self.plugin = find(kind, name)
         self.options = options or {}
         self.broken: list[str] = []
-        wanted = (*self.plugin.needs, *self.plugin.uses)
-        if model is None and "model" in self.plugin.needs:
+        needs = self.plugin.needs
+        if model is None and "model" in needs:
             model = Model(Examples())
-        if index is None and (kind in ("debater", "retriever") or "index" in wanted):
+        # The cited arguments of debaters and the hits of retrievers are compared with an index.
+        wants_index = kind in ("debater", "retriever") or "index" in (*needs, *self.plugin.uses)
+        if index is None and wants_index:
             index = open_index(DEMO)
         self.services = Services(index=index, model=model)
 
@@ -173,7 +179,7 @@ class _Work:
         results: dict[str, Any] = {}
         limiter = anyio.CapacityLimiter(len(cases) if parallel else 1)
 
-        async def one(what: str) -> None:
+        async def call(what: str) -> None:
             async with limiter:
                 try:
                     results[what] = await Calls()(getattr(plugin, method), *cases[what])
@@ -182,12 +188,12 @@ class _Work:
                     if not isinstance(error, WorkError) or self.plugin.kind != "debater":
                         self.add(what, [f"{type(error).__name__}: {error}"])
 
-        async def every() -> None:
+        async def call_all() -> None:
             async with anyio.create_task_group() as group:
                 for what in cases:
-                    group.start_soon(one, what)
+                    group.start_soon(call, what)
 
-        session.run(every)
+        session.run(call_all)
         return {what: results[what] for what in cases if what in results}
 
     def repeated(self, method: str, cases: Mapping[str, Sequence[object]]) -> dict[str, Any]:
@@ -196,19 +202,18 @@ class _Work:
         self.compare(first, self.results(method, cases), "a second call gave another result")
         return first
 
-    def compare(self, first: Mapping[str, Any], other: Mapping[str, Any], fault: str) -> None:
+    def compare(self, first: Mapping[str, Any], second: Mapping[str, Any], fault: str) -> None:
         """Report the cases whose results differ."""
-        for what in first.keys() & other.keys():
-            if _plain(first[what]) != _plain(other[what]):
+        for what in first.keys() & second.keys():
+            if _plain(first[what]) != _plain(second[what]):
                 self.add(what, [fault])
 
     def finish(self) -> None:
         """Raise an error if a rule is broken."""
         if self.broken:
-            listed = "\n".join(f"- {one}" for one in dict.fromkeys(self.broken))
-            raise ContractError(
-                f"{self.plugin.kind} {self.plugin.name} breaks its contract:\n{listed}"
-            )
+            lines = [f"{self.plugin.kind} {self.plugin.name} breaks its contract:"]
+            lines += [f"- {fault}" for fault in dict.fromkeys(self.broken)]
+            raise ContractError("\n".join(lines))
 
 
 def _debate(text: str) -> Debate:
@@ -218,30 +223,34 @@ def _debate(text: str) -> Debate:
 def _answered() -> dict[str, Debate]:
     """Return debates of the demo with a response in every turn: with one turn, and whole."""
     (first, _), (second, _), *_ = files.read_views(demo_file("debates.jsonl"))
-    return {"the first turn": first.view(0), "a whole debate": second}
+    return {"the first turn": first.view(0), _WHOLE: second}
 
 
 def _unanswered() -> dict[str, Debate]:
-    return {what: one.before_response(len(one.turns) - 1) for what, one in _answered().items()}
+    """Return the same debates without their last response."""
+    return {
+        what: debate.before_response(len(debate.turns) - 1) for what, debate in _answered().items()
+    }
 
 
 def _plain(value: object) -> str:
+    """Return a result as text that can be compared."""
     if isinstance(value, Mapping):
-        value = {str(key): _plain(one) for key, one in value.items()}
+        value = {str(key): _plain(part) for key, part in value.items()}
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        value = [_plain(one) for one in value]
+        value = [_plain(part) for part in value]
     elif isinstance(value, BaseModel):
         value = value.model_dump(mode="json")
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _explain_faults(listed: object) -> Iterator[str]:
-    if not isinstance(listed, Sequence) or not all(
-        isinstance(one, ExplainedCandidate) for one in listed
+def _explain_faults(candidates: object) -> Iterator[str]:
+    if not isinstance(candidates, Sequence) or not all(
+        isinstance(candidate, ExplainedCandidate) for candidate in candidates
     ):
-        yield f"expected a list of ExplainedCandidate, got {type(listed).__name__}"
+        yield f"expected a list of ExplainedCandidate, got {type(candidates).__name__}"
         return
-    scores = [one.score for one in listed]
+    scores = [candidate.score for candidate in candidates]
     if scores != sorted(scores, reverse=True):
         yield "the candidates are not sorted by score"
 
@@ -254,7 +263,8 @@ def _response_faults(answer: object, services: Services, max_words: int) -> Iter
         return
     if is_blank(response.content):
         yield "the answer is empty"
-    if (words := count_words(response.content)) > max_words:
+    words = count_words(response.content)
+    if words > max_words:
         yield f"{words} words, at most {max_words} are allowed (the guard would cut it)"
     ids = [argument.id for argument in response.arguments]
     if len(set(ids)) < len(ids):
@@ -290,7 +300,8 @@ def _outcome_faults(outcome: object, sides: Collection[str]) -> Iterator[str]:
         yield "no winner and no reason"
     if outcome.winner not in (None, "tie", *sides):
         yield f"the winner {outcome.winner!r} is no speaker"
-    if unknown := set(outcome.scores) - set(sides):
+    unknown = set(outcome.scores) - set(sides)
+    if unknown:
         yield f"scores for {sorted(unknown)}, who are no speakers"
 
 
@@ -307,5 +318,6 @@ def _hit_faults(hits: object, most: int, services: Services) -> Iterator[str]:
     if len(set(ids)) < len(ids):
         yield "an argument is returned twice"
     index = services.need_index("check_retriever")
-    if unknown := [one for one in ids if index.get(one) is None]:
+    unknown = [argument_id for argument_id in ids if index.get(argument_id) is None]
+    if unknown:
         yield f"the argument {unknown[0]!r} is not in the index"
