@@ -18,13 +18,13 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 from touche_rad.files import check_output
 
-_PLAY: Final = "simulate {claims} -i {out}/index --turns 3 --seed {seed} -d "
+_SIMULATE: Final = "simulate {claims} -i {out}/index --turns 3 --seed {seed} -d "
 _TITLE: Final = "--title 'touche-rad demo: two "
 STEPS: Final = {
     "Build an argument index of the demo collection": "index {arguments} -o {out}/index",
-    "Play ten debates of 3 turns with the debater grounded": f"{_PLAY} grounded"
+    "Play ten debates of 3 turns with the debater grounded": f"{_SIMULATE} grounded"
     " -o {out}/simulations-grounded.jsonl",
-    "Play ten debates of 3 turns with the debater verbatim": f"{_PLAY} verbatim"
+    "Play ten debates of 3 turns with the debater verbatim": f"{_SIMULATE} verbatim"
     " -o {out}/simulations-verbatim.jsonl",
     "Judge the debates of the debater grounded": "judge {out}/simulations-grounded.jsonl"
     " -j grounded -o {out}/grounded.jsonl",
@@ -62,7 +62,8 @@ def demo_command(options: DemoOptions) -> None:
 
     Each step is printed as the command line that you could type.
     """
-    out, quiet = options.output, options.quiet
+    out = options.output
+    quiet = options.quiet
     if out.is_file() or not all(path.name.startswith(_OUTPUTS) for path in out.glob("*")):
         check_output(out, replace=options.replace)
     out.mkdir(parents=True, exist_ok=True)
@@ -86,5 +87,5 @@ def demo_command(options: DemoOptions) -> None:
             raise WorkError(f"demo: {line} failed with exit code {code}")
     if not quiet:
         click.echo(f"\nDone in {time.monotonic() - start:.0f} s. All files: {out.resolve()}")
-    click.echo(f"Report: {(out / 'report.html').resolve()}")
+    click.echo(f"Report: {out.resolve() / 'report.html'}")
     next_step(["respond", "--say", "Zoos should be closed."])

@@ -42,47 +42,56 @@ def doctor_command(options: DoctorOptions) -> int:
     Each problem is printed with its fix; then the exit code is 1. "optional" marks what only some
     plugins need.
     """
-    model = _model(options) if prepare.names_model(options) else []
-    bad = {one.what for one in model if not (one.ok or one.optional)} - {CONTEXT}
-    plugins = list(_plugins(bool(model) and not bad))
+    of_model = _check_model(options) if prepare.names_model(options) else []
+    failed = {check.what for check in of_model if not (check.ok or check.optional)}
+    has_model = bool(of_model) and failed <= {CONTEXT}
+    plugins = list(_check_plugins(has_model))
     version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
     free = shutil.disk_usage(Path.cwd()).free / 2**30
-    disk = Check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB")
-    checks = [Check("touche-rad", True, version), disk, _index(options.index), *model]
-    every = [*checks, *(check for _, check in plugins)]
+    checks = [
+        Check("touche-rad", True, version),
+        Check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB"),
+        _check_index(options.index),
+        *of_model,
+    ]
+    all_checks = [*checks, *(check for _, check in plugins)]
     if options.as_json:
-        click.echo(json.dumps([asdict(one) for one in every], ensure_ascii=False, indent=2))
+        rows = [asdict(check) for check in all_checks]
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
     else:
+        indent = " " * 9
         for check in [*checks, *_grouped(plugins)]:
-            mark = "ok" if check.ok else "optional" if check.optional else "missing"
-            colour = {"ok": "green", "missing": "red"}.get(mark)
-            first, rest = click.style(mark.ljust(9), fg=colour), " " * 9
-            print_text(printable(f"{check.what}: {check.found}"), first, rest)
-            if mark == "missing":
-                print_text(printable(f"fix: {check.fix}"), rest, rest)
-    return 0 if all(one.ok or one.optional for one in every) else 1
+            text = printable(f"{check.what}: {check.found}")
+            if check.ok:
+                print_text(text, click.style("ok       ", fg="green"), indent)
+            elif check.optional:
+                print_text(text, "optional ", indent)
+            else:
+                print_text(text, click.style("missing  ", fg="red"), indent)
+                print_text(printable(f"fix: {check.fix}"), indent, indent)
+    return 0 if all(check.ok or check.optional for check in all_checks) else 1
 
 
-def _index(place: str | None) -> Check:
+def _check_index(place: str | None) -> Check:
     try:
         backend = index_backend_of(place or DEMO)
         backend.verify(place or DEMO)
-        opened = backend.open(place or DEMO)
+        index = backend.open(place or DEMO)
     except ToucheRadError as error:
         return Check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
-    first = next(iter(opened.arguments()), None)
-    works = first is not None and bool(opened.search("text", first.text, 1))
-    where = place or "none given (-i DIR), the demo collection works"
+    first = next(iter(index.arguments()), None)
+    works = first is not None and bool(index.search("text", first.text, 1))
+    name = place or "none given (-i DIR), the demo collection works"
     state = "search works" if works else "a search finds none"
-    summary = f"{where}: {len(opened)} arguments, {state}"
+    summary = f"{name}: {len(index)} arguments, {state}"
     return Check("index", works, summary, "index a collection with arguments")
 
 
-def _model(options: DoctorOptions) -> list[Check]:
+def _check_model(options: DoctorOptions) -> list[Check]:
     """Check what plugins need of a model; with `vllm:`, it is started."""
 
     async def check_all(model: Model) -> list[Check]:
-        return [one async for one in checks(model)]
+        return [check async for check in checks(model)]
 
     try:
         with Session(options.seed) as session:
@@ -94,17 +103,17 @@ def _model(options: DoctorOptions) -> list[Check]:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
 
 
-def _plugins(model: bool) -> Iterator[tuple[Plugin, Check]]:
+def _check_plugins(has_model: bool) -> Iterator[tuple[Plugin, Check]]:
     for kind in KINDS:
         for plugin in registered(kind).values():
             name = f"{kind} {plugin.name}"
             try:
-                missing = plugin.missing(index=True, model=model)
+                missing = plugin.missing(index=True, model=has_model)
                 optional = plugin.optional
             except ToucheRadError as error:
                 yield plugin, Check(name, False, str(error))
                 continue
-            state = "ready" if not missing else f"needs {'; '.join(missing)}"
+            state = f"needs {'; '.join(missing)}" if missing else "ready"
             yield plugin, Check(name, not missing, state, state, optional=optional)
 
 
@@ -118,5 +127,5 @@ def _grouped(plugins: Sequence[tuple[Plugin, Check]]) -> Iterator[Check]:
         else:
             yield check
     for (state, is_ready), kinds in groups.items():
-        names = "; ".join(f"{kind} {', '.join(several)}" for kind, several in kinds.items())
-        yield Check(state, is_ready, names, optional=True)
+        lists = [f"{kind} {', '.join(names)}" for kind, names in kinds.items()]
+        yield Check(state, is_ready, "; ".join(lists), optional=True)

@@ -38,29 +38,40 @@ def list_command(options: ListOptions) -> None:
     """
     name = options.name
     if name == "papers":
-        _print_papers(as_json=options.as_json)
+        from touche_rad.papers import tables
+
+        papers = {f"paper:{table}": tables.load(table).title for table in tables.names()}
+        if options.as_json:
+            click.echo(
+                json.dumps([{"table": table, "title": title} for table, title in papers.items()])
+            )
+            return
+        width = max(map(len, papers))
+        for table, title in papers.items():
+            click.echo(f"{table:{width}}  {title}")
         return
-    kinds = [one for one in KINDS if name in (one, _plural(one), HEADINGS.get(one, "").lower())]
-    plugins = [plugin for kind in kinds or KINDS for plugin in registered(kind).values()]
-    detailed = name is not None and not kinds
-    if detailed:
-        names = {*(plugin.name for plugin in plugins), *map(_plural, KINDS)}
-        plugins = [plugin for plugin in plugins if plugin.name == name]
-        if not plugins:
-            hint = nearest(str(name), names, otherwise=" (touche-rad list shows all)")
+    plurals = {kind: "indexes" if kind == "index" else f"{kind}s" for kind in KINDS}
+    kinds = [
+        kind for kind in KINDS if name in (kind, plurals[kind], HEADINGS.get(kind, "").lower())
+    ]
+    plugins: list[Plugin] = []
+    for kind in kinds or KINDS:
+        plugins += registered(kind).values()
+    if name is None or kinds:
+        rows = [describe(plugin, detailed=False) for plugin in plugins]
+    else:
+        rows = [describe(plugin, detailed=True) for plugin in plugins if plugin.name == name]
+        if not rows:
+            names = {*(plugin.name for plugin in plugins), *plurals.values()}
+            hint = nearest(name, names, otherwise=" (touche-rad list shows all)")
             raise OptionError(f"there is no plugin {name!r}{hint}")
-    rows = [describe(plugin, detailed=detailed) for plugin in plugins]
     if options.as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-    elif detailed:
+    elif name is None or kinds:
+        _print_table(rows)
+    else:
         for row in rows:
             _print_plugin(row)
-    else:
-        _print_table(rows)
-
-
-def _plural(kind: str) -> str:
-    return f"{kind}es" if kind == "index" else f"{kind}s"
 
 
 def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
@@ -69,7 +80,7 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
     try:
         # The index of the demo collection is always available.
         missing = plugin.missing(index=True)
-        needs = [one.partition("/")[0].replace(":", " ") for one in plugin.needs]
+        needs = [need.partition("/")[0].replace(":", " ") for need in plugin.needs]
         row |= {"purpose": plugin.purpose, "needs": needs, "missing": missing}
         if detailed:
             fields = plugin.options.model_fields
@@ -85,7 +96,7 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
                 if not is_setting(field)
             ]
             row["profiles"] = [asdict(profile) for profile in plugin.profiles()]
-            row["settings"] = {key: one.description or key for key, one in fields.items()}
+            row["settings"] = {key: field.description or key for key, field in fields.items()}
     except ToucheRadError as error:
         row |= {"purpose": "", "needs": [], "missing": [str(error)], "broken": True}
     return row
@@ -93,9 +104,9 @@ def describe(plugin: Plugin, *, detailed: bool) -> dict[str, Any]:
 
 def _type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
+        return " | ".join(map(str, schema["enum"]))
     if "anyOf" in schema:
-        return " | ".join(_type(one) for one in schema["anyOf"])
+        return " | ".join(map(_type, schema["anyOf"]))
     return str(schema.get("type", "value"))
 
 
@@ -106,8 +117,11 @@ def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
         for row in rows:
             if row["kind"] == kind:
                 name = click.style(f"{row['name']:{width}}", fg="cyan")
-                needs = f" (needs: {', '.join(row['needs'])})" if row["needs"] else ""
-                text = "; ".join(row["missing"]) if row.get("broken") else row["purpose"] + needs
+                text = row["purpose"]
+                if row.get("broken"):
+                    text = "; ".join(row["missing"])
+                elif row["needs"]:
+                    text += f" (needs: {', '.join(row['needs'])})"
                 _print(text, f"  {name}  ", " " * (width + 4))
         click.echo()
     _print("touche-rad list NAME shows the options and profiles of a plugin.")
@@ -119,7 +133,8 @@ def _print_plugin(row: Mapping[str, Any]) -> None:
     click.echo(f" (package {row['source']})")
     if row["purpose"]:
         _print(row["purpose"], "  ", "  ")
-    _print(f"needs: {', '.join(row['needs']) or 'nothing'}", "  ", "    ")
+    needs = ", ".join(row["needs"]) or "nothing"
+    _print(f"needs: {needs}", "  ", "    ")
     if row["missing"]:
         _print(f"missing here: {'; '.join(row['missing'])}", "  ", "    ")
     if row.get("options"):
@@ -133,23 +148,16 @@ def _print_plugin(row: Mapping[str, Any]) -> None:
     if profiles:
         click.secho("Profiles (-O profile=NAME, or -O profile=FILE.toml)", bold=True)
     settings = {profile["name"]: profile["settings"] for profile in profiles}
-    for number, profile in enumerate(profiles):
-        like = (profile["extends"] or profiles[0]["name"]) if number else ""
-        base, but = settings.get(like, {}), f" (like {like}, but:)" if like else ""
-        _print(f"{profile['name']}: {profile['description']}{but}", "  ", "      ")
+    for profile in profiles:
+        # The first profile is the base of those that extend none: they show what differs.
+        base = profile["extends"] or profiles[0]["name"]
+        base_settings = settings.get(base, {})
+        is_base = profile is profiles[0]
+        text = f"{profile['name']}: {profile['description']}"
+        _print(text if is_base else f"{text} (like {base}, but:)", "  ", "      ")
         for key, value in profile["settings"].items():
-            if key not in base or base[key] != value:
-                about = "" if like else f"  ({row['settings'][key]})"
-                _print(f"{key} = {json.dumps(value, default=str)}{about}", "      ", "        ")
-
-
-def _print_papers(*, as_json: bool) -> None:
-    from touche_rad.papers.tables import load, names
-
-    rows = [{"table": f"paper:{name}", "title": load(name).title} for name in names()]
-    if as_json:
-        click.echo(json.dumps(rows))
-        return
-    width = max(len(row["table"]) for row in rows)
-    for row in rows:
-        click.echo(f"{row['table']:{width}}  {row['title']}")
+            text = f"{key} = {json.dumps(value, default=str)}"
+            if is_base:
+                _print(f"{text}  ({row['settings'][key]})", "      ", "        ")
+            elif key not in base_settings or base_settings[key] != value:
+                _print(text, "      ", "        ")
