@@ -14,7 +14,7 @@ from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
 from touche_rad.events import Event, EventKind
 from touche_rad.users import RuleUser, Speaker, parse_user
-from touche_rad.users._simulator import Utterance
+from touche_rad.users._simulator import UserUtterance
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
 SECOND = CLAIM.with_utterance("Zoos should be closed.").with_response(
@@ -58,13 +58,13 @@ class Broken(SmallIndex):
         raise OSError("the index is gone")
 
 
-def spoken(user: Any, debate: Debate = CLAIM, **given: Any) -> Utterance:
+def spoken(user: Any, debate: Debate = CLAIM, **given: Any) -> UserUtterance:
     return anyio.run(Speaker(user, **given).speak, debate)
 
 
 @pytest.mark.parametrize("debate", [CLAIM, SECOND])
 def test_the_users_words_are_one_clean_line(debate: Debate) -> None:
-    assert spoken(Saying(" Cages\x00\n are\tcruel. "), debate) == Utterance("Cages are cruel.")
+    assert spoken(Saying(" Cages\x00\n are\tcruel. "), debate) == UserUtterance("Cages are cruel.")
 
 
 @pytest.mark.parametrize("words", ["", " \n", None, 42, ["a"], b"bytes"])
@@ -111,7 +111,7 @@ def test_words_are_bounded_only_where_a_bound_is_given() -> None:
     assert spoken(Saying(long)).events == ()
     cut = spoken(Saying(long), max_words=20)
     event = Event(kind=EventKind.USER_CUT, detail="180 words to 18")
-    assert cut == Utterance(" ".join([long.strip()[:31]] * 3), (event,))
+    assert cut == UserUtterance(" ".join([long.strip()[:31]] * 3), (event,))
 
 
 def test_the_rules_are_named_with_their_options() -> None:

@@ -52,8 +52,13 @@ class UserChoice:
 
     def speaker(self, services: Services, deadline: float | None) -> Speaker:
         """Make the user with its fallback and a time limit in seconds."""
-        user, fallback = self.make(services), self.fallback(services)
-        return Speaker(user, fallback, name=self.name, max_words=self._max_words, deadline=deadline)
+        return Speaker(
+            self.make(services),
+            self.fallback(services),
+            name=self.name,
+            max_words=self._max_words,
+            deadline=deadline,
+        )
 
     @property
     def _max_words(self) -> int:
@@ -71,32 +76,34 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
         user = OfficialUser(text, options)
         details = {"user_url": user.place}
         return UserChoice(configured, "official", lambda _: user, details, user)
-    kind, own = parse_plugin(text)
-    place = own.pop("persona", "")
-    values = {**own, **values}
-    if kind == "rules" and not place:
-        configured, of_rules = _configure("rules", RuleUser, RuleUser.Options, values)
+    kind, options_in_text = parse_plugin(text)
+    persona_name = options_in_text.pop("persona", "")
+    values = {**options_in_text, **values}
+    if kind == "rules" and not persona_name:
+        configured, rule_options = _configure("rules", RuleUser, RuleUser.Options, values)
         return UserChoice(
-            configured, "rules", lambda made: RuleUser(made.index, made.seed, of_rules)
+            configured,
+            "rules",
+            lambda services: RuleUser(services.index, services.seed, rule_options),
         )
     if kind == "model":
-        configured, of_model = _configure("model", ModelUser, ModelUser.Options, values)
-        if folder is not None and (folder / place).is_file():
-            place = str(folder / place)
-        persona = load_persona(place or DEFAULT)
+        configured, model_options = _configure("model", ModelUser, ModelUser.Options, values)
+        if folder is not None and (folder / persona_name).is_file():
+            persona_name = str(folder / persona_name)
+        persona = load_persona(persona_name or DEFAULT)
         name = f"model:{persona.name}"
 
         def make(services: Services) -> ModelUser:
             model = services.need_model(f"user {name}")
-            return ModelUser(model, persona, services.index, services.seed, of_model)
+            return ModelUser(model, persona, services.index, services.seed, model_options)
 
         return UserChoice(configured, name, make, {"persona": persona.digest})
     raise OptionError(f"there is no user {text!r}{nearest(text, ('rules', 'model', 'URL'))}")
 
 
 def _configure(
-    name: str, user: type, kind: type[OptionsOf], values: Mapping[str, str]
+    name: str, user: type, options: type[OptionsOf], values: Mapping[str, str]
 ) -> tuple[Configured, OptionsOf]:
     configured = Plugin("user", name, "touche-rad", lambda: user).configure(values)
-    assert isinstance(configured.options, kind)
+    assert isinstance(configured.options, options)
     return configured, configured.options

@@ -80,12 +80,40 @@ class ModelUser:
 
     async def reply(self, debate: Debate) -> str:
         """Say what the person says next."""
-        return await self._ask(debate, await self._evidence(debate))
+        evidence: list[str] = []
+        if self.index is not None and self.options.evidence:
+            claim = clean(debate.claim) or clean(debate.turns[0].utterance)
+            arguments = await anyio.to_thread.run_sync(
+                arguments_for_user,
+                self.index,
+                claim,
+                debate,
+                self.options.candidates,
+                abandon_on_cancel=True,
+            )
+            evidence = [_as_line(argument.text) for argument in arguments[: self.options.evidence]]
+        return await self._ask(debate, evidence)
 
     async def _ask(self, debate: Debate, evidence: Sequence[str]) -> str:
         """Ask for an utterance; ask again with the problem if it is unsuitable."""
         prompt = Prompt.load(__package__, "utterance")
-        values = self._values(debate, evidence)
+        moves = list(self.persona.moves or (_ANY_MOVE,))
+        seeded_random(self.seed, debate, "moves").shuffle(moves)
+        values = {
+            "character": self.persona.character,
+            "words": self.options.max_words,
+            "claim": _as_line(debate.claim),
+            "evidence": evidence,
+            "reason": self.options.reason,
+            "move": moves[len(debate.turns) % len(moves)],
+            "turns": [
+                {
+                    "user": _as_line(turn.utterance),
+                    "opponent": _as_line(turn.response.content if turn.response else ""),
+                }
+                for turn in debate.turns
+            ],
+        }
         messages = list(prompt.messages(**values))
         shorten: Any = drop_oldest(prompt, "turns", values)
         for tries_left in reversed(range(1 + self.options.again)):
@@ -101,56 +129,23 @@ class ModelUser:
                 shorten = None
         raise UnsuitableUtterance(f"{self.model.name}: {problem}")
 
-    def _values(self, debate: Debate, evidence: Sequence[str]) -> dict[str, Any]:
-        moves = list(self.persona.moves or (_ANY_MOVE,))
-        seeded_random(self.seed, debate, "moves").shuffle(moves)
-        return {
-            "character": self.persona.character,
-            "words": self.options.max_words,
-            "claim": _as_line(debate.claim),
-            "evidence": evidence,
-            "reason": self.options.reason,
-            "move": moves[len(debate.turns) % len(moves)],
-            "turns": [
-                {
-                    "user": _as_line(turn.utterance),
-                    "opponent": _as_line(turn.response.content if turn.response else ""),
-                }
-                for turn in debate.turns
-            ],
-        }
-
-    async def _evidence(self, debate: Debate) -> list[str]:
-        index, most = self.index, self.options.evidence
-        if index is None or not most:
-            return []
-        claim = clean(debate.claim) or clean(debate.turns[0].utterance)
-        arguments = await anyio.to_thread.run_sync(
-            arguments_for_user,
-            index,
-            claim,
-            debate,
-            self.options.candidates,
-            abandon_on_cancel=True,
-        )
-        return [_as_line(argument.text) for argument in arguments[:most]]
-
     def _check(self, answer: str, debate: Debate) -> tuple[str, str]:
         """Return the new sentences of an answer, and its problem or an empty text."""
         bare = _without_quotes(_LABEL.sub("", _without_quotes(clean(answer))))
-        own = [clean(turn.utterance) for turn in debate.turns]
-        earlier_sentences = {_plain(part) for text in own for part in sentences(text)}
-        new = " ".join(part for part in sentences(bare) if _plain(part) not in earlier_sentences)
+        utterances = [clean(turn.utterance) for turn in debate.turns]
+        earlier_sentences: set[str] = set()
+        for utterance in utterances:
+            earlier_sentences.update(map(_plain, sentences(utterance)))
+        new = " ".join(
+            sentence for sentence in sentences(bare) if _plain(sentence) not in earlier_sentences
+        )
         new = cut_to_words(new, self.options.max_words)
         if not _plain(new):
             return "", REPETITION if bare else EMPTY
-        earlier = [*own, *map(clean, debate.system_texts)]
         phrase = f" {' '.join(words(new))} "
-        for text in earlier:
-            if (
-                phrase in f" {' '.join(words(text))} "
-                or word_overlap(new, text) >= self.options.alike
-            ):
+        for text in (*utterances, *map(clean, debate.system_texts)):
+            spaced = f" {' '.join(words(text))} "
+            if phrase in spaced or word_overlap(new, text) >= self.options.alike:
                 return "", REPETITION
         return new, ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -58,8 +57,10 @@ COUNTERING: Final = (
     "There is a good reason against that.",
 )
 
-_COUNTERS = 0.7
+_SHARE_OF_COUNTERS = 0.7
+"""Share of the turns after the first one in which the user counters if it can."""
 _LONGEST_ECHO = 18
+"""Maximum words of a sentence of the system that the user repeats in a question."""
 
 
 class RuleUser:
@@ -95,39 +96,32 @@ class RuleUser:
     def reply(self, debate: Debate) -> str:
         """Counter with an argument of its side; if there is none, and sometimes, insist or ask."""
         move = seeded_random(self.seed, debate, f"move {len(debate.turns)}").random()
-        if len(debate.turns) == 1 or move < _COUNTERS:
-            counter = self._counter(debate)
-            if counter:
-                return counter
-        if len(debate.turns) % 2:
-            return self._ask(debate)
-        return self._insist(debate)
+        if self.index is not None and (len(debate.turns) == 1 or move < _SHARE_OF_COUNTERS):
+            lead = self._next(debate, "counter", COUNTERING)
+            room = self.options.max_words - count_words(lead)
+            arguments = arguments_for_user(
+                self.index, _claim(debate), debate, self.options.candidates
+            )
+            for argument in arguments:
+                quote = cut_to_words(clean(argument.text), room)
+                if quote and not quote.endswith("…"):
+                    return f"{lead} {_with_end(quote)}"
+        return self._ask(debate) if len(debate.turns) % 2 else self._insist(debate)
 
     def new_reply(self, debate: Debate) -> str:
         """Return a reply that is not in the debate yet, if there is one."""
         earlier = {turn.utterance for turn in debate.turns}
         reply = self.reply(debate)
-        return next((one for one in (reply, *self._replies(debate)) if one not in earlier), reply)
-
-    def _replies(self, debate: Debate) -> Iterator[str]:
-        yield self._insist(debate)
-        yield self._ask(debate)
-        yield from (self._fill(one, claim=_with_end(_claim(debate))) for one in INSISTING)
-        yield ASKING_ABOUT_ALL
-        yield from COUNTERING
-
-    def _counter(self, debate: Debate) -> str | None:
-        if self.index is None:
-            return None
-        lead = self._next(debate, "counter", COUNTERING)
-        room = self.options.max_words - count_words(lead)
-        for argument in arguments_for_user(
-            self.index, _claim(debate), debate, self.options.candidates
-        ):
-            quote = cut_to_words(clean(argument.text), room)
-            if quote and not quote.endswith("…"):
-                return f"{lead} {_with_end(quote)}"
-        return None
+        claim = _with_end(_claim(debate))
+        replies = (
+            reply,
+            self._insist(debate),
+            self._ask(debate),
+            *(self._fill(template, claim=claim) for template in INSISTING),
+            ASKING_ABOUT_ALL,
+            *COUNTERING,
+        )
+        return next((text for text in replies if text not in earlier), reply)
 
     def _insist(self, debate: Debate) -> str:
         return self._fill(self._next(debate, "insist", INSISTING), claim=_with_end(_claim(debate)))

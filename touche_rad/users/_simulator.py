@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -43,8 +43,6 @@ def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
 
 log = logging.getLogger(__name__)
 
-Method = Callable[[Debate], str | Awaitable[str]]
-
 _MAX_LETTERS: Final = 20_000
 """Maximum characters of an utterance."""
 _LETTERS_PER_WORD: Final = 20
@@ -52,8 +50,8 @@ _LETTERS_PER_WORD: Final = 20
 
 
 @dataclass(frozen=True)
-class Utterance:
-    """The user's utterance, with events on failures and changes."""
+class UserUtterance:
+    """What the user says, with events on failures and changes."""
 
     utterance: str
     events: tuple[Event, ...] = ()
@@ -81,43 +79,39 @@ class Speaker:
         self.deadline = deadline
         self._call = Calls()
 
-    async def speak(self, debate: Debate) -> Utterance:
+    async def speak(self, debate: Debate) -> UserUtterance:
         """Return the user's next utterance."""
         method = self.user.reply if debate.turns else self.user.open
         try:
             caller = Caller(f"user {self.name}", debate.key, len(debate.turns))
             with call_context(caller=caller):
-                return self._bounded(await self._run(method, debate))
+                utterance = await self._call(method, debate, seconds=self.deadline)
+            if not isinstance(utterance, str):
+                raise TypeError(f"expected a text, got {type(utterance).__name__}")
+            uncut = clean(utterance[:_MAX_LETTERS])
+            if not uncut:
+                raise ValueError("the utterance is empty")
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
             reason = clean(excerpt(error, 300))
             detail = f"{type(error).__name__}: {reason}"
             event = Event(kind=EventKind.USER_FALLBACK, detail=detail)
-            return Utterance(await self._from_fallback(debate), (event,), error)
+            return UserUtterance(await self._from_fallback(debate), (event,), error)
+        if not self.max_words:
+            return UserUtterance(uncut)
+        short = cut_to_words(uncut, self.max_words)[: _LETTERS_PER_WORD * self.max_words].rstrip()
+        if short == uncut:
+            return UserUtterance(uncut)
+        detail = f"{count_words(uncut)} words to {count_words(short)}"
+        return UserUtterance(short, (Event(kind=EventKind.USER_CUT, detail=detail),))
 
     async def _from_fallback(self, debate: Debate) -> str:
         """Return the fallback's utterance; without an index if the index fails."""
         user = self.fallback
         try:
-            return clean(await self._run(user.new_reply if debate.turns else user.open, debate))
+            method = user.new_reply if debate.turns else user.open
+            return clean(await self._call(method, debate, seconds=self.deadline))
         except Exception as error:  # its search takes too long
             log.debug("the fallback user failed", exc_info=error)
         user = RuleUser(None, user.seed, user.options)
         return clean(user.new_reply(debate) if debate.turns else user.open(debate))
-
-    async def _run(self, method: Method, debate: Debate) -> str:
-        return await self._call(method, debate, seconds=self.deadline)
-
-    def _bounded(self, utterance: object) -> Utterance:
-        if not isinstance(utterance, str):
-            raise TypeError(f"expected a text, got {type(utterance).__name__}")
-        whole = clean(utterance[:_MAX_LETTERS])
-        if not whole:
-            raise ValueError("the utterance is empty")
-        if not self.max_words:
-            return Utterance(whole)
-        short = cut_to_words(whole, self.max_words)[: _LETTERS_PER_WORD * self.max_words].rstrip()
-        if short == whole:
-            return Utterance(whole)
-        detail = f"{count_words(whole)} words to {count_words(short)}"
-        return Utterance(short, (Event(kind=EventKind.USER_CUT, detail=detail),))

@@ -7,7 +7,7 @@ side if it attacks the system's last response, opposes what this cites, or suppo
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.plugins import ArgumentIndex
@@ -16,7 +16,9 @@ from touche_rad.text import NEGATIONS, clean, content_words, is_negation, senten
 log = logging.getLogger(__name__)
 
 _MIN_OVERLAP = 0.15
+"""Minimum overlap of a topic with the claim to which it is near."""
 _MIN_SCORE = 0.3
+"""Minimum score of an argument with which the user answers."""
 
 
 def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int) -> list[Argument]:
@@ -25,30 +27,64 @@ def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int)
     There are none if the index fails.
     """
     response = debate.last.response or Response(content="")
-    answer, cited = clean(response.content), response.arguments[:2]
+    answer = clean(response.content)
+    cited = response.arguments[:2]
+    queries = [("supports", claim), ("attacks", answer)]
+    for argument in cited:
+        queries.append(("attacks", argument.text))
+        queries.append(("attacks", argument.supports))
+        queries.append(("supports", argument.attacks))
+    candidates: dict[str, Argument] = {}
     try:
-        candidates = {hit.id: hit for hit in _search(index, claim, answer, cited, k)}
+        for field, query in dict.fromkeys(queries):
+            if content_words(query):
+                hits = index.search(field, query, k)
+                candidates |= {hit.argument.id: hit.argument for hit in hits}
     except Exception as error:
         log.info("the user speaks without arguments because the search failed: %s", error)
         return []
-    topics, used = _nearest_topics(candidates.values(), claim), _already_used(debate)
-    scores = {
-        argument.id: score_for_user(argument, claim, answer, cited)
-        for argument in candidates.values()
-        if (not topics or argument.topic in topics) and not _is_used(argument, used)
-    }
-    ranked = sorted(scores, key=lambda id_: (-scores[id_], id_))
-    return [candidates[id_] for id_ in ranked if scores[id_] >= _MIN_SCORE]
+
+    # The topics nearest to the claim; all topics if none is near.
+    overlaps: dict[str, float] = {}
+    for argument in candidates.values():
+        fields = (argument.topic, argument.supports, argument.attacks)
+        overlap = max(word_overlap(text, claim) for text in fields)
+        overlaps[argument.topic] = max(overlap, overlaps.get(argument.topic, 0.0))
+    least = max(_MIN_OVERLAP, 0.8 * max(overlaps.values(), default=0.0))
+    topics = {topic for topic, overlap in overlaps.items() if topic and overlap >= least}
+
+    # What was cited, and what was said by either side.
+    used_ids: set[str] = set()
+    used_sentences: set[str] = set()
+    for turn in debate.turns:
+        used_sentences.update(map(_plain, sentences(clean(turn.utterance))))
+        if turn.response is not None:
+            used_ids.update(argument.id for argument in turn.response.arguments)
+            used_sentences.update(map(_plain, sentences(clean(turn.response.content))))
+
+    scores: dict[str, float] = {}
+    for argument in candidates.values():
+        is_near = not topics or argument.topic in topics
+        if not is_near or argument.id in used_ids:
+            continue
+        if used_sentences.isdisjoint(map(_plain, sentences(argument.text))):
+            score = score_for_user(argument, claim, answer, cited)
+            if score >= _MIN_SCORE:
+                scores[argument.id] = score
+    ranked = sorted(scores, key=lambda argument_id: (-scores[argument_id], argument_id))
+    return [candidates[argument_id] for argument_id in ranked]
 
 
 def score_for_user(argument: Argument, claim: str, answer: str, cited: Iterable[Argument]) -> float:
     """Return how clearly an argument supports the claim and opposes the system's answer."""
     against = word_overlap(argument.attacks, answer) - word_overlap(argument.supports, answer)
     opposes = 0.0
-    for other in cited:
-        attacks = word_overlap(argument.attacks, other.text)
-        against = max(against, attacks - word_overlap(argument.supports, other.text))
-        difference = stance(argument, other.attacks) - stance(argument, other.supports)
+    for cited_argument in cited:
+        attacks = word_overlap(argument.attacks, cited_argument.text)
+        supports = word_overlap(argument.supports, cited_argument.text)
+        against = max(against, attacks - supports)
+        difference = stance(argument, cited_argument.attacks)
+        difference -= stance(argument, cited_argument.supports)
         opposes = max(opposes, difference / 2, key=abs)
     return against + opposes + stance(argument, claim)
 
@@ -64,56 +100,16 @@ def stance(argument: Argument, text: str) -> float:
     return supports - attacks
 
 
-def word_overlap(one: str, other: str) -> float:
+def word_overlap(text: str, other_text: str) -> float:
     """Return the Jaccard similarity of the content words of two texts, without negations."""
-    first, second = set(content_words(one)) - NEGATIONS, set(content_words(other)) - NEGATIONS
+    first = set(content_words(text)) - NEGATIONS
+    second = set(content_words(other_text)) - NEGATIONS
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
-def _agreement(one: str, other: str) -> int:
-    return 1 if _negations(one) == _negations(other) else -1
-
-
-def _negations(text: str) -> int:
-    return sum(map(is_negation, words(text)))
-
-
-def _search(
-    index: ArgumentIndex, claim: str, answer: str, cited: Iterable[Argument], k: int
-) -> Iterator[Argument]:
-    queries = [("supports", claim), ("attacks", answer)]
-    for one in cited:
-        queries += [("attacks", one.text), ("attacks", one.supports), ("supports", one.attacks)]
-    for field, query in dict.fromkeys(queries):
-        if content_words(query):
-            for hit in index.search(field, query, k):
-                yield hit.argument
-
-
-def _nearest_topics(candidates: Iterable[Argument], claim: str) -> set[str]:
-    """Return the topics nearest to the claim; an empty set if no topic is near."""
-    overlaps: dict[str, float] = {}
-    for argument in candidates:
-        fields = (argument.topic, argument.supports, argument.attacks)
-        overlap = max(word_overlap(field, claim) for field in fields)
-        overlaps[argument.topic] = max(overlap, overlaps.get(argument.topic, 0.0))
-    least = max(_MIN_OVERLAP, 0.8 * max(overlaps.values(), default=0.0))
-    return {topic for topic, overlap in overlaps.items() if topic and overlap >= least}
-
-
-def _already_used(debate: Debate) -> set[str]:
-    """Return the ids of all cited arguments, and all sentences of both sides."""
-    used: set[str] = set()
-    for turn in debate.turns:
-        used.update(map(_plain, sentences(clean(turn.utterance))))
-        if turn.response is not None:
-            used.update(argument.id for argument in turn.response.arguments)
-            used.update(map(_plain, sentences(clean(turn.response.content))))
-    return used
-
-
-def _is_used(argument: Argument, used: set[str]) -> bool:
-    return argument.id in used or any(_plain(part) in used for part in sentences(argument.text))
+def _agreement(field: str, text: str) -> int:
+    negations = sum(map(is_negation, words(field)))
+    return 1 if negations == sum(map(is_negation, words(text))) else -1
 
 
 def _plain(sentence: str) -> str:

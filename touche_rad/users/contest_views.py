@@ -9,8 +9,9 @@ negated motion for the side for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -48,7 +49,8 @@ def negate(claim: str) -> str:
     if len(modals) != 1 or absent or _JOINED.search(text[: modals[0].start()]):
         return f"This is wrong: {text}"
     modal = modals[0]
-    return f"{text[: modal.end(1)]}{'' if modal[2] else ' not'}{text[modal.end() :]}"
+    negation = "" if modal[2] else " not"
+    return f"{text[: modal.end(1)]}{negation}{text[modal.end() :]}"
 
 
 def objection(index: ArgumentIndex | None, claim: str) -> str:
@@ -58,22 +60,27 @@ def objection(index: ArgumentIndex | None, claim: str) -> str:
     claim by its own fields, this argument comes first: a debater that searches by words ignores
     `not`, and would otherwise find arguments for the wrong side.
     """
-    opposed = negate(claim)
+    negated = negate(claim)
     if index is None or not clean(claim):
-        return opposed
+        return negated
     arguments: dict[str, Argument] = {}
     topics: dict[str, float] = {}
-    for field, query in (("attacks", claim), ("supports", opposed)):
-        for rank, hit in enumerate(index.search(field, query, _HITS)):
+    for field, query in (("attacks", claim), ("supports", negated)):
+        for rank, hit in enumerate(index.search(field, query, _HITS), 1):
             arguments[hit.argument.id] = hit.argument
-            so_far = topics.get(hit.argument.topic, 0.0)
-            topics[hit.argument.topic] = so_far + 1 / (rank + 1)
-    topic = max(topics, key=lambda one: (topics[one], one), default="")
-    stances = {id_: stance(one, claim) for id_, one in arguments.items() if one.topic == topic}
-    against = min(stances, key=lambda id_: (stances[id_], id_), default=None)
+            topics[hit.argument.topic] = topics.get(hit.argument.topic, 0.0) + 1 / rank
+    topic = max(topics, key=lambda name: (topics[name], name), default="")
+    stances = {
+        argument_id: stance(argument, claim)
+        for argument_id, argument in arguments.items()
+        if argument.topic == topic
+    }
+    against = min(
+        stances, key=lambda argument_id: (stances[argument_id], argument_id), default=None
+    )
     if against is None or stances[against] > -_MIN_STANCE:
-        return opposed
-    return f"{clean(arguments[against].text)} {opposed}"
+        return negated
+    return f"{clean(arguments[against].text)} {negated}"
 
 
 def sided_view(contest: Contest, speaker: str) -> Debate:
@@ -114,7 +121,13 @@ def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
     for speech in contest.speeches:
         if speech.speaker == speaker:
             utterance = " ".join(waiting) or (claim if turns else opening or claim)
-            turns.append(Turn(utterance=utterance, response=_response(speech)))
+            extra = speech.model_extra or {}
+            response = Response(
+                content=speech.text,
+                arguments=tuple(citations(speech)),
+                extra={REASONING: extra[REASONING]} if REASONING in extra else {},
+            )
+            turns.append(Turn(utterance=utterance, response=response))
             waiting = []
         else:
             waiting.append(speech.text)
@@ -123,19 +136,12 @@ def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
     return Debate(id=contest.id, claim=claim, description=contest.info, turns=tuple(turns))
 
 
-def _response(speech: Speech) -> Response:
-    extra: Mapping[str, Any] = speech.model_extra or {}
-    reasoning = {REASONING: extra[REASONING]} if REASONING in extra else {}
-    return Response(content=speech.text, arguments=tuple(citations(speech)), extra=reasoning)
-
-
 def citations(speech: Speech) -> Sequence[Argument]:
     """Return the arguments that a speech cites; invalid ones in a file are left out."""
     values = (speech.model_extra or {}).get("arguments")
     arguments: list[Argument] = []
-    for one in values if isinstance(values, list | tuple) else ():
-        try:
-            arguments.append(one if isinstance(one, Argument) else Argument.model_validate(one))
-        except ValidationError:
-            continue
+    if isinstance(values, list | tuple):
+        for value in values:
+            with suppress(ValidationError):
+                arguments.append(Argument.model_validate(value))
     return arguments

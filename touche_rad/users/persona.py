@@ -42,8 +42,8 @@ class Persona(PersonaFile):
 def bundled_personas() -> dict[str, Traversable]:
     """Return the bundled persona files by name."""
     folder = files(__package__).joinpath("personas")
-    places = (one for one in folder.iterdir() if one.name.endswith(".toml"))
-    return {one.name.removesuffix(".toml"): one for one in sorted(places, key=lambda one: one.name)}
+    paths = {path.name: path for path in folder.iterdir() if path.name.endswith(".toml")}
+    return {name.removesuffix(".toml"): paths[name] for name in sorted(paths)}
 
 
 def load_persona(name_or_path: str) -> Persona:
@@ -54,26 +54,25 @@ def load_persona(name_or_path: str) -> Persona:
     """
     bundled = bundled_personas()
     if name_or_path in bundled:
-        return _load(bundled[name_or_path], name_or_path)
-    if "/" not in name_or_path and not name_or_path.endswith(".toml"):
+        path: Traversable | Path = bundled[name_or_path]
+        name = name_or_path
+    elif "/" not in name_or_path and not name_or_path.endswith(".toml"):
         raise OptionError(
             f"there is no persona {name_or_path!r}{nearest(name_or_path, bundled)}; or give a path"
         )
-    path = Path(name_or_path).expanduser()
-    return _load(path, path.stem)
-
-
-def _load(place: Traversable | Path, name: str) -> Persona:
+    else:
+        path = Path(name_or_path).expanduser()
+        name = path.stem
     try:
-        content = place.read_bytes()
+        content = path.read_bytes()
         values = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
-        raise UserError(f"{place}: cannot be read: {why(error)}") from None
+        raise UserError(f"{path}: cannot be read: {why(error)}") from None
     except ValueError as error:
-        raise InputError(str(place), f"expected TOML: {error}") from None
+        raise InputError(str(path), f"expected TOML: {error}") from None
     try:
         fields = PersonaFile.model_validate(values)
     except ValidationError as error:
         miss = field_error(error)
-        raise InputError(str(place), miss.expected, field=miss.field) from None
+        raise InputError(str(path), miss.expected, field=miss.field) from None
     return Persona(**dict(fields), name=name, digest=hashlib.sha256(content).hexdigest()[:16])
