@@ -16,7 +16,7 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
 from touche_rad.runs.journal import RUN
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 NEWER = 99
@@ -100,7 +100,7 @@ def test_a_newer_file_is_refused_in_one_line(
 
 @pytest.mark.parametrize("name", ["training.json", "report.json"])
 def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
-    folder = Folder(tmp_path)
+    folder = TrainingFolder(tmp_path)
     folder.start_or_resume({"recipe": {"base": "x"}})
     folder.finish({"recipe": {"base": "x"}})
     assert folder.start_or_resume({"recipe": {"base": "x"}})

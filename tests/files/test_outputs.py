@@ -14,7 +14,7 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
 from touche_rad.runs.journal import RUN
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 ARGUMENTS, LABELS = demo_file("arguments.jsonl"), demo_file("labels.jsonl")
@@ -192,7 +192,7 @@ def test_the_standard_output_has_no_status(tmp_path: Path, out: str) -> None:
 
 
 def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "model")
+    folder = TrainingFolder(tmp_path / "model")
 
     def start(seed: int, *, restart: bool = False) -> bool:
         with folder.exclusive():

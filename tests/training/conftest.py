@@ -10,7 +10,7 @@ import pytest
 from tests.models.tiny import tiny_model
 from tests.training.makers import DPO, SFT, chats, preferences
 from touche_rad.plugins import trainer
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 
 
 @pytest.fixture(scope="session")
@@ -30,17 +30,17 @@ def tiny(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingFolder:
     folder = tmp_path_factory.mktemp("training")
     recipe = {"base": str(tiny), **SFT}
     trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe)
     trainer("merge")(folder / "sft")
-    return Folder(folder / "sft")
+    return TrainingFolder(folder / "sft")
 
 
 @pytest.fixture(scope="session")
-def preferring(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+def preferring(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingFolder:
     folder = tmp_path_factory.mktemp("training")
     recipe = {"base": str(tiny), **DPO}
     trainer("dpo")([preferences(folder / "pairs.jsonl")], folder / "dpo", recipe=recipe)
-    return Folder(folder / "dpo")
+    return TrainingFolder(folder / "dpo")

@@ -24,24 +24,24 @@ from touche_rad.debaters.inspiredebate.training.model import (
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
 from touche_rad.plugins import trainer
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 
 pytestmark = pytest.mark.services
 
 
-def report(folder: Folder) -> dict[str, Any]:
+def report(folder: TrainingFolder) -> dict[str, Any]:
     found = folder.finished()
     assert found is not None
     return found
 
 
-def history(folder: Folder) -> list[dict[str, Any]]:
+def history(folder: TrainingFolder) -> list[dict[str, Any]]:
     """What the trainer logged, step by step."""
     rows: list[dict[str, Any]] = json.loads(folder.state.read_text())["log_history"]
     return rows
 
 
-def weights(folder: Folder) -> dict[str, Any]:
+def weights(folder: TrainingFolder) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     return load_file(folder.adapter / "adapter_model.safetensors")
@@ -61,14 +61,14 @@ def killed(
     assert list(out.glob("checkpoints/*/trainer_state.json"))
 
 
-def test_the_loss_falls_on_what_was_held_out(fine_tuned: Folder) -> None:
+def test_the_loss_falls_on_what_was_held_out(fine_tuned: TrainingFolder) -> None:
     told = report(fine_tuned)
     assert (told["learnt"], told["held_out"], told["steps"]) == (8, 2, 12)
     assert told["measured"]["loss"]["after"] < told["measured"]["loss"]["before"] - 0.5
     assert told["loss"]["last"] < told["loss"]["first"] - 0.5
 
 
-def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
+def test_only_the_answer_is_learnt(fine_tuned: TrainingFolder, tiny: Path) -> None:
     """The trainer's first loss is that of the answers' tokens, and of no other."""
     chats = [json.loads(line)["messages"] for line in fine_tuned.data.read_text().splitlines()]
     model, tokenizer = load_model(AdapterRecipe(base=str(tiny))), load_tokenizer(str(tiny))
@@ -77,13 +77,15 @@ def test_only_the_answer_is_learnt(fine_tuned: Folder, tiny: Path) -> None:
     assert first == pytest.approx(-sum(likely) / sum(tokens), abs=0.05)
 
 
-def test_the_card_tells_data_by_digest_and_how_to_play(fine_tuned: Folder) -> None:
+def test_the_card_tells_data_by_digest_and_how_to_play(fine_tuned: TrainingFolder) -> None:
     card = fine_tuned.card.read_text()
     assert all(sha256_of(path) in card for path in (fine_tuned.data, fine_tuned.held_out))
     assert f"-m vllm:{fine_tuned.adapter}" in card
 
 
-def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tiny: Path) -> None:
+def test_the_merged_model_says_what_base_and_adapter_say(
+    fine_tuned: TrainingFolder, tiny: Path
+) -> None:
     chat = [
         {"role": "user", "content": "No trams!"},
         {"role": "assistant", "content": "Towns live by trams."},
@@ -101,7 +103,7 @@ def test_the_merged_model_says_what_base_and_adapter_say(fine_tuned: Folder, tin
     assert merged > base + 1
 
 
-def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folder) -> None:
+def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: TrainingFolder) -> None:
     """Which word is preferred hangs on the prompt: a model that ignores it is right half the time."""
     told = report(preferring)
     assert told["held_out"] == 6
@@ -111,7 +113,7 @@ def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: Folde
     assert told["loss"]["last"] < told["loss"]["first"]
 
 
-def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
+def test_the_loss_is_that_of_equation_5(preferring: TrainingFolder, tiny: Path) -> None:
     """Computed by hand from four likelihoods a pair: policy and reference, better and worse."""
     tokenizer, recipe = load_tokenizer(str(tiny)), AdapterRecipe(base=str(tiny))
     policy, reference = load_model(recipe, str(preferring.adapter)), load_model(recipe)
@@ -129,7 +131,7 @@ def test_the_loss_is_that_of_equation_5(preferring: Folder, tiny: Path) -> None:
 
 
 def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
-    fine_tuned: Folder, tmp_path: Path
+    fine_tuned: TrainingFolder, tmp_path: Path
 ) -> None:
     """Eq. 5: both ratios are 1 where training begins, so the first loss is log 2, also after SFT."""
     source, out = preferences(tmp_path / "pairs.jsonl"), tmp_path / "dpo"
@@ -142,13 +144,13 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     assert told["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)
     assert told["recipe"]["base"] == report(fine_tuned)["recipe"]["base"]
     assert told["serve"]["adapter"] in done.err, "the line to play with stands at the end"
-    before, after = weights(fine_tuned), weights(Folder(out))
+    before, after = weights(fine_tuned), weights(TrainingFolder(out))
     assert before.keys() == after.keys(), "one adapter on the same base, and no reference beside it"
     assert any((before[name] != after[name]).any() for name in before)
     assert not (out / "adapter" / "ref").exists()
 
 
-def test_a_finished_training_is_merged_later(fine_tuned: Folder, tmp_path: Path) -> None:
+def test_a_finished_training_is_merged_later(fine_tuned: TrainingFolder, tmp_path: Path) -> None:
     out = tmp_path / "whole"
     done = touche_rad("train", "merge", fine_tuned.root, "-o", out)
     assert done.code == 0, done.err
@@ -173,13 +175,13 @@ def test_a_killed_training_goes_on_to_the_same_model(
     told = trainer(method)([source], out, recipe=recipe)
     assert told["resumed"]
     assert not torn.exists()
-    before, after = weights(undisturbed), weights(Folder(out))
+    before, after = weights(undisturbed), weights(TrainingFolder(out))
     assert before.keys() == after.keys()
     for name in before:
         assert (before[name] - after[name]).abs().max() < 1e-6, name
     losses = [
         [row["loss"] for row in history(folder) if "loss" in row]
-        for folder in (undisturbed, Folder(out))
+        for folder in (undisturbed, TrainingFolder(out))
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3, abs=1e-6)
     assert told["measured"].keys() == report(undisturbed)["measured"].keys()
@@ -188,7 +190,7 @@ def test_a_killed_training_goes_on_to_the_same_model(
 
 
 def test_a_finished_training_is_neither_done_again_nor_mixed_with_another(
-    fine_tuned: Folder, tiny: Path
+    fine_tuned: TrainingFolder, tiny: Path
 ) -> None:
     stamp = (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns
     source = fine_tuned.root.parent / "chats.jsonl"
@@ -217,12 +219,15 @@ def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_
     with pytest.raises(UserError, match=told) as caught:
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
     assert "\n" not in str(caught.value)
-    assert not Folder(tmp_path / "out").finished()
+    assert not TrainingFolder(tmp_path / "out").finished()
 
 
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
     source, recipe = chats(tmp_path / "chats.jsonl"), {"base": str(tiny), **SFT}
-    with Folder(tmp_path / "out").exclusive(), pytest.raises(UserError, match="another process"):
+    with (
+        TrainingFolder(tmp_path / "out").exclusive(),
+        pytest.raises(UserError, match="another process"),
+    ):
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
     with pytest.raises(UserError, match="contains other files"):
         trainer("sft")([source], tmp_path, recipe=recipe)
@@ -247,11 +252,11 @@ def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
     recipe = {"base": str(base), **SFT, "epochs": 1}
     with nullcontext() if fits else pytest.raises(UserError, match="ends in <think>"):
         trainer("sft")([chats(tmp_path / "c.jsonl")], out, recipe=recipe)
-        tokenizer = load_tokenizer(str(Folder(out).adapter))
+        tokenizer = load_tokenizer(str(TrainingFolder(out).adapter))
         question = [{"role": "user", "content": "Well?"}]
         asked = tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
         assert asked.endswith("<s>assistant\n<think></think>")
-        assert "model.think=off" in report(Folder(out))["serve"]["adapter"]
+        assert "model.think=off" in report(TrainingFolder(out))["serve"]["adapter"]
 
 
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:

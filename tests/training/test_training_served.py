@@ -13,7 +13,7 @@ from tests.terminal import touche_rad_process as touche_rad
 from tests.training.player import write_launcher
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 
 pytestmark = pytest.mark.services
 
@@ -23,7 +23,7 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def test_the_printed_command_plays_the_trained_model(
-    fine_tuned: Folder, tmp_path: Path, demo_index_path: Path
+    fine_tuned: TrainingFolder, tmp_path: Path, demo_index_path: Path
 ) -> None:
     """Its server stands in for vLLM; test_loop.py serves an adapter with a real one."""
     report = fine_tuned.finished()

@@ -19,7 +19,7 @@ from touche_rad.cli.train_loop import loop_command
 from touche_rad.errors import UserError
 from touche_rad.files import check_output
 from touche_rad.plugins import trainer
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 
 TRAINING: Final = Section.TRAINING
 EncoderPrecision = Literal["auto", "float32", "bfloat16"]
@@ -54,7 +54,7 @@ def _train(
 ) -> Mapping[str, Any]:
     """Train and return the result; `--replace` deletes an earlier training first."""
     if options.replace:
-        Folder(options.output).replace()
+        TrainingFolder(options.output).replace()
     with progress("training") as report:
         return trainer(name)(*args, options.output, report=report, **settings)
 
@@ -332,5 +332,5 @@ class MergeOptions:
 @command("merge", "train merge sft -o model", group=train_command)
 def merge(options: MergeOptions) -> None:
     """Write the base and the adapter of a finished training as one model."""
-    check_output(options.output or Folder(options.folder).merged, replace=options.replace)
+    check_output(options.output or TrainingFolder(options.folder).merged, replace=options.replace)
     _print_result(trainer("merge")(options.folder, options.output))

@@ -21,7 +21,7 @@ FORMAT: Final = 1
 """The format of training.json and report.json."""
 
 
-class Folder:
+class TrainingFolder:
     """The paths of a training, and its state."""
 
     def __init__(self, root: Path) -> None:

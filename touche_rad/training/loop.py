@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.files.records import write_text
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 from touche_rad.training.recipe import Recipe
 
 Batch = TypeVar("Batch")
@@ -48,7 +48,7 @@ def fit(
     batches: Callable[[str], Iterable[Batch]],
     loss: Callable[[Batch, int], Any],
     recipe: Recipe,
-    folder: Folder,
+    folder: TrainingFolder,
     progress: Callable[[int, int], None] | None,
 ) -> int:
     """Train parts of a model in place, continuing from the last checkpoint; return the steps.
@@ -98,7 +98,7 @@ def _rate_at(step: int, steps: int) -> float:
     return min(1.0, (step + 1) / max(1.0, _WARMUP * steps)) * max(0.0, 1 - step / steps)
 
 
-def _save(folder: Folder, step: int, state: Sequence[Any]) -> None:
+def _save(folder: TrainingFolder, step: int, state: Sequence[Any]) -> None:
     import torch
 
     folder.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def _save(folder: Folder, step: int, state: Sequence[Any]) -> None:
     fresh.replace(folder.checkpoints / _STATE)
 
 
-def _restore(folder: Folder, state: Sequence[Any]) -> int:
+def _restore(folder: TrainingFolder, state: Sequence[Any]) -> int:
     """Load the last checkpoint, if there is one, and return its step."""
     import torch
 

@@ -21,7 +21,7 @@ from touche_rad.debate import Argument
 from touche_rad.errors import UserError
 from touche_rad.text import encodable
 from touche_rad.training.card import versions, write_card
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 from touche_rad.training.loop import fit, trainable
 from touche_rad.training.recipe import Count, Layers, Positive, Recipe, validate_recipe
 
@@ -193,7 +193,7 @@ def train_encoder(
     # A training is continued only where all of this is the same.
     sha256 = digest(arguments)
     identity = {"method": "encoder", "recipe": recipe.model_dump(), "collection": sha256}
-    folder = Folder(out)
+    folder = TrainingFolder(out)
     with folder.exclusive():
         resumed = folder.start_or_resume(identity, restart=restart)
         if not resumed:
@@ -218,7 +218,7 @@ def train_encoder(
 def _train(
     recipe: EncoderRecipe,
     arguments: Sequence[Argument],
-    folder: Folder,
+    folder: TrainingFolder,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
     """Train with checkpoints, save the model and return its report."""

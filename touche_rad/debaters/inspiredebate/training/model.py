@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from touche_rad.errors import UserError
 from touche_rad.text import excerpt
 from touche_rad.training.card import adapter_options
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 from touche_rad.training.recipe import check_packages
 
 _CONFIG: Final = "config.json"
@@ -160,7 +160,7 @@ def merge_training(root: Path, out: Path | None = None) -> Mapping[str, Any]:
         The place of the model, and the command that serves it.
     """
     check_installed()
-    folder = Folder(root)
+    folder = TrainingFolder(root)
     recipe = AdapterRecipe.model_validate(folder.need_report()["recipe"])
     check_places(recipe)
     out = out or folder.merged

@@ -35,7 +35,7 @@ from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
 from touche_rad.training.card import versions, write_card
-from touche_rad.training.folder import Folder
+from touche_rad.training.folder import TrainingFolder
 from touche_rad.training.recipe import validate_recipe
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def train_sft(
         return dict(data.counts)
     traces = filter(None, map(trace_of, sources))
     training = Training("sft", settings, [*sources, *traces], build, {"wording": wording})
-    return training.run(Folder(out), restart=restart, report=report)
+    return training.run(TrainingFolder(out), restart=restart, report=report)
 
 
 def train_dpo(
@@ -88,7 +88,7 @@ def train_dpo(
     """Train an adapter on preference pairs."""
     _check_files(sources)
     if begins is not None:
-        folder = Folder(begins)
+        folder = TrainingFolder(begins)
         base = str(folder.need_report()["recipe"]["base"])
         recipe = {**recipe, "base": base, "adapter": str(folder.adapter)}
     recipe = {"batch": 1, "accumulate": 8, **recipe}
@@ -98,7 +98,7 @@ def train_dpo(
         return read_pairs(sources, share=settings.held_out, seed=settings.seed)
 
     training = Training("dpo", settings, sources, build)
-    return training.run(Folder(out), restart=restart, report=report)
+    return training.run(TrainingFolder(out), restart=restart, report=report)
 
 
 def _check_files(sources: Sequence[Path]) -> None:
@@ -118,7 +118,9 @@ class Training:
     about: Mapping[str, Any] = field(default_factory=dict)
     """Other settings that the data depends on."""
 
-    def run(self, folder: Folder, *, restart: bool, report: Progress | None) -> Mapping[str, Any]:
+    def run(
+        self, folder: TrainingFolder, *, restart: bool, report: Progress | None
+    ) -> Mapping[str, Any]:
         """Train or resume; return measurements and the commands that serve the model."""
         check_installed()
         check_places(self.recipe)
@@ -135,7 +137,7 @@ class Training:
             finished = folder.finished() or self._train(folder, report)
             return {**finished, "resumed": resumed}
 
-    def _train(self, folder: Folder, report: Progress | None) -> dict[str, Any]:
+    def _train(self, folder: TrainingFolder, report: Progress | None) -> dict[str, Any]:
         if not folder.data.is_file():  # written last: then the other two are there as well
             data = self.build()
             write_records(folder.counts, [data.counts])
@@ -210,7 +212,9 @@ class Training:
                 too_long += 1
         return rows, too_long
 
-    def _trainer(self, folder: Folder, tokenizer: object, training: Rows, held_out: Rows) -> Any:
+    def _trainer(
+        self, folder: TrainingFolder, tokenizer: object, training: Rows, held_out: Rows
+    ) -> Any:
         """Return TRL's trainer; it makes a new adapter, or the reference of a given one."""
         import torch
         from datasets import Dataset
@@ -272,7 +276,7 @@ def _tokens(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> int:
         raise UserError(f"the model's chat template cannot render these chats: {reason}") from None
 
 
-def _last_checkpoint(folder: Folder) -> str | None:
+def _last_checkpoint(folder: TrainingFolder) -> str | None:
     """Return the last complete checkpoint and delete those that a kill left incomplete."""
     from transformers import TrainerState
 
