@@ -10,15 +10,15 @@ from pydantic import Field, field_validator
 
 from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls
 from judges.debatrix.column import (
-    Column,
     ColumnResult,
     Context,
     combine_by_discussion,
     combine_by_summary,
     combine_by_votes,
+    judge_column,
     judge_speeches,
 )
-from judges.debatrix.dimensions import AUTO, GENERAL, Dimension, dimensions, parse_dimensions
+from judges.debatrix.dimensions import AUTO, GENERAL, DebateDimension, dimensions, parse_dimensions
 from judges.debatrix.speeches import PreparedDebate
 from touche_rad.contest import TIE, Contest, Outcome, leader
 from touche_rad.models import Model
@@ -89,63 +89,67 @@ class Debatrix:
         debate = PreparedDebate(contest, self.options.chunk_words)
         if not debate.speeches:
             return Outcome(winner=None, reason="the debate has no speech")
-        columns = self._columns(debate)
-        judges = {one.dimension.name: one.calls for one in columns}
-        results = await self._judge_columns(debate, columns)
-        if self.options.overlong == "incomplete" and any(one.overlong for one in results):
-            reason = next(reason for one in results if one.overlong for reason in one.reasons)
-            return self._outcome(debate, results, "", DebateVerdict(reason=reason))
-        speeches: dict[int, tuple[str, DimensionScore]] = {}
 
-        async def judge_each() -> None:
-            chair = self._calls(debate, None)
-            speeches.update(await judge_speeches(chair, debate.speeches, results))
-
-        async with anyio.create_task_group() as group:
-            if self.options.speech_verdicts and len(results) > 1:
-                group.start_soon(judge_each)
-            text, verdict = await self._combine(debate, judges, results)
-        return self._outcome(debate, results, text, verdict, speeches)
-
-    def _columns(self, debate: PreparedDebate) -> list[Column]:
+        # Each dimension judges the debate in its own column.
         selected = parse_dimensions(self.options.dimensions, teams=debate.teams)
         if self.options.columns == "single":
             selected = (dimensions()[GENERAL],)
-        return [Column(one, self._calls(debate, one), self.options.context) for one in selected]
+        judges = {dimension.name: self._calls(debate, dimension) for dimension in selected}
+        by_voting = self.options.combine == "none"
+        decide = self.options.own_verdicts or len(selected) == 1 or by_voting
+        by_name: dict[str, ColumnResult] = {}
 
-    async def _judge_columns(
-        self, debate: PreparedDebate, columns: Sequence[Column]
-    ) -> list[ColumnResult]:
-        results: dict[str, ColumnResult] = {}
-        decide = self.options.own_verdicts or len(columns) == 1 or self.options.combine == "none"
-
-        async def run(column: Column) -> None:
-            results[column.dimension.name] = await column.judge(debate, decide=decide)
+        async def judge_in(dimension: DebateDimension) -> None:
+            calls = judges[dimension.name]
+            by_name[dimension.name] = await judge_column(
+                calls, dimension, debate, self.options.context, decide=decide
+            )
 
         async with anyio.create_task_group() as group:
-            for column in columns:
-                group.start_soon(run, column)
-        return [results[column.dimension.name] for column in columns]
+            for dimension in selected:
+                group.start_soon(judge_in, dimension)
+        results = [by_name[dimension.name] for dimension in selected]
+        if self.options.overlong == "incomplete":
+            for result in results:
+                if result.overlong:
+                    verdict = DebateVerdict(reason=result.reasons[0])
+                    return self._outcome(debate, results, "", verdict)
+        if len(results) == 1:
+            (result,) = results
+            verdict = result.verdict or DebateVerdict(reason="; ".join(result.reasons))
+            return self._outcome(debate, results, "", verdict)
+
+        # The chair joins the columns, for the debate and, if wanted, for each speech.
+        chair = self._calls(debate, None)
+        speeches: dict[int, tuple[str, DimensionScore]] = {}
+
+        async def judge_each() -> None:
+            speeches.update(await judge_speeches(chair, debate.speeches, results))
+
+        async with anyio.create_task_group() as group:
+            if self.options.speech_verdicts:
+                group.start_soon(judge_each)
+            text, verdict = await self._combine(chair, judges, results)
+        return self._outcome(debate, results, text, verdict, speeches)
 
     async def _combine(
         self,
-        debate: PreparedDebate,
+        chair: JudgeCalls,
         judges: Mapping[str, JudgeCalls],
         results: Sequence[ColumnResult],
     ) -> tuple[str, DebateVerdict]:
-        if len(results) == 1:
-            return "", results[0].verdict or DebateVerdict(reason="; ".join(results[0].reasons))
-        chair = self._calls(debate, None)
+        """Return the panel's analysis or discussion, and its verdict."""
         if self.options.combine == "none":
             return "", combine_by_votes(results, chair.codes, ties=chair.ties)
-        if not any(one.analysis for one in results):
-            reasons = "; ".join(reason for one in results for reason in one.reasons[:1])
-            return "", DebateVerdict(reason=reasons or "no dimension analysed the debate")
+        if not any(result.analysis for result in results):
+            reasons = [result.reasons[0] for result in results if result.reasons]
+            reason = "; ".join(reasons) or "no dimension analysed the debate"
+            return "", DebateVerdict(reason=reason)
         if self.options.combine == "discussion":
             return await combine_by_discussion(chair, judges, results, self.options.rounds)
         return await combine_by_summary(chair, results)
 
-    def _calls(self, debate: PreparedDebate, dimension: Dimension | None) -> JudgeCalls:
+    def _calls(self, debate: PreparedDebate, dimension: DebateDimension | None) -> JudgeCalls:
         return JudgeCalls(
             self.model,
             debate.header(dimension),
@@ -167,27 +171,32 @@ class Debatrix:
         verdict: DebateVerdict,
         speeches: Mapping[int, tuple[str, DimensionScore]] | None = None,
     ) -> Outcome:
-        verdicts = {one.dimension.name: one.verdict for one in results if one.verdict is not None}
-        margins = {one.dimension.name: one.dimension.tie_margin for one in results}
+        verdicts = {result.dimension.name: result.verdict for result in results if result.verdict}
+        margins = {result.dimension.name: result.dimension.tie_margin for result in results}
         verdicts[GENERAL] = verdict
+        speaker_of = debate.speaker_of
         scores: dict[str, dict[str, float | None]] = {name: {} for name in debate.contest.sides}
         by_verdict: dict[str, str | None] = {}
         by_score: dict[str, str | None] = {}
-        for name, one in verdicts.items():
-            marks = {
-                speaker: one.marks[code].score if code in one.marks else None
-                for code, speaker in debate.speaker_of.items()
-            }
-            for speaker, score in marks.items():
-                scores[speaker][name] = score
+        for name, in_dimension in verdicts.items():
+            marks: dict[str, float | None] = {}
+            for code, speaker in speaker_of.items():
+                mark = in_dimension.marks.get(code)
+                marks[speaker] = scores[speaker][name] = mark.score if mark else None
+            winner = in_dimension.winner
+            by_verdict[name] = winner if winner in (None, TIE) else speaker_of[str(winner)]
             margin = self.options.tie_margin
-            margin = margins.get(name, 0) if margin is None else margin
-            undecided = one.winner in (None, TIE)
-            by_verdict[name] = one.winner if undecided else debate.speaker_of[str(one.winner)]
-            best = leader(marks, margin)
+            best = leader(marks, margins.get(name, 0) if margin is None else margin)
             by_score[name] = None if best == TIE and not self._ties(debate) else best
+        comments = {}
+        for code, speaker in speaker_of.items():
+            comments[speaker] = {
+                name: in_dimension.marks[code].comment
+                for name, in_dimension in verdicts.items()
+                if code in in_dimension.marks
+            }
         winners = by_verdict if self.options.decision == "winner" else by_score
-        reasons = [reason for one in results for reason in one.reasons]
+        reasons = [reason for result in results for reason in result.reasons]
         reasons += [verdict.reason] if verdict.reason else []
         return Outcome(
             winner=winners[GENERAL],
@@ -199,15 +208,8 @@ class Debatrix:
                 "by_verdict": by_verdict,
                 "by_score": by_score,
                 "timeline": _timeline(debate, results, speeches or {}),
-                "debate": {one.dimension.name: one.analysis for one in results},
-                "comments": {
-                    speaker: {
-                        name: one.marks[code].comment
-                        for name, one in verdicts.items()
-                        if code in one.marks
-                    }
-                    for code, speaker in debate.speaker_of.items()
-                },
+                "debate": {result.dimension.name: result.analysis for result in results},
+                "comments": comments,
                 "panel": text,
             },
         )
@@ -220,18 +222,18 @@ def _timeline(
 ) -> list[dict[str, Any]]:
     """Return each dimension's analysis, comment and score of every speech, and the panel's."""
     rows = []
-    for place, entry in enumerate(debate.speeches):
-        views: dict[str, tuple[str, DimensionScore | None]] = {
-            one.dimension.name: (one.analyses.get(place, ""), one.marks.get(place))
-            for one in results
-        }
+    for place, speech in enumerate(debate.speeches):
+        views: dict[str, tuple[str, DimensionScore | None]] = {}
+        for result in results:
+            analysis = result.analyses.get(place, "")
+            views[result.dimension.name] = (analysis, result.marks.get(place))
         if place in speeches:
             views[GENERAL] = speeches[place]
-        part = {"part": entry.part, "parts": entry.parts} if entry.parts > 1 else {}
+        part = {"part": speech.part, "parts": speech.parts} if speech.parts > 1 else {}
         rows += [
             {
-                "speech": entry.number,
-                "speaker": debate.speaker_of[entry.code],
+                "speech": speech.number,
+                "speaker": debate.speaker_of[speech.code],
                 "dimension": name,
                 "analysis": analysis,
                 "comment": mark.comment if mark else "",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
-from judges.debatrix.dimensions import Dimension
-from judges.debatrix.speeches import Entry, fenced
+from judges.debatrix.dimensions import DebateDimension
+from judges.debatrix.speeches import SpeechEntry, fenced
 from touche_rad.contest import TIE
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.errors import Truncated
@@ -101,7 +101,7 @@ class JudgeCalls:
     model: Model
     header: str
     codes: tuple[str, ...]
-    dimension: Dimension | None = None
+    dimension: DebateDimension | None = None
     """None for the panel's chair."""
     ties: bool = True
     separate: bool = False
@@ -116,14 +116,16 @@ class JudgeCalls:
     @property
     def _tie_rule(self) -> str:
         """Return what to do if the debaters are about equal."""
+        rule = ""
+        if self.dimension:
+            rule = self.dimension.ties if self.ties else self.dimension.no_ties
         if self.ties:
-            own = self.dimension.ties if self.dimension else ""
-            return own or "If no debater is better, it is a tie."
-        own = self.dimension.no_ties if self.dimension else ""
-        return f"There is no tie. {own or 'If the debaters are close, choose the better one.'}"
+            return rule or "If no debater is better, it is a tie."
+        rule = rule or "If the debaters are close, choose the better one."
+        return f"There is no tie. {rule}"
 
     async def analyse_speech(
-        self, past: Sequence[Entry], new: Entry, *, raw: bool, answers: bool = True
+        self, past: Sequence[SpeechEntry], new: SpeechEntry, *, raw: bool, answers: bool = True
     ) -> tuple[str, DimensionScore | None]:
         """Analyse a speech; with its mark, unless that is asked for separately."""
         return await self._about_speech(
@@ -131,7 +133,7 @@ class JudgeCalls:
         )
 
     async def summarise_speech(
-        self, new: Entry, views: Sequence[View]
+        self, new: SpeechEntry, views: Sequence[View]
     ) -> tuple[str, DimensionScore | None]:
         """Join the dimensions' analyses of a speech; with its mark, as in `analyse_speech`."""
         return await self._about_speech("speech_summary", new=new, views=views)
@@ -145,14 +147,14 @@ class JudgeCalls:
             return answer.analysis, None
         return answer.analysis, DimensionScore(clean(answer.comment), answer.score)
 
-    async def judge_speech(self, new: Entry, analysis: str) -> DimensionScore:
+    async def judge_speech(self, new: SpeechEntry, analysis: str) -> DimensionScore:
         """Judge a speech by its analysis: a comment, then its score."""
-        own = self.dimension is not None
-        answer = await self._ask("speech", Comment, new=new, analysis=analysis, own=own)
+        is_dimension = self.dimension is not None
+        answer = await self._ask("speech", Comment, new=new, analysis=analysis, own=is_dimension)
         return await self._score(f"a speech, {new.title}", answer.comment)
 
     async def analyse_debate(
-        self, past: Sequence[Entry], *, raw: bool = False, decide: bool = True
+        self, past: Sequence[SpeechEntry], *, raw: bool = False, decide: bool = True
     ) -> tuple[str, DebateVerdict | None]:
         """Analyse the debate from its analyses, or with `raw` from its speeches.
 
@@ -167,23 +169,21 @@ class JudgeCalls:
     async def _about_debate(
         self, name: str, oldest: str = "", decide: bool = True, **values: object
     ) -> tuple[str, DebateVerdict | None]:
-        whole = decide and not self.separate
-        schema = _verdict_schema(self.codes, self.ties, True) if whole else Analysis
-        form = self._answer(analysed=True) if whole else ""
+        at_once = decide and not self.separate
         answer = await self._ask(
             name,
-            schema,
+            _verdict_schema(self.codes, self.ties, True) if at_once else Analysis,
             oldest,
             decides=self._decides,
             tie_rule=self._tie_rule,
-            answer=form,
+            answer=self._answer(analysed=True) if at_once else "",
             **values,
         )
-        return answer.analysis, self._verdict(answer) if whole else None
+        return answer.analysis, self._verdict(answer) if at_once else None
 
-    async def discuss(self, own: str, earlier: Sequence[View]) -> str:
+    async def discuss(self, analysis: str, earlier: Sequence[View]) -> str:
         """Return the statement of a dimension's judge to the panel."""
-        answer = await self._ask("discuss", Comment, own=own, earlier=earlier)
+        answer = await self._ask("discuss", Comment, own=analysis, earlier=earlier)
         return str(answer.comment)
 
     async def judge_debate(self, *, analysis: str, title: str) -> DebateVerdict:
@@ -205,34 +205,37 @@ class JudgeCalls:
             schema = _verdict_schema(self.codes, self.ties, False)
             return self._verdict(await ask(schema, answer=self._answer(analysed=False)))
 
-        async def debater(code: str) -> DimensionScore:
-            return await self._score(f"{code} in the debate", (await ask(Comment, code)).comment)
+        # The paper asks for each comment first, and then for the score or winner in it.
+        async def mark(code: str) -> DimensionScore:
+            comment = (await ask(Comment, code)).comment
+            return await self._score(f"{code} in the debate", comment)
 
-        async def winner() -> DebateVerdict:
-            return await self._pick((await ask(Comment)).comment)
+        async def pick() -> DebateVerdict:
+            comment = (await ask(Comment)).comment
+            schema = create_model("Winner", winner=(_names(self.codes, self.ties), ...))
+            answer = await self._ask(
+                "pick", schema, comment=comment, codes=self.codes, ties=self.ties
+            )
+            return DebateVerdict(winner=answer.winner, comment=clean(comment))
 
         calls: list[Callable[[], Awaitable[DimensionScore | DebateVerdict]]] = [
-            partial(debater, code) for code in self.codes
+            partial(mark, code) for code in self.codes
         ]
-        *answers, won = await self.model.ask_all([*calls, winner])
+        *answers, verdict = await self.model.ask_all([*calls, pick])
         marks = {
-            code: mark if isinstance(mark, DimensionScore) else DimensionScore(reason=str(mark))
-            for code, mark in zip(self.codes, answers, strict=True)
+            code: answer
+            if isinstance(answer, DimensionScore)
+            else DimensionScore(reason=str(answer))
+            for code, answer in zip(self.codes, answers, strict=True)
         }
-        if not isinstance(won, DebateVerdict):
-            return DebateVerdict(marks, reason=str(won))
-        return DebateVerdict(marks, won.winner, won.comment)
+        if not isinstance(verdict, DebateVerdict):
+            return DebateVerdict(marks, reason=str(verdict))
+        return replace(verdict, marks=marks)
 
     async def _score(self, what: str, comment: str) -> DimensionScore:
         """Ask for the score in a comment (the paper's second call)."""
         answer = await self._ask("score", Number, what=what, comment=comment)
         return DimensionScore(clean(comment), answer.score)
-
-    async def _pick(self, comment: str) -> DebateVerdict:
-        """Ask for the winner in a comment (the paper's second call)."""
-        schema = create_model("Winner", winner=(_names(self.codes, self.ties), ...))
-        answer = await self._ask("pick", schema, comment=comment, codes=self.codes, ties=self.ties)
-        return DebateVerdict(winner=answer.winner, comment=clean(comment))
 
     def _answer(self, *, analysed: bool) -> str:
         """Return the description of a whole verdict's JSON object."""

@@ -11,8 +11,8 @@ from typing import Final, Literal
 import anyio
 
 from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls, View
-from judges.debatrix.dimensions import Dimension
-from judges.debatrix.speeches import Entry, PreparedDebate
+from judges.debatrix.dimensions import DebateDimension
+from judges.debatrix.speeches import PreparedDebate, SpeechEntry
 from touche_rad.contest import TIE
 from touche_rad.models import ModelError
 from touche_rad.models.errors import PromptTooLong
@@ -25,7 +25,7 @@ MISSING: Final = "(the analysis is missing)"
 class ColumnResult:
     """The analyses and verdicts of one dimension."""
 
-    dimension: Dimension
+    dimension: DebateDimension
     marks: dict[int, DimensionScore] = field(default_factory=dict)
     """By the place of the speech."""
     analyses: dict[int, str] = field(default_factory=dict)
@@ -39,96 +39,90 @@ class ColumnResult:
     """Whether the column stopped because a prompt was too long for the model."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """Judges a debate in one dimension.
+async def judge_column(
+    calls: JudgeCalls,
+    dimension: DebateDimension,
+    debate: PreparedDebate,
+    context: Context,
+    *,
+    decide: bool,
+) -> ColumnResult:
+    """Judge a debate in one dimension.
 
     The context of a speech is the analyses of earlier speeches (`full`), these speeches (`half`)
-    or nothing (`none`). With `direct`, the whole debate is analysed and judged in
-    one go.
+    or nothing (`none`). With `direct`, the whole debate is analysed and judged in one go.
     """
+    result = ColumnResult(dimension)
+    direct = context == "direct"
+    # The paper queries its memories for relevant content but describes no query: all is used.
+    context_memory: list[SpeechEntry] = []
+    analysis_memory: list[SpeechEntry] = []
 
-    dimension: Dimension
-    calls: JudgeCalls
-    context: Context
-
-    async def judge(self, debate: PreparedDebate, *, decide: bool = True) -> ColumnResult:
-        """Judge the debate."""
-        result = ColumnResult(self.dimension)
-        direct = self.context == "direct"
-        past = debate.speeches if direct else await self.analyse_speeches(debate, result)
-        if result.overlong:
-            return result
-        if not direct and not result.analyses:
-            result.reasons.append("no speech could be analysed")
-            return result
+    async def judge_speech(place: int, speech: SpeechEntry, analysis: str) -> None:
         try:
-            result.analysis, result.verdict = await self.calls.analyse_debate(
-                past, raw=direct, decide=decide or direct
-            )
-            if result.verdict is None and (decide or direct):
-                result.verdict = await self.calls.judge_debate(
-                    analysis=result.analysis, title="Your analysis of the debate in your dimension"
-                )
-            if direct and result.verdict and result.verdict.comment:
-                result.analysis += f"\n\nOn the winner: {result.verdict.comment}"
+            result.marks[place] = await calls.judge_speech(speech, analysis)
         except ModelError as error:
-            result.overlong = isinstance(error, PromptTooLong)
-            result.reasons.append(f"the debate: {error}")
+            result.reasons.append(f"speech {speech.number}: {error}")
+
+    in_turn = () if direct else debate.speeches
+    # Analyse speech after speech; if scores are calls of their own, they do not hold up the next.
+    async with anyio.create_task_group() as group:
+        for place, speech in enumerate(in_turn):
+            past = {"full": analysis_memory, "half": context_memory}.get(context, [])
+            try:
+                analysis, mark = await calls.analyse_speech(
+                    tuple(past),
+                    speech,
+                    raw=context == "half",
+                    answers=any(earlier.code != speech.code for earlier in context_memory),
+                )
+            except ModelError as error:
+                result.reasons.append(f"speech {speech.number}: {error}")
+                if isinstance(error, PromptTooLong) and not calls.shortens:
+                    result.overlong = True
+                    break
+                analysis = MISSING
+            else:
+                result.analyses[place] = analysis
+                if mark is not None:
+                    result.marks[place] = mark
+                else:
+                    group.start_soon(judge_speech, place, speech, analysis)
+            context_memory.append(speech)
+            analysis_memory.append(replace(speech, text=analysis))
+    if result.overlong:
+        return result
+    if not direct and not result.analyses:
+        result.reasons.append("no speech could be analysed")
         return result
 
-    async def analyse_speeches(self, debate: PreparedDebate, result: ColumnResult) -> list[Entry]:
-        """Analyse and judge speech after speech; return the analysis memory.
-
-        The paper queries its memories for relevant content but describes no query: all is used.
-        """
-        context_memory: list[Entry] = []
-        analysis_memory: list[Entry] = []
-        async with anyio.create_task_group() as group:
-            for place, new in enumerate(debate.speeches):
-                past = {"full": analysis_memory, "half": context_memory}.get(self.context, [])
-                try:
-                    text, mark = await self.calls.analyse_speech(
-                        tuple(past),
-                        new,
-                        raw=self.context == "half",
-                        answers=any(one.code != new.code for one in context_memory),
-                    )
-                except ModelError as error:
-                    result.reasons.append(f"speech {new.number}: {error}")
-                    if isinstance(error, PromptTooLong) and not self.calls.shortens:
-                        result.overlong = True
-                        break
-                    text, mark = MISSING, None
-                else:
-                    result.analyses[place] = text
-                    if mark is not None:
-                        result.marks[place] = mark
-                    else:
-                        group.start_soon(self._judge_speech, result, place, new, text)
-                context_memory.append(new)
-                analysis_memory.append(replace(new, text=text))
-        return analysis_memory
-
-    async def _judge_speech(
-        self, result: ColumnResult, place: int, new: Entry, analysis: str
-    ) -> None:
-        try:
-            result.marks[place] = await self.calls.judge_speech(new, analysis)
-        except ModelError as error:
-            result.reasons.append(f"speech {new.number}: {error}")
+    # Then the debate as a whole.
+    try:
+        result.analysis, result.verdict = await calls.analyse_debate(
+            debate.speeches if direct else analysis_memory, raw=direct, decide=decide or direct
+        )
+        if result.verdict is None and (decide or direct):
+            result.verdict = await calls.judge_debate(
+                analysis=result.analysis, title="Your analysis of the debate in your dimension"
+            )
+        if direct and result.verdict and result.verdict.comment:
+            result.analysis += f"\n\nOn the winner: {result.verdict.comment}"
+    except ModelError as error:
+        result.overlong = isinstance(error, PromptTooLong)
+        result.reasons.append(f"the debate: {error}")
+    return result
 
 
 def by_votes(
     winners: Mapping[str, str | None], weights: Mapping[str, float], *, ties: bool = True
 ) -> str | None:
     """Return the winner of the dimensions with the most weight; a tied dimension has no vote."""
+    if not any(winner is not None for winner in winners.values()):
+        return None
     votes: dict[str, float] = {}
     for dimension, winner in winners.items():
         if winner is not None and winner != TIE:
             votes[winner] = votes.get(winner, 0.0) + weights[dimension]
-    if not any(winner is not None for winner in winners.values()):
-        return None
     best = max(votes.values(), default=0.0)
     leading = [name for name, vote in votes.items() if math.isclose(vote, best)]
     if len(leading) == 1:
@@ -139,17 +133,17 @@ def by_votes(
 def weighted(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
     """Return the weighted mean of one debater's scores, without missing ones."""
     known = {dimension: score for dimension, score in scores.items() if score is not None}
-    whole = sum(weights[dimension] for dimension in known)
-    if not whole:
+    weight = sum(weights[dimension] for dimension in known)
+    if not weight:
         return None
-    return sum(weights[dimension] * score for dimension, score in known.items()) / whole
+    return sum(weights[dimension] * score for dimension, score in known.items()) / weight
 
 
 async def combine_by_summary(
     chair: JudgeCalls, results: Sequence[ColumnResult]
 ) -> tuple[str, DebateVerdict]:
     """Return the chair's analysis of all dimensions, and the verdict on it."""
-    views = [_view(one, one.analysis) for one in results if one.analysis]
+    views = [_view(result, result.analysis) for result in results if result.analysis]
     try:
         analysis, verdict = await chair.summarise(views)
         return analysis, verdict or await chair.judge_debate(
@@ -160,18 +154,19 @@ async def combine_by_summary(
 
 
 async def judge_speeches(
-    chair: JudgeCalls, speeches: Sequence[Entry], results: Sequence[ColumnResult]
+    chair: JudgeCalls, speeches: Sequence[SpeechEntry], results: Sequence[ColumnResult]
 ) -> dict[int, tuple[str, DimensionScore]]:
     """Return the panel's analysis and mark of each speech, by its place (section 3.3)."""
 
-    async def one(place: int, new: Entry) -> tuple[str, DimensionScore]:
-        views = [_view(one, one.analyses[place]) for one in results if place in one.analyses]
-        if not views:
+    async def judge(place: int, speech: SpeechEntry) -> tuple[str, DimensionScore]:
+        analysed = [result for result in results if place in result.analyses]
+        if not analysed:
             return "", DimensionScore(reason="no dimension analysed the speech")
-        analysis, mark = await chair.summarise_speech(new, views)
-        return analysis, mark or await chair.judge_speech(new, analysis)
+        views = [_view(result, result.analyses[place]) for result in analysed]
+        analysis, mark = await chair.summarise_speech(speech, views)
+        return analysis, mark or await chair.judge_speech(speech, analysis)
 
-    calls = [partial(one, place, new) for place, new in enumerate(speeches)]
+    calls = [partial(judge, place, speech) for place, speech in enumerate(speeches)]
     answers = await chair.model.ask_all(calls)
     return {
         place: ("", DimensionScore(reason=str(answer)))
@@ -193,15 +188,16 @@ async def combine_by_discussion(
 ) -> tuple[str, DebateVerdict]:
     """Let the dimensions' judges speak in turn, and return what they said with the verdict."""
     statements: list[View] = []
-    for one in [one for one in results if one.analysis] * rounds:
-        name = one.dimension.name
+    speaking = [result for result in results if result.analysis]
+    for result in speaking * rounds:
         try:
-            text = await judges[name].discuss(one.analysis, statements)
+            text = await judges[result.dimension.name].discuss(result.analysis, statements)
         except ModelError:
-            text = one.analysis
-        statements.append(_view(one, text))
+            text = result.analysis
+        statements.append(_view(result, text))
     analysis = "\n\n".join(
-        f"{one['name']} (weight {one['weight']}): {one['text']}" for one in statements
+        f"{statement['name']} (weight {statement['weight']}): {statement['text']}"
+        for statement in statements
     )
     try:
         return analysis, await chair.judge_debate(
@@ -215,8 +211,8 @@ def combine_by_votes(
     results: Sequence[ColumnResult], codes: Sequence[str], *, ties: bool
 ) -> DebateVerdict:
     """Combine the dimensions' own verdicts by their weights, without a call."""
-    weights = {one.dimension.name: one.dimension.weight for one in results}
-    verdicts = {one.dimension.name: one.verdict for one in results if one.verdict}
+    weights = {result.dimension.name: result.dimension.weight for result in results}
+    verdicts = {result.dimension.name: result.verdict for result in results if result.verdict}
     winners = {name: verdict.winner for name, verdict in verdicts.items()}
     marks = {}
     for code in codes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -20,7 +20,7 @@ COMPETITION: Final = "argument=1,source=1,language=1,clash=1"
 
 
 @dataclass(frozen=True)
-class Dimension:
+class DebateDimension:
     """One dimension; its texts are parts of the prompts."""
 
     name: str
@@ -38,20 +38,21 @@ class Dimension:
 
 
 @cache
-def dimensions() -> Mapping[str, Dimension]:
+def dimensions() -> Mapping[str, DebateDimension]:
     """Return the dimensions of dimensions.toml by name."""
     data = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
+    by_name = {}
+    for name, table in data.items():
+        # A text of several lines in the file is one line in a prompt.
+        fields: dict[str, Any] = {
+            key: " ".join(value.split()) if isinstance(value, str) else value
+            for key, value in table.items()
+        }
+        by_name[name] = DebateDimension(name=name, **fields)
+    return by_name
 
-    def on_one_line(value: object) -> Any:
-        return " ".join(value.split()) if isinstance(value, str) else value
 
-    return {
-        name: Dimension(name=name, **{key: on_one_line(value) for key, value in table.items()})
-        for name, table in data.items()
-    }
-
-
-def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]:
+def parse_dimensions(text: str, *, teams: bool = False) -> tuple[DebateDimension, ...]:
     """Return the dimensions in an option such as `argument,source=2`; weight 0 leaves one out.
 
     `auto` stands for the paper's dimensions, which depend on whether more than two debaters
@@ -59,7 +60,7 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]
     """
     if text.strip() == AUTO:
         text = COMPETITION if teams else DEBATE
-    selected: dict[str, Dimension] = {}
+    selected: dict[str, DebateDimension] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, weight = (piece.strip() for piece in part.partition("="))
         if name not in dimensions():
@@ -76,21 +77,17 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[Dimension, ...]
             if not 0 <= number < math.inf:
                 raise OptionError(f"dimensions: {part}: expected a number of 0 or more")
             selected[name] = replace(selected[name], weight=number)
-    columns = [one for one in selected.values() if one.weight > 0]
+    columns = [dimension for dimension in selected.values() if dimension.weight > 0]
     if not columns:
         raise OptionError("dimensions: expected at least one with a weight above 0")
-    return _with_clash_once(columns)
-
-
-def _with_clash_once(columns: Sequence[Dimension]) -> tuple[Dimension, ...]:
-    """Let `argument` examine the clash too, unless a column of its own does."""
-    if any(one.name == "clash" for one in columns):
+    if any(dimension.name == "clash" for dimension in columns):
         return tuple(columns)
+    # Without a column of its own, the clash is examined by `argument`.
     return tuple(
         replace(
-            one,
-            looks_at=f"{one.looks_at} {one.looks_at_clash}".strip(),
-            decides=f"{one.decides_clash} {one.decides}".strip(),
+            dimension,
+            looks_at=f"{dimension.looks_at} {dimension.looks_at_clash}".strip(),
+            decides=f"{dimension.decides_clash} {dimension.decides}".strip(),
         )
-        for one in columns
+        for dimension in columns
     )

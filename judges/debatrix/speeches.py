@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from judges.debatrix.dimensions import Dimension
-from touche_rad.contest import Contest, Side, Speech
+from judges.debatrix.dimensions import DebateDimension
+from touche_rad.contest import Contest, Side
 from touche_rad.models import Prompt
 from touche_rad.text import clean
 
 _SENTENCE: Final = re.compile(r".+?(?:(?<![.!?])[.!?]++[\"')\]]*+\s+|\n+|$)", re.DOTALL)
-_LONGEST_NAME, _LONGEST_MOTION, _LONGEST_INFO = 60, 1_000, 4_000
+_LONGEST_NAME: Final = 60
+_LONGEST_MOTION: Final = 1_000
+_LONGEST_INFO: Final = 4_000
 _DUTIES: Final = {
     ("pro", 0): "Opens the case: defines the motion, argues for it, answers the opening opposition",
     ("con", 0): "Opens the opposition: answers the opening case and argues against the motion",
@@ -34,13 +36,16 @@ def pieces(text: str, words: int) -> Iterator[str]:
     if not words or len(text.split()) <= words:
         yield text
         return
-    piece, length = "", 0
+    piece = ""
+    length = 0
     for sentence in _sentences(text, words):
         size = len(sentence.split())
         if piece and length + size > words:
             yield piece.strip()
-            piece, length = "", 0
-        piece, length = piece + sentence, length + size
+            piece = ""
+            length = 0
+        piece += sentence
+        length += size
     if piece:
         yield piece.strip()
 
@@ -56,12 +61,8 @@ def _sentences(text: str, words: int) -> Iterator[str]:
                 yield " ".join(parts[start : start + words]) + " "
 
 
-def _lines(text: str) -> str:
-    return "\n".join(filter(None, map(clean, text.splitlines())))
-
-
 @dataclass(frozen=True)
-class Entry:
+class SpeechEntry:
     """A speech or a part of one, or its analysis."""
 
     number: int
@@ -80,7 +81,8 @@ class Entry:
     @property
     def element(self) -> str:
         """The name of an element for the text of a speech, which the text does not close."""
-        number, name = 1, "speech"
+        name = "speech"
+        number = 1
         while f"</{name}" in self.text.lower():
             number += 1
             name = f"speech{number}"
@@ -94,7 +96,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Debater:
+class LabelledDebater:
     """A debater; the model answers with the code, so that no name can mislead it."""
 
     code: str
@@ -111,15 +113,15 @@ class PreparedDebate:
     chunk_words: int = 0
 
     @cached_property
-    def debaters(self) -> tuple[Debater, ...]:
+    def debaters(self) -> tuple[LabelledDebater, ...]:
         """The debaters in their order."""
-        debaters: list[Debater] = []
+        debaters: list[LabelledDebater] = []
         count = {"pro": 0, "con": 0}
         for number, (name, side) in enumerate(self.contest.sides.items(), 1):
             duty = _DUTIES.get((side, count[side]), "") if self.teams else ""
             count[side] += 1
             label = clean(name)[:_LONGEST_NAME] or f"debater {number}"
-            debaters.append(Debater(f"debater_{number}", label, side, duty))
+            debaters.append(LabelledDebater(f"debater_{number}", label, side, duty))
         return tuple(debaters)
 
     @property
@@ -138,21 +140,19 @@ class PreparedDebate:
         return dict(zip(self.codes, self.contest.sides, strict=True))
 
     @cached_property
-    def speeches(self) -> tuple[Entry, ...]:
+    def speeches(self) -> tuple[SpeechEntry, ...]:
         """The speeches that are not empty, long ones in parts; numbers start at 1."""
-        return tuple(
-            entry
-            for number, speech in enumerate(self.contest.speeches, 1)
-            for entry in self._parts(number, speech)
-        )
+        code_of = {speaker: code for code, speaker in self.speaker_of.items()}
+        entries = []
+        for number, speech in enumerate(self.contest.speeches, 1):
+            text = "\n".join(filter(None, map(clean, speech.text.splitlines())))
+            parts = list(filter(None, pieces(text, self.chunk_words)))
+            for part, piece in enumerate(parts, 1):
+                code = code_of[speech.speaker]
+                entries.append(SpeechEntry(number, code, piece, part, len(parts)))
+        return tuple(entries)
 
-    def _parts(self, number: int, speech: Speech) -> Iterator[Entry]:
-        cut = [part for part in pieces(_lines(speech.text), self.chunk_words) if part]
-        code = next(code for code, who in self.speaker_of.items() if who == speech.speaker)
-        for part, text in enumerate(cut, 1):
-            yield Entry(number, code, text, part, len(cut))
-
-    def header(self, dimension: Dimension | None) -> str:
+    def header(self, dimension: DebateDimension | None) -> str:
         """Return the beginning of every prompt of a dimension, or of the panel's chair."""
         (message,) = Prompt.load(__package__, "header").messages(
             motion=clean(self.contest.motion)[:_LONGEST_MOTION],
