@@ -42,14 +42,14 @@ def write_card(path: Path, *, template: str, **values: object) -> None:
 def _escaped(values: Mapping[str, Any]) -> dict[str, Any]:
     """Escape what would end a table cell or start a new line; commands to copy stay as they are."""
 
-    def one(value: object) -> Any:
+    def escape(value: object) -> Any:
         if isinstance(value, str):
             return value.replace("\n", " ").replace("|", "\\|").replace("`", "'")
         if isinstance(value, Mapping):
-            return {str(key): one(inner) for key, inner in value.items()}
-        return [one(inner) for inner in value] if isinstance(value, list | tuple) else value
+            return {str(key): escape(inner) for key, inner in value.items()}
+        return list(map(escape, value)) if isinstance(value, list | tuple) else value
 
-    return {key: value if key == "serve" else one(value) for key, value in values.items()}
+    return {key: value if key == "serve" else escape(value) for key, value in values.items()}
 
 
 def adapter_options(place: str, rank: int) -> dict[str, Any]:
@@ -59,6 +59,6 @@ def adapter_options(place: str, rank: int) -> dict[str, Any]:
     module = f"{place}={place}" if short else json.dumps({"name": place, "path": place})
     return {
         "enable-lora": "true",
-        "max-lora-rank": next((one for one in _RANKS if one >= rank), rank),
+        "max-lora-rank": next((supported for supported in _RANKS if supported >= rank), rank),
         "lora-modules": module,
     }

@@ -46,14 +46,29 @@ class TrainingFolder:
         Returns:
             Whether it is resumed.
         """
-        whole = json.loads(json.dumps({"format": FORMAT, **identity}))
-        made = (self.data, self.report, self.checkpoints, self.adapter)
-        if self.identity.is_file() and any(one.exists() for one in made):
-            self._compare(whole, restart=restart)
+        identity = json.loads(json.dumps({"format": FORMAT, **identity}))
+        results = (self.data, self.report, self.checkpoints, self.adapter)
+        if self.identity.is_file() and any(path.exists() for path in results):
+            try:
+                record = read_json(self.identity)
+                refuse_newer(self.root, record, FORMAT)
+                earlier = _settings(record)
+            except (ValueError, AttributeError, TypeError):
+                if not restart:
+                    raise UserError(
+                        f"{self.identity} is damaged: start again with --restart"
+                    ) from None
+            else:
+                refuse_other_identity(
+                    f"{self.root} contains a training with other settings:",
+                    earlier,
+                    _settings(identity),
+                    "replace it with --replace, or choose another folder with -o",
+                )
             if not restart:
                 return True
         self._clear()
-        write_json(self.identity, whole)
+        write_json(self.identity, identity)
         return False
 
     def replace(self) -> None:
@@ -61,22 +76,6 @@ class TrainingFolder:
         if self.identity.is_file():
             with self.exclusive():
                 self._clear()
-
-    def _compare(self, identity: Mapping[str, Any], *, restart: bool) -> None:
-        try:
-            record = read_json(self.identity)
-            refuse_newer(self.root, record, FORMAT)
-            earlier = _settings(record)
-        except (ValueError, AttributeError, TypeError):
-            if restart:
-                return
-            raise UserError(f"{self.identity} is damaged: start again with --restart") from None
-        refuse_other_identity(
-            f"{self.root} contains a training with other settings:",
-            earlier,
-            _settings(identity),
-            "replace it with --replace, or choose another folder with -o",
-        )
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -88,11 +87,18 @@ class TrainingFolder:
 
     def _clear(self) -> None:
         """Delete what an earlier training wrote, and nothing else."""
-        for place in (self.checkpoints, self.adapter, self.merged):
-            shutil.rmtree(place, ignore_errors=True)
-        written = (self.data, self.held_out, self.counts, self.metrics, self.state)
-        for path in (*written, self.card, self.report):
-            path.unlink(missing_ok=True)
+        for folder in (self.checkpoints, self.adapter, self.merged):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (
+            self.data,
+            self.held_out,
+            self.counts,
+            self.metrics,
+            self.state,
+            self.card,
+            self.report,
+        ):
+            file.unlink(missing_ok=True)
 
     def finished(self) -> dict[str, Any] | None:
         """Return the report of a finished training, or None."""

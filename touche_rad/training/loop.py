@@ -17,8 +17,8 @@ from touche_rad.training.recipe import Recipe
 
 Batch = TypeVar("Batch")
 
-_STATE: Final = "state.pt"
-_WARMUP: Final = 0.1
+_STATE_FILE: Final = "state.pt"
+_SHARE_OF_WARMUP: Final = 0.1
 """Share of the steps over which the learning rate grows."""
 
 
@@ -58,14 +58,22 @@ def fit(
     import torch
 
     torch.manual_seed(recipe.seed)
-    trained = [one for one in model.parameters() if one.requires_grad]
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=recipe.rate)
-    epochs = [list(batches(f"{recipe.seed} {epoch}")) for epoch in range(recipe.epochs)]
-    order = [batch for epoch in epochs for batch in epoch]
+    order: list[Batch] = []
+    for epoch in range(recipe.epochs):
+        order += batches(f"{recipe.seed} {epoch}")
     steps = len(order)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate_at(step, steps))
     state = (model, optimizer, schedule)
-    start = _restore(folder, state)
+
+    # Continue from the last checkpoint, if there is one.
+    checkpoint = folder.checkpoints / _STATE_FILE
+    start = 0
+    if checkpoint.is_file():
+        start, *saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        for trained_part, values in zip(state, saved, strict=True):
+            trained_part.load_state_dict(values)
     metrics = folder.metrics
     lines = metrics.read_text("utf-8").splitlines() if metrics.is_file() else []
     # The rows of later steps are written again.
@@ -86,7 +94,10 @@ def fit(
         with metrics.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({"loss": float(value.detach()), "step": step}) + "\n")
         if step % recipe.save_every == 0 or step == steps:
-            _save(folder, step, state)
+            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+            new = folder.checkpoints / f"{_STATE_FILE}.new"
+            torch.save([step, *(part.state_dict() for part in state)], new)
+            new.replace(checkpoint)
         if progress is not None:
             progress(step, steps)
     model.eval()
@@ -95,26 +106,4 @@ def fit(
 
 def _rate_at(step: int, steps: int) -> float:
     """Return the learning rate's factor: linear warm-up, then linear decay to 0."""
-    return min(1.0, (step + 1) / max(1.0, _WARMUP * steps)) * max(0.0, 1 - step / steps)
-
-
-def _save(folder: TrainingFolder, step: int, state: Sequence[Any]) -> None:
-    import torch
-
-    folder.checkpoints.mkdir(parents=True, exist_ok=True)
-    fresh = folder.checkpoints / f"{_STATE}.new"
-    torch.save([step, *(one.state_dict() for one in state)], fresh)
-    fresh.replace(folder.checkpoints / _STATE)
-
-
-def _restore(folder: TrainingFolder, state: Sequence[Any]) -> int:
-    """Load the last checkpoint, if there is one, and return its step."""
-    import torch
-
-    path = folder.checkpoints / _STATE
-    if not path.is_file():
-        return 0
-    step, *saved = torch.load(path, map_location="cpu", weights_only=True)
-    for one, values in zip(state, saved, strict=True):
-        one.load_state_dict(values)
-    return int(step)
+    return min(1.0, (step + 1) / max(1.0, _SHARE_OF_WARMUP * steps)) * max(0.0, 1 - step / steps)
