@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.score.makers import evaluation, labels_file, run_file
-from touche_rad.papers.comparison import Cell, Comparison
+from touche_rad.papers.comparison import PaperCell, PaperComparison
 from touche_rad.score import score_judgements
 from touche_rad.score.tables import Table
 
@@ -33,8 +33,8 @@ def test_a_wide_table_is_split_with_each_interval_beside_its_value() -> None:
 
 def test_further_columns_repeat_both_labels_of_the_rows_with_values() -> None:
     rows = [("few", 1.0), ("a" * 45, 1.0), ("none", None)]
-    cells = tuple(Cell(row=row, column="c", paper=1, ours=ours) for row, ours in rows)
-    table = Comparison(table="", title="", paper="", note="", ours="", cells=cells)
+    cells = tuple(PaperCell(row=row, column="c", paper=1, ours=ours) for row, ours in rows)
+    table = PaperComparison(table="", title="", paper="", note="", ours="", cells=cells)
     labels = re.findall(r"\n(\w+) +c ", "\n".join(table.lines(70)))
     assert labels == ["few", "a" * 45, "none", "few", "a" * 45]
 

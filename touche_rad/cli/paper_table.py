@@ -19,8 +19,8 @@ from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.cli.steps import Steps, line_of
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import atomic_write
-from touche_rad.papers.comparison import Comparison, Records, compare, records_of
-from touche_rad.papers.tables import PREFIX, Reproduction, Row, load
+from touche_rad.papers.comparison import PaperComparison, Records, compare, records_of
+from touche_rad.papers.tables import PREFIX, PaperRow, Reproduction, load
 from touche_rad.runs.fallbacks import ERRORS
 
 RESULT: Final = "table"
@@ -98,7 +98,7 @@ def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -
     def call(words: Sequence[str]) -> int:
         return run([*words, "--replace", "--quiet"], is_step=True)
 
-    failed: list[Row] = []
+    failed: list[PaperRow] = []
     with closing(Steps(work.out, identity, restart=restart)) as steps:
         if not set(steps.finished) <= set(lines):
             raise UserError(
@@ -118,7 +118,7 @@ def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -
     return work.without(failed)
 
 
-def _score(name: str, work: Reproduction, refused: list[str]) -> Comparison:
+def _score(name: str, work: Reproduction, refused: list[str]) -> PaperComparison:
     """Score the runs of each part; errors of runs that cannot be scored are added to `refused`."""
     scores: list[Records] = []
     for part in work.table.parts:

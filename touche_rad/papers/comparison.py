@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal
 
-from touche_rad.papers.tables import Column, Part, Reproduction, Row
-from touche_rad.score.tables import INTERVAL, NONE, FrozenRecord, Printed, Table
-from touche_rad.score.tables import Part as Lines
+from touche_rad.papers.tables import PaperColumn, PaperPart, PaperRow, Reproduction
+from touche_rad.score.tables import INTERVAL, NONE, FrozenRecord, Part, Printed, Table
 
 Records = Sequence[Mapping[str, Any]]
 
 
-class Cell(FrozenRecord):
+class PaperCell(FrozenRecord):
     """A value of a paper beside ours."""
 
     row: str
@@ -31,7 +30,7 @@ class Cell(FrozenRecord):
         return None if self.paper is None or self.ours is None else self.ours - self.paper
 
 
-class Comparison(Printed):
+class PaperComparison(Printed):
     """A table of a paper beside ours."""
 
     kind: Literal["paper"] = "paper"
@@ -41,9 +40,9 @@ class Comparison(Printed):
     note: str
     ours: str
     """The models and data of the user's runs."""
-    cells: tuple[Cell, ...]
+    cells: tuple[PaperCell, ...]
 
-    def parts(self) -> Iterator[Lines]:
+    def parts(self) -> Iterator[Part]:
         """Yield the lines of the terminal output."""
         yield (f"{self.paper}: {self.title}", *([self.note] if self.note else []))
         fallbacks = any(one.fallbacks for one in self.cells)
@@ -87,7 +86,7 @@ def records_of(report: Printed) -> Records:
     return [*report.records(), *inner]
 
 
-def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> Comparison:
+def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> PaperComparison:
     """Return the paper's table beside ours; `scores` has the records of each part."""
     paper = work.table
     places = [
@@ -100,7 +99,7 @@ def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> Compari
         for row in paper.rows
         for value, place in zip(row.values, places, strict=True)
     ]
-    return Comparison(
+    return PaperComparison(
         table=name,
         title=paper.title,
         paper=paper.paper,
@@ -112,14 +111,14 @@ def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> Compari
 
 def _cell(
     work: Reproduction,
-    row: Row,
+    row: PaperRow,
     value: float | str,
-    part: Part,
+    part: PaperPart,
     records: Records,
     name: str,
-    column: Column,
-) -> Cell:
-    cell = Cell(row=row.name, column=name, paper=None if isinstance(value, str) else value)
+    column: PaperColumn,
+) -> PaperCell:
+    cell = PaperCell(row=row.name, column=name, paper=None if isinstance(value, str) else value)
     if row not in work.rows:
         return cell
     cell = cell.model_copy(update={"fallbacks": work.fallbacks(row)})
@@ -135,7 +134,12 @@ def _cell(
 
 
 def _value(
-    work: Reproduction, row: Row, seed: int, part: Part, records: Records, column: Column
+    work: Reproduction,
+    row: PaperRow,
+    seed: int,
+    part: PaperPart,
+    records: Records,
+    column: PaperColumn,
 ) -> tuple[float, float | None, float | None] | None:
     """Return the value of a row with its interval, or None if the runs do not have it."""
     wanted = {

@@ -37,7 +37,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Column(_Part):
+class PaperColumn(_Part):
     """Where a value stands: a measure of the record that fulfils the conditions."""
 
     measure: str
@@ -46,7 +46,7 @@ class Column(_Part):
     """The paper's unit, such as 100 for percent."""
 
 
-class Part(_Part):
+class PaperPart(_Part):
     """Runs that are scored against one truth."""
 
     runs: str
@@ -55,10 +55,10 @@ class Part(_Part):
     debates: str = ""
     exclude: str = ""
     """The options of `touche-rad score`."""
-    columns: Mapping[str, Column]
+    columns: Mapping[str, PaperColumn]
 
 
-class Row(_Part):
+class PaperRow(_Part):
     """A row of the paper."""
 
     name: str
@@ -88,8 +88,8 @@ class PaperTable(_Part):
     """What each file of the folder of the data contains, and where it comes from."""
     steps: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
-    parts: tuple[Part, ...]
-    rows: tuple[Row, ...]
+    parts: tuple[PaperPart, ...]
+    rows: tuple[PaperRow, ...]
 
 
 def names() -> list[str]:
@@ -168,17 +168,17 @@ class Reproduction:
         return ", ".join([*(filter(None, models)), *lines])
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PaperRow]:
         """The rows that are run: those with a system, and with the model that they need."""
         return [row for row in self.table.rows if row.system and row.model in ("", *self.models)]
 
-    def commands(self) -> Iterator[tuple[Row | None, list[list[str]]]]:
+    def commands(self) -> Iterator[tuple[PaperRow | None, list[list[str]]]]:
         """Yield the command lines for all rows, then those of each row."""
         yield None, [self._words(step) for step in self.table.steps]
         for row, seed in product(self.rows, range(self.table.seeds)):
             yield row, [self._words(command, row, seed) for command in self.table.each]
 
-    def without(self, failed: Container[Row]) -> Reproduction:
+    def without(self, failed: Container[PaperRow]) -> Reproduction:
         """Return the table with the paper's values only for rows that failed."""
         rows = [
             row.model_copy(update={"system": ""} if row in failed else {})
@@ -186,7 +186,7 @@ class Reproduction:
         ]
         return replace(self, table=self.table.model_copy(update={"rows": tuple(rows)}))
 
-    def fallbacks(self, row: Row) -> int:
+    def fallbacks(self, row: PaperRow) -> int:
         """Count the results of a fallback in the runs of a row, and in those of all rows."""
         count = 0
         for seed in range(self.table.seeds):
@@ -196,7 +196,7 @@ class Reproduction:
                 count += sum(read_status(run).get("replaced", 0) for run in runs)
         return count
 
-    def scored(self, part: Part) -> Iterator[tuple[list[Path], Path]]:
+    def scored(self, part: PaperPart) -> Iterator[tuple[list[Path], Path]]:
         """Yield the runs of a part with their truth: all together, or each row with its own."""
         every = list(product(self.rows, range(self.table.seeds)))
         if "{row}" in part.truth:
@@ -211,11 +211,11 @@ class Reproduction:
         """Return a file of a part that is the same for all rows."""
         return self._path(text) if text else None
 
-    def row_of(self, part: Part, row: Row, seed: int) -> Mapping[str, str]:
+    def row_of(self, part: PaperPart, row: PaperRow, seed: int) -> Mapping[str, str]:
         """Return the conditions that every record of a row fulfils."""
         return {"run": self._path(part.runs, row, seed).stem} if "{row}" in part.runs else {}
 
-    def filled(self, text: str, row: Row | None = None, seed: int = 0) -> str:
+    def filled(self, text: str, row: PaperRow | None = None, seed: int = 0) -> str:
         """Return a text with its placeholders filled."""
         values = {"data": str(self.data), "out": str(self.out), "seed": str(seed)}
         if row is not None:
@@ -226,10 +226,10 @@ class Reproduction:
                 values["debater"] = self._tag(row)
         return _fill(text, values)
 
-    def _path(self, text: str, row: Row | None = None, seed: int = 0) -> Path:
+    def _path(self, text: str, row: PaperRow | None = None, seed: int = 0) -> Path:
         return Path(self.filled(text, row, seed))
 
-    def _words(self, command: str, row: Row | None = None, seed: int = 0) -> list[str]:
+    def _words(self, command: str, row: PaperRow | None = None, seed: int = 0) -> list[str]:
         model = self.models.get(row.model, self.model) if row else self.model
         several = {
             "{model}": ["-m", model] if model else [],
@@ -239,13 +239,13 @@ class Reproduction:
         words = (several.get(text, [self.filled(text, row, seed)]) for text in shlex.split(command))
         return [word for of_one in words for word in of_one]
 
-    def _debater(self, row: Row) -> str:
+    def _debater(self, row: PaperRow) -> str:
         name, options = parse_plugin(self.filled(row.system))
         if row.model in self.models:
             options = {**options, "model": self.models[row.model]}
         return f"{name}({','.join(f'{key}={text}' for key, text in options.items())})"
 
-    def _tag(self, row: Row) -> str:
+    def _tag(self, row: PaperRow) -> str:
         name, options = parse_plugin(self.filled(row.system))
         debater = find("debater", name).configure(options)
         if row.model in self.models:
