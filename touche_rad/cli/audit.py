@@ -48,7 +48,7 @@ def audit_command(options: AuditOptions) -> int:
     from touche_rad.plugins import find
     from touche_rad.score.audit import audit
 
-    out = options.output and options.output / "audit.json"
+    out = options.output / "audit.json" if options.output is not None else None
     bad = files.BadLines(skip=options.skip_bad)
     texts = options.plugin_options.get("judge", {})
     judges = {
@@ -56,10 +56,9 @@ def audit_command(options: AuditOptions) -> int:
         for spec in options.judges
     }
     with prepare.open_session(options, *judges.values(), out=out) as session:
-        model = session.model
-        if model is not None:
-            model.begin_trace()
-        describe = partial(prepare.calls_so_far, model)
+        if session.model is not None:
+            session.model.begin_trace()
+        describe = partial(prepare.calls_so_far, session.model)
         with progress("auditing", describe=describe) as report:
             work = partial(
                 audit,
@@ -81,8 +80,8 @@ def audit_command(options: AuditOptions) -> int:
             stream.write(as_json + "\n")
         say(out, Label.WRITTEN)
     click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
-    name = next(iter(judges))
-    next_step(["judge", options.runs[0], "-j", name, "-o", "evaluations.jsonl"])
+    first_judge = options.judges[0].name
+    next_step(["judge", options.runs[0], "-j", first_judge, "-o", "evaluations.jsonl"])
     for error in result.refused.values():
         say(f"not audited: {error}", Label.ERROR)
     return 1 if result.refused else 0

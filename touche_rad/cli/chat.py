@@ -31,21 +31,20 @@ from touche_rad.text import count_words, printable
 if TYPE_CHECKING:
     from touche_rad.plugins import Configured, LoadedDebater, LoadedJudge
     from touche_rad.runs.answering import Answer
-    from touche_rad.runs.judging import ViewVerdicts
     from touche_rad.session import Session
 
 OFF: Final = "off"
-_REASONS: Final = 22
+_REASONS_COLUMN: Final = 22
 """The column in which the reasons of verdicts begin."""
 
 
-COMMANDS: Final = {
+CHAT_COMMANDS: Final = {
     "/explain": "Show why the last answer cites what it cites.",
     "/save FILE": "Write the debate as an official simulation.",
     "/help": "Show the commands.",
     "/quit": "End the chat; Ctrl-D does the same.",
 }
-NAMES: Final = [name.split()[0] for name in COMMANDS]
+NAMES: Final = [name.split()[0] for name in CHAT_COMMANDS]
 
 
 @opt.options
@@ -77,13 +76,14 @@ def chat_command(options: ChatOptions) -> int:
     options = replace(options, index=options.index or DEMO)
     debater = find("debater", options.debater.name).configure(options.debater.options)
     judge = None
+    plugins: list[Configured] = [debater]
     if options.judge.name != OFF:
         if prepare.is_panel(options.judge.name):
             raise OptionError(f"{options.judge.name} judges whole debates, not responses")
         judge = find("judge", options.judge.name).configure(options.judge.options)
-    plugins: list[Configured] = [debater] if judge is None else [debater, judge]
+        plugins.append(judge)
     with prepare.open_session(options, *plugins, index=True) as session:
-        Chat(options, View(), session, debater, judge).run()
+        Chat(options, session, debater, judge).run()
     return 0
 
 
@@ -93,22 +93,23 @@ class Chat:
     def __init__(
         self,
         options: ChatOptions,
-        view: View,
         session: Session,
         debater: Configured[LoadedDebater],
         judge: Configured[LoadedJudge] | None,
     ) -> None:
         """Make the plugins."""
-        self._options, self._view, self._session = options, view, session
-        self._debater = debater
         from touche_rad.runs.answering import make_answerer
 
+        self._options = options
+        self._session = session
+        self._debater = debater
         self._answerer = make_answerer(
             debater, session.services, options.max_words, options.deadline
         )
         self._failures = FailureLog(shows=False)  # the notices of the answers name them
-        self._judge_tag = judge.tag if judge is not None else ""
+        self._judge_name = f"judge {judge.tag}" if judge is not None else "no judge"
         self._judge = judge.make(session.services) if judge is not None else None
+        self._console = open_console()
         self._debate = Debate()
         self._answers: list[Answer] = []
         self._saved = True
@@ -116,17 +117,15 @@ class Chat:
 
     def run(self) -> None:
         """Read and execute lines until the user ends the chat."""
-        view = self._view
-        judge = f"judge {self._judge_tag}" if self._judge_tag else "no judge"
         index = self._session.index
         size = len(index or ())
-        view.say(f"debater {self._debater.tag}, {judge}, {size:,} arguments; /help")
+        self._say(f"debater {self._debater.tag}, {self._judge_name}, {size:,} arguments; /help")
         if index is not None and is_demo(index):
-            view.say(prepare.ON_DEMO)
+            self._say(prepare.ON_DEMO)
         if self._session.model is None and self._debater.plugin.uses_model:
-            view.say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
-        interactive = sys.stdin.isatty() and sys.stdout.isatty()
-        if interactive and sys.platform != "win32":
+            self._say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
+        is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        if is_interactive and sys.platform != "win32":
             with suppress(ImportError):
                 import readline  # editing and a history for input()
 
@@ -136,20 +135,20 @@ class Chat:
                 readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
         while True:
             try:
-                line = printable(input("you> " if interactive else "")).strip()
-                if not interactive and line:
-                    view.say(f"you> {line}", style="bold")
+                line = printable(input("you> " if is_interactive else "")).strip()
+                if not is_interactive and line:
+                    self._say(f"you> {line}", style="bold")
                 if line == "/quit":
                     break
                 self._execute(line)
             except ToucheRadError as error:
-                view.say(f"error: {error}", style="red")
+                self._say(f"error: {error}", style="red")
             except KeyboardInterrupt:
-                view.say("stopped; Ctrl-D or /quit ends the chat")
+                self._say("stopped; Ctrl-D or /quit ends the chat")
             except EOFError:
                 break
         if not self._saved:
-            view.say("not saved; /save FILE writes a debate")
+            self._say("not saved; /save FILE writes a debate")
 
     def _execute(self, line: str) -> None:
         """Answer a message, or execute a command."""
@@ -158,37 +157,54 @@ class Chat:
             if line:
                 self._answer(line)
         elif word == "/explain":
-            self._explain()
+            if not self._answers:
+                raise UserError("there is no answer to explain")
+            answer = self._answers[-1]
+            question = self._debate.before_response(len(self._debate.turns) - 1)
+            with self._working(answer.by):
+                explanation = self._session.run(explain, self._answerer, answer, question)
+            print_explanation(explanation, self._console)
         elif word == "/save":
             self._save(argument.strip())
         elif word == "/help":
-            for name, purpose in COMMANDS.items():
-                self._view.say(f"{name:12}{purpose}")
+            for name, purpose in CHAT_COMMANDS.items():
+                self._say(f"{name:12}{purpose}")
         else:
             raise UserError(f"there is no command {word}{nearest(word, NAMES)}; /help lists them")
 
     def _answer(self, message: str) -> None:
+        """Print the answer to a message with its citations, and the verdicts of the judge."""
         debate = self._debate.with_utterance(message)
-        with self._view.working(self._debater.tag):
+        with self._working(self._debater.tag):
             ask = partial(self._answerer.answer, debate, failures=self._failures)
             answer = self._session.run(ask)
-        self._debate, self._saved = debate.with_response(answer.response), False
+        response = answer.response
+        self._debate = debate.with_response(response)
+        self._saved = False
         self._answers.append(answer)
-        self._view.answer(answer, self._options.max_words)
+
+        # Above the answer stands that it is from a fallback.
+        for notice in answer.notices or [event.text for event in answer.events]:
+            self._say(f"note: {notice}", style="yellow")
+        self._say(f"{answer.by}> {response.content}", style="bold")
+        for number, argument in enumerate(response.arguments, 1):
+            self._say(f"[{number}] {argument.id}", "  ", style="")
+            self._say(argument.text, "      ")
+        if not response.arguments:
+            self._say("It cites no argument.", "  ")
+        limit = f" of {self._options.max_words}" if self._options.max_words else ""
+        self._say(f"{count_words(response.content)}{limit} words", "  ")
+
         if self._judge is not None:
-            with self._view.working(f"judge {self._judge_tag}"):
+            with self._working(self._judge_name):
                 deadline = self._options.deadline
                 judging = partial(judge_view, self._judge, self._debate, grice(), deadline=deadline)
-                self._view.verdicts(self._session.run(judging))
-
-    def _explain(self) -> None:
-        if not self._answers:
-            raise UserError("there is no answer to explain")
-        answer = self._answers[-1]
-        question = self._debate.before_response(len(self._debate.turns) - 1)
-        with self._view.working(answer.by):
-            explanation = self._session.run(explain, self._answerer, answer, question)
-        print_explanation(explanation, self._view.console)
+                verdicts = self._session.run(judging)
+            table = Table.grid(Column(width=_REASONS_COLUMN), Column())
+            for criterion in grice():
+                verdict, reason = verdict_text(verdicts, criterion)
+                table.add_row(verdict, Text(plain(reason)))
+            self._console.print(table)
 
     def _save(self, text: str) -> None:
         """Write the debate as an official simulation."""
@@ -213,47 +229,19 @@ class Chat:
             raise UserError(f"{path} cannot be written: {why(error)}") from None
         self._saved = True
         self._written.add(path.resolve())
-        self._view.say(f"written: {path}")
+        self._say(f"written: {path}")
+
+    def _say(self, text: str, indent: str = "", style: str = "dim") -> None:
+        """Print a message of the program."""
+        for line in wrapped(Text(plain(text), style), self._console.width, indent):
+            self._console.print(line, no_wrap=True, overflow="crop")
+
+    def _working(self, who: str) -> AbstractContextManager[object]:
+        """Show on a terminal that a plugin works."""
+        text = f"{plain(who)} is working (Ctrl-C stops it)"
+        return self._console.status(text, spinner="line") if sys.stdout.isatty() else nullcontext()
 
 
 def _complete(text: str, number: int) -> str | None:
     """Return one command after the other that begins with a text, then None."""
     return [*(f"{name} " for name in NAMES if name.startswith(text or " ")), None][number]
-
-
-class View:
-    """Prints on standard output."""
-
-    def __init__(self) -> None:
-        self.console = open_console()
-
-    def say(self, text: str, indent: str = "", style: str = "dim") -> None:
-        """Print a message of the program."""
-        for line in wrapped(Text(plain(text), style), self.console.width, indent):
-            self.console.print(line, no_wrap=True, overflow="crop")
-
-    def working(self, who: str) -> AbstractContextManager[object]:
-        """Show on a terminal that a plugin works."""
-        text = f"{plain(who)} is working (Ctrl-C stops it)"
-        return self.console.status(text, spinner="line") if sys.stdout.isatty() else nullcontext()
-
-    def answer(self, answer: Answer, max_words: int) -> None:
-        """Print an answer with its citations; above it, that it is from a fallback."""
-        for notice in answer.notices or [event.text for event in answer.events]:
-            self.say(f"note: {notice}", style="yellow")
-        self.say(f"{answer.by}> {answer.response.content}", style="bold")
-        for number, argument in enumerate(answer.response.arguments, 1):
-            self.say(f"[{number}] {argument.id}", "  ", style="")
-            self.say(argument.text, "      ")
-        if not answer.response.arguments:
-            self.say("It cites no argument.", "  ")
-        limit = f" of {max_words}" if max_words else ""
-        self.say(f"{count_words(answer.response.content)}{limit} words", "  ")
-
-    def verdicts(self, verdicts: ViewVerdicts) -> None:
-        """Print the verdict on each criterion with its rationale."""
-        table = Table.grid(Column(width=_REASONS), Column())
-        for criterion in grice():
-            head, reason = verdict_text(verdicts, criterion)
-            table.add_row(head, Text(plain(reason)))
-        self.console.print(table)

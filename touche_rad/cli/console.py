@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from touche_rad.runs.judging import ViewVerdicts
 
 Progress = Callable[[int, int | None], None]
+_SECONDS_BETWEEN_LINES: Final = 10
+"""Seconds between two lines of progress in a file, so that a long run leaves a short log."""
 
 
 class Label(StrEnum):
@@ -54,45 +56,49 @@ def progress(
     title: str, *, quiet: bool | None = None, describe: Callable[[], str] = str
 ) -> Iterator[Progress]:
     """Yield a function `report(done, total)`: a bar on a terminal, plain lines in a file."""
-    if is_quiet() if quiet is None else quiet:
+    if quiet is None:
+        quiet = is_quiet()
+    if quiet:
         yield lambda done, total: None
         return
+
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        with _bar(title, describe) as report_to_bar:
-            yield report_to_bar
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+        from rich.table import Column
+
+        # Only the description may be cut on a narrow terminal.
+        cut = Column(no_wrap=True, overflow="ellipsis")
+        with Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[state]}", table_column=cut),
+            console=Console(stderr=True),
+            transient=True,
+        ) as bar:
+            task = bar.add_task(title, total=None, state="")
+            yield lambda done, total: bar.update(
+                task, completed=done, total=total, state=describe()
+            )
         return
+
     last = time.monotonic()
 
     def report(done: int, total: int | None) -> None:
         nonlocal last
-        if done != total and time.monotonic() - last < 10:
+        if done != total and time.monotonic() - last < _SECONDS_BETWEEN_LINES:
             return
         last = time.monotonic()
-        of, more = "" if total is None else f" of {total}", describe()
-        say(f"{title}: {done}{of}{more and f', {more}'}")
+        line = f"{title}: {done}"
+        if total is not None:
+            line += f" of {total}"
+        state = describe()
+        say(f"{line}, {state}" if state else line)
 
     yield report
-
-
-@contextmanager
-def _bar(title: str, describe: Callable[[], str]) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-    from rich.table import Column
-
-    more = TextColumn("{task.fields[more]}", table_column=Column(no_wrap=True, overflow="ellipsis"))
-    with Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        more,
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task(title, total=None, more="")
-        yield lambda done, total: bar.update(task, completed=done, total=total, more=describe())
 
 
 def say(
@@ -119,10 +125,13 @@ def say(
     line = printable(redact(str(text)))
     if label is not None:
         line = f"{before}{label}: {line}"
-    is_terminal, has_colour = sys.stderr.isatty(), colour_setting()
+    is_terminal = sys.stderr.isatty()
     if is_terminal and wraps:
         line = fitted(line)
-    if label is not None and (is_terminal if has_colour is None else has_colour):
+    has_colour = colour_setting()
+    if has_colour is None:
+        has_colour = is_terminal
+    if label is not None and has_colour:
         word = f"{label}:"
         line = line.replace(word, click.style(word, fg=COLOURS[label], bold=True), 1)
     print(line, file=sys.stderr, flush=True)
@@ -141,7 +150,8 @@ def fitted(line: str, indent: int = 2) -> str:
 
 def print_text(text: str, first: str = "", rest: str = "", *, limit: int = 120) -> None:
     """Print a wrapped text; its first line begins with `first`, the others with `rest`."""
-    click.echo(first + _fold(text, max(terminal_width(limit), len(rest) + 20), rest, rest).lstrip())
+    width = max(terminal_width(limit), len(rest) + 20)
+    click.echo(first + _fold(text, width, rest, rest).lstrip())
 
 
 def _fold(text: str, width: int, first: str, rest: str) -> str:
@@ -162,7 +172,7 @@ def terminal_width(limit: int = 120) -> int:
 
 
 MAKE_INDEX_STEP: Final[list[str | Path]] = ["index", "ARGUMENTS", "-o", "index"]
-"""What comes after a run on the demo's arguments, which cannot be handed in."""
+"""What comes after a run on the demo's arguments, which is not fit to upload."""
 
 
 def next_after(
@@ -219,29 +229,36 @@ def show_status(status: Status) -> None:
     """Print what a run did and its warnings; with `--quiet`, the warnings only."""
     from touche_rad.events import OF_FALLBACKS, EventKind
 
-    results = ", ".join(f"{count} {what}" for what, count in status.counts.items())
-    of = "" if status.units in (None, status.done) else f" of {status.units}"
-    first = f"{status.verb}: {status.done}{of} {status.state} in {status.seconds:.1f} s"
-    say(f"{first} ({results})" if results else first)
+    line = f"{status.verb}: {status.done}"
+    if status.units not in (None, status.done):
+        line += f" of {status.units}"
+    line += f" {status.state} in {status.seconds:.1f} s"
+    results = ", ".join(f"{count} {noun}" for noun, count in status.counts.items())
+    say(f"{line} ({results})" if results else line)
     if status.resumed:
         say(f"{status.resumed} of them were taken over from an earlier run")
+
     for events in status.events:
-        first_event = events.examples[0]
-        if status.fallbacks and first_event.kind in OF_FALLBACKS:
-            continue
-        line = f"{first_event.title}: {events.count}"
-        if first_event.kind is EventKind.JUDGED_IN_PART:
-            line += f"; the first: {first_event.detail} ({first_event.place.debate})"
+        event = events.examples[0]
+        if status.fallbacks and event.kind in OF_FALLBACKS:
+            continue  # a warning has their causes
+        line = f"{event.title}: {events.count}"
+        if event.kind is EventKind.JUDGED_IN_PART:
+            line += f"; the first: {event.detail} ({event.place.debate})"
         say(line)
+
     if status.usage:
         total = status.usage["total"]
-        calls, from_cache = total["calls"], total["from_cache"]
+        calls = total["calls"]
         noun = "call" if calls == 1 else "calls"
-        if calls and total["failures"] and not from_cache + total["prompt_tokens"]:
+        prompt_tokens = total["prompt_tokens"]
+        from_cache = total["from_cache"]
+        if calls and total["failures"] and not from_cache + prompt_tokens:
             say(f"model: {calls} {noun} failed")
         else:
-            tokens = f"{total['prompt_tokens']} + {total['completion_tokens']} tokens"
+            tokens = f"{prompt_tokens} + {total['completion_tokens']} tokens"
             say(f"model: {calls} {noun}, {from_cache} more from the cache, {tokens}")
+
     for warning in status.warnings:
         say(warning.detail, Label.WARNING)
     if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
@@ -308,5 +325,9 @@ def verdict_text(verdicts: ViewVerdicts, criterion: Criterion) -> tuple[Text, st
     line = Line(f"  {criterion.title:9}")
     if failure is not None:
         return line.append("none", "yellow"), f"the judge failed: {failure}"
-    line.append(f"{'yes' if verdict.yes else 'no':4}", f"bold {'green' if verdict.yes else 'red'}")
-    return line.append(f"{verdict.score or 0.0:.2f}"), verdict.rationale
+    if verdict.yes:
+        line.append("yes ", "bold green")
+    else:
+        line.append("no  ", "bold red")
+    score = verdict.score or 0.0
+    return line.append(f"{score:.2f}"), verdict.rationale

@@ -43,7 +43,9 @@ class Option(click.Option):
     ) -> None:
         """Make an option; the least place and number of a section comes first."""
         super().__init__(names, **settings)
-        self.section, self.is_rare, self.rank = section, is_rare, (place, number)
+        self.section = section
+        self.is_rare = is_rare
+        self.rank = (place, number)
 
 
 def write_section(
@@ -72,9 +74,9 @@ def write_options(
     for section in headed:
         of_section = [option for option in options if _section_of(option) is section]
         parts[section] = sorted(of_section, key=_rank_of)
-    for title, shown in parts.items():
-        records = [record for option in shown if (record := option.get_help_record(ctx))]
-        rows = [(names, _RANGE.sub("", " ".join(text.split()))) for names, text in records]
+    for title, of_part in parts.items():
+        records = [option.get_help_record(ctx) for option in of_part]
+        rows = [(row[0], _RANGE.sub("", " ".join(row[1].split()))) for row in records if row]
         if rows:
             write_section(formatter, title, rows)
 

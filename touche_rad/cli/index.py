@@ -28,6 +28,7 @@ from touche_rad.plugins.registry import A_MODEL
 from touche_rad.session import Session
 
 COPIED: Final = ("elasticsearch:", "irds:")
+"""Beginnings of the sources that are indexes or collections on another machine."""
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 
 
@@ -88,11 +89,23 @@ def index_command(options: IndexOptions) -> None:
         fields = tuple(dict.fromkeys(options.dense_fields))
         vectors = VectorsWanted(options.dense, fields)
     with Session(options.seed) as session:
-        annotator = _make_annotator(session, options)
+        # What can fail early is tried before the work of minutes or hours.
+        annotator = None
+        annotator_spec = options.annotate
+        if annotator_spec is not None:
+            if not prepare.names_model(options):
+                raise UserError(f"index --annotate needs {A_MODEL}")
+            services = Services(model=prepare.open_model(session, options))
+            annotator = find("annotator", annotator_spec.name).make(
+                services, annotator_spec.options
+            )
+        elif options.model:
+            say("-m is not used: only --annotate uses a model", Label.NOTE)
         backend = index_backend_of(str(place), options.plugin_options.get("index", {}))
         if vectors is not None:
             with progress(f"loading {vectors.encoder}"):
                 backend.check_vectors(vectors)
+
         builder = _Builder(options, str(place), backend)
         if not builder.exists:
             builder.build()
@@ -105,37 +118,28 @@ def index_command(options: IndexOptions) -> None:
     next_step(["retrieve", "--say", "TEXT", "-i", place])
 
 
-def _make_annotator(session: Session, options: IndexOptions) -> Annotator | None:
-    if options.annotate is None:
-        if options.model:
-            say("-m is not used: only --annotate uses a model", Label.NOTE)
-        return None
-    if not prepare.names_model(options):
-        raise UserError(f"index --annotate needs {A_MODEL}")
-    services = Services(model=prepare.open_model(session, options))
-    spec = options.annotate
-    return find("annotator", spec.name).make(services, spec.options)
-
-
 class _Builder:
     """Builds an index, or adds to it."""
 
     def __init__(self, options: IndexOptions, place: str, backend: IndexBackend) -> None:
-        self.options, self.place, self.backend = options, place, backend
+        self.options = options
+        self.place = place
+        self.backend = backend
         self.exists = backend.exists(place) and not options.replace
         self.source = options.source
         self.is_copy = self.source.startswith(COPIED)
 
     def check_same(self) -> None:
         """Raise an error unless the index has exactly the arguments of the source."""
-        of = self._expected()
-        if of is None or not self.backend.holds(self.place, of):
+        expected = self._expected()
+        if expected is None or not self.backend.holds(self.place, expected):
             raise UserError(f"{self.place} exists already; replace it with --replace")
         say(f"{self.place} has these arguments already")
 
     def build(self) -> None:
         """Build the inverted indexes."""
-        start, total = time.monotonic(), None
+        start = time.monotonic()
+        total = None
         bad = files.BadLines(skip=self.options.skip_bad)
         with progress("indexing") as report:
             if not (self.options.quiet or self.options.utterances or self.is_copy):
@@ -150,7 +154,7 @@ class _Builder:
 
             count = self.backend.build(arguments(), self.place, replace=self.options.replace)
         skipped = f", {bad.count} invalid lines skipped ({bad.first})" if bad.count else ""
-        self._say(f"indexed {count} arguments in {self.place}", start, skipped)
+        self._say_done(f"indexed {count} arguments", start, skipped)
         if bad.copies:
             first = f"{self.source}:{bad.copies[0]}"
             say(f"arguments given twice: {len(bad.copies)}; the first: {first}", Label.WARNING)
@@ -159,10 +163,10 @@ class _Builder:
         """Add vectors to the index."""
         start = time.monotonic()
         with progress("encoding") as report:
-            of = self._expected()
-            count = self.backend.add_vectors(self.place, vectors, of=of, report=report)
+            expected = self._expected()
+            count = self.backend.add_vectors(self.place, vectors, of=expected, report=report)
         if count:
-            self._say(f"encoded {count} texts by {vectors.encoder} in {self.place}", start)
+            self._say_done(f"encoded {count} texts by {vectors.encoder}", start)
         else:
             say(f"{self.place} has vectors by {vectors.encoder} already")
 
@@ -170,14 +174,14 @@ class _Builder:
         """Annotate the arguments of the index."""
         start = time.monotonic()
         with progress("annotating") as report:
-            of = self._expected()
-            count = self.backend.annotate(self.place, annotator, of=of, report=report)
+            expected = self._expected()
+            count = self.backend.annotate(self.place, annotator, of=expected, report=report)
         if not count:
             say(f"{self.place} is annotated already")
             return
         usage = annotator.model.usage.total
-        self._say(
-            f"annotated {count} arguments by {annotator.model.name} in {self.place}",
+        self._say_done(
+            f"annotated {count} arguments by {annotator.model.name}",
             start,
             f": {usage.calls} calls, {usage.from_cache} answers from the cache, "
             f"{usage.prompt_tokens + usage.completion_tokens:,} tokens",
@@ -195,5 +199,7 @@ class _Builder:
         read = read_utterances if self.options.utterances else files.read_arguments
         return read(Path(self.source), bad)
 
-    def _say(self, line: str, start: float, more: str = "") -> None:
-        say(f"{line} in {time.monotonic() - start:.1f} s{more}")
+    def _say_done(self, result: str, start: float, details: str = "") -> None:
+        """Say what was added to the index, and in how many seconds."""
+        seconds = time.monotonic() - start
+        say(f"{result} in {self.place} in {seconds:.1f} s{details}")

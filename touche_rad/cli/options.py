@@ -57,9 +57,9 @@ class How(TypedDict, total=False):
     """Variables that set it; True: the one that is named after the field, `TOUCHE_RAD_NAME`."""
     setting: str
     """The key of a settings file that sets it for all commands."""
-    least: float
+    least: int
     """The least value. By default integers are at least 1, and other numbers above 0."""
-    most: float
+    most: int
     only_folders: bool
     section: Section
     is_rare: bool
@@ -170,19 +170,18 @@ def _declare(
     """Declare an option or an argument, with the settings of click that its kind has."""
     if "setting" in how:
         SETTINGS.append(how["setting"])
-    least, most = how.get("least"), how.get("most")
+    least = how.get("least")
+    most = how.get("most")
     of_kind: dict[str, Any] = {}
     if not isinstance(kind, type):
         of_kind = {"type": click.Choice(kind)}
     elif kind is int:
-        bounds = 1 if least is None else int(least), None if most is None else int(most)
-        of_kind = {"type": click.IntRange(*bounds), "metavar": "N"}
+        of_kind = {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
     elif kind is float:
         numbers = click.FloatRange(least or 0, most, min_open=least is None)
         of_kind = {"type": numbers, "metavar": "N"}
     elif kind is Path:
-        folders_only = how.get("only_folders", False)
-        path = click.Path(file_okay=not folders_only, path_type=Path)
+        path = click.Path(file_okay="only_folders" not in how, path_type=Path)
         of_kind = {"type": path, "metavar": "FILE"}
     elif kind is PluginSpec:
         of_kind = {"type": _parse_plugin, "metavar": "NAME"}
@@ -306,12 +305,14 @@ def output(
     return cast("Path | None", declared)
 
 
-def plugin_options(main: str | None, *others: str) -> PluginOptions:
+def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
     """Declare `-O`; a flag replaces the value of the settings file for the same key.
 
-    `main` is the plugin of a key without a prefix, `others` are those that a prefix can name.
+    `main` is the plugin of a key without a prefix; a prefix can name the others.
     """
-    plugins = [one for one in (main, *others, "model", "vllm") if one]
+    plugins = [*prefixes, "model", "vllm"]
+    if main is not None:
+        plugins.insert(0, main)
 
     def parse(
         ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
@@ -328,17 +329,23 @@ def plugin_options(main: str | None, *others: str) -> PluginOptions:
             if plugin in plugins:
                 by_plugin.setdefault(str(plugin), {})[key.replace("-", "_")] = value
             elif text in from_flags:
-                names = " or ".join(f"{one}.KEY=VALUE" for one in plugins)
-                raise UserError(f"-O {text}: this command has {names}")
+                # The settings file is for all commands, and may name plugins of others.
+                keys = " or ".join(f"{plugin}.KEY=VALUE" for plugin in plugins)
+                raise UserError(f"-O {text}: this command has {keys}")
         return by_plugin
 
-    example = f"; -O {plugins[1]}.KEY=VALUE for the {plugins[1]}" if main else ""
-    what = f"Set an option of the {main}{example}" if main else "Set model.KEY or vllm.KEY"
-    settings = {"multiple": True, "metavar": "KEY=VALUE", "callback": parse}
-    settings["help"] = f"{what}; repeatable."
+    purpose = "Set model.KEY or vllm.KEY"
+    if main is not None:
+        prefix = plugins[1]
+        purpose = f"Set an option of the {main}; -O {prefix}.KEY=VALUE for the {prefix}"
+    settings = {
+        "multiple": True,
+        "metavar": "KEY=VALUE",
+        "callback": parse,
+        "help": f"{purpose}; repeatable.",
+    }
     default: PluginOptions = field(default_factory=dict)
-    declared = _Declared(default, "-O --option options", {}, settings)
-    return cast("PluginOptions", declared)
+    return cast("PluginOptions", _Declared(default, "-O --option options", {}, settings))
 
 
 # The options of several commands; those of a section are in the order of its help.

@@ -74,49 +74,56 @@ def prompts_command(options: PromptsOptions) -> None:
     name = options.name
     if set(options.plugin_options) - {"plugin"}:
         raise OptionError("prompts calls no model: -O sets options of the plugin only")
-    every = [plugin for kind in _KINDS for plugin in registered(kind).values()]
-    with_files = [one for one in every if prompt_files(one.factory)]
+    all_plugins = [plugin for kind in _KINDS for plugin in registered(kind).values()]
+    with_files = [plugin for plugin in all_plugins if prompt_files(plugin.factory)]
     if name is None:
         _print_overview(with_files, as_json=options.as_json)
         return
-    # Some plugins that ask a model send the prompts of others only.
-    asking = [one for one in every if one.uses_model]
-    plugins = {one.name: one for one in (*reversed(asking), *reversed(with_files))}
+
+    # Some plugins that ask a model send the prompts of others only. A name that several kinds have
+    # is that of a plugin with prompt files, and of the first kind.
+    asking = [plugin for plugin in all_plugins if plugin.uses_model]
+    plugins = {plugin.name: plugin for plugin in (*reversed(asking), *reversed(with_files))}
     if name not in plugins:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, plugins)}")
     plugin = plugins[name]
     if options.output is not None:
         _copy(plugin, options.output)
         return
+
     requests = _play(plugin, options)
     if options.as_json:
-        records = [{**vars(one), "tokens": one.tokens} for one in requests]
+        records = [{**vars(request), "tokens": request.tokens} for request in requests]
         click.echo(json.dumps(records, ensure_ascii=False, indent=2))
         return
-    schemas = set()
+    printed_schemas = set()
     for number, request in enumerate(requests, 1):
-        if options.every or request.schema_name not in schemas:
+        if options.every or request.schema_name not in printed_schemas:
             _print_request(number, request)
-        schemas.add(request.schema_name)
+        printed_schemas.add(request.schema_name)
     tokens = sum(request.tokens for request in requests)
-    calls = f"{len(requests)} call{'' if len(requests) == 1 else 's'}"
-    say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
+    noun = "call" if len(requests) == 1 else "calls"
+    say(
+        f"{len(requests)} {noun}, about {tokens} prompt tokens (estimate: 4 letters per token)",
+    )
 
 
 def _print_overview(plugins: Sequence[Plugin], *, as_json: bool) -> None:
-    records = [
-        {"kind": one.kind, "name": one.name, "prompts": sorted(prompt_files(one.factory))}
-        for one in plugins
-    ]
+    """Print the plugins that have prompt files."""
+    records = []
+    for plugin in plugins:
+        names = sorted(prompt_files(plugin.factory))
+        records.append({"kind": plugin.kind, "name": plugin.name, "prompts": names})
+        if not as_json:
+            click.echo(f"{plugin.kind:<8} {plugin.name:<14} {len(names)} prompts")
     if as_json:
         click.echo(json.dumps(records, indent=2))
-        return
-    for one in records:
-        click.echo(f"{one['kind']:<8} {one['name']:<14} {len(one['prompts'])} prompts")
-    click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
+    else:
+        click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
 
 
 def _copy(plugin: Plugin, folder: Path) -> None:
+    """Copy the prompt files of a plugin to a new folder."""
     paths = prompt_files(plugin.factory).values()
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder}: the folder is not empty; choose another one")
@@ -128,47 +135,49 @@ def _copy(plugin: Plugin, folder: Path) -> None:
     for path in paths:
         shutil.copy(path, folder / path.name)
     say(folder, Label.WRITTEN)
-    verb, flag = ("respond", "-d") if plugin.kind == "debater" else ("judge", "-j")
-    next_step([verb, "DEBATES", flag, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
+    verb = ["respond", "DEBATES", "-d"] if plugin.kind == "debater" else ["judge", "DEBATES", "-j"]
+    next_step([*verb, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
 
 
 def _play(plugin: Plugin, options: PromptsOptions) -> list[Request]:
-    source, backend = options.debates or demo_file("debates.jsonl"), Examples()
+    """Return the requests of a plugin that processes the first debate."""
+    source = options.debates or demo_file("debates.jsonl")
     debate = next((debate for debate, _ in files.read_views(source)), None)
     if debate is None:
         raise UserError(f"{source}: expected at least one debate")
-    wanted = plugin.kind == "debater" or "index" in plugin.needs
+    backend = Examples()
     with Session(options.seed) as session:
         session.model = Model(backend)
-        if wanted:
+        if plugin.kind == "debater" or "index" in plugin.needs:
             session.index = session.own_index(prepare.open_index_of(options, or_demo=True))
-        made = plugin.make(session.services, options.plugin_options.get("plugin", {}))
-        session.run(_answer_or_judge, made, debate)
+        loaded = plugin.make(session.services, options.plugin_options.get("plugin", {}))
+        session.run(_answer_or_judge, loaded, debate)
     return backend.requests
 
 
-async def _answer_or_judge(made: object, debate: Debate) -> None:
+async def _answer_or_judge(plugin: object, debate: Debate) -> None:
     """Let a plugin process the debate; a step that does not accept its example ends the play."""
     call = Calls()
     try:
-        if isinstance(made, LoadedPanel):
-            await call(made.judge, to_contest(debate))
-        elif isinstance(made, LoadedDebater):
-            await call(made.answer, debate.before_response(len(debate.turns) - 1))
-        elif isinstance(made, LoadedJudge):
+        if isinstance(plugin, LoadedPanel):
+            await call(plugin.judge, to_contest(debate))
+        elif isinstance(plugin, LoadedDebater):
+            await call(plugin.answer, debate.before_response(len(debate.turns) - 1))
+        elif isinstance(plugin, LoadedJudge):
             verdicts: Sequence[Verdicts] | None = None
-            if made.judge_all is not None:
-                verdicts = await call(made.judge_all, debate)
+            if plugin.judge_all is not None:
+                verdicts = await call(plugin.judge_all, debate)
             if not verdicts:
-                await call(made.judge, debate)
+                await call(plugin.judge, debate)
     except ModelError as error:
         say(f"the play ended early: {error}")
 
 
 def _print_request(number: int, request: Request) -> None:
-    answer = request.schema_name or (
-        f"one of {', '.join(request.choices)}" if request.choices else "text"
-    )
+    """Print the messages of a request, and what an answer must be."""
+    answer = request.schema_name
+    if not answer:
+        answer = f"one of {', '.join(request.choices)}" if request.choices else "text"
     click.secho(f"== {number}. {answer}, about {request.tokens} prompt tokens", bold=True)
     for message in request.messages:
         click.secho(f"-- {message['role']}", bold=True)

@@ -21,8 +21,8 @@ from touche_rad.plugins import LoadedRetriever, find, index_backend_of
 from touche_rad.runs.fallbacks import InvalidResult, describe_failure
 from touche_rad.text import is_blank, printable, redact
 
-DEPTH: Final = 100
-SHOWN: Final = 10
+DEPTH_OF_RUN: Final = 100
+DEPTH_ON_SCREEN: Final = 10
 
 
 @opt.options
@@ -63,15 +63,24 @@ def retrieve_command(options: RetrieveOptions) -> None:
 
     With --say, search for one text and print the hits: rank, score, ID and text.
     """
-    utterance, output = options.utterance, options.output
+    utterance = options.utterance
+    output = options.output
+    queries: list[tuple[str, str]] = []
+    dataset = ""
     if (options.queries is None) == (utterance is None):
         raise UserError("retrieve: give a file of queries, or --say TEXT")
-    if utterance is not None and is_blank(utterance):
-        raise UserError("retrieve --say: expected a text, got only blanks")
-    pairs = list(read_queries(options.queries)) if options.queries else [("1", str(utterance))]
+    if utterance is not None:
+        if is_blank(utterance):
+            raise UserError("retrieve --say: expected a text, got only blanks")
+        queries = [("1", utterance)]
+    elif options.queries is not None:
+        queries = list(read_queries(options.queries))
+        dataset = _dataset_of(options.queries)
+    is_on_screen = utterance is not None or options.explain
+    depth = options.depth or (DEPTH_OF_RUN if utterance is None else DEPTH_ON_SCREEN)
+
     retriever = find("retriever", options.retriever.name).configure(options.retriever.options)
     tag = redact(retriever.tag).replace(" ", "_")
-    depth = options.depth or (DEPTH if utterance is None else SHOWN)
     results: list[tuple[str, str, list[Hit]]] = []
     with (
         prepare.open_session(
@@ -80,46 +89,45 @@ def retrieve_command(options: RetrieveOptions) -> None:
         progress("retrieving", quiet=options.quiet or utterance is not None) as report,
     ):
         searcher = retriever.make(session.services)
-        for done, (query_id, query) in enumerate(pairs, 1):
+        for done, (query_id, query) in enumerate(queries, 1):
             hits = _search(retriever.tag, searcher, query, depth)
-            if _is_public(options.queries):
+            if dataset:
+                # In ArguAna, a query is an argument of the collection.
                 hits = [hit for hit in hits if hit.argument.id != query_id]
             results.append((query_id, query, hits))
-            report(done, len(pairs))
-    rows = [
-        files.Ranked(query_id, hit.argument.id, rank, hit.score, tag)
-        for query_id, _, hits in results
-        for rank, hit in enumerate(hits, 1)
-    ]
-    on_screen = utterance is not None or options.explain
-    if output is not None or not (on_screen or options.as_json):
-        with files.atomic_write(output or "-") as stream:
-            stream.writelines(line + "\n" for line in files.run_lines(rows))
-    if options.as_json:
-        records = []
-        for query_id, query, hits in results:
-            ranked = [
+            report(done, len(queries))
+
+    rows = []
+    records = []
+    for query_id, query, hits in results:
+        hit_records = []
+        for rank, hit in enumerate(hits, 1):
+            argument = hit.argument
+            rows.append(files.Ranked(query_id, argument.id, rank, hit.score, tag))
+            hit_records.append(
                 {
                     "rank": rank,
                     "score": hit.score,
-                    "id": hit.argument.id,
-                    "text": hit.argument.text,
+                    "id": argument.id,
+                    "text": argument.text,
                     "path": list(hit.path),
                 }
-                for rank, hit in enumerate(hits, 1)
-            ]
-            records.append({"id": query_id, "query": query, "hits": ranked})
+            )
+        records.append({"id": query_id, "query": query, "hits": hit_records})
+    if output is not None or not (is_on_screen or options.as_json):
+        with files.atomic_write(output or "-") as stream:
+            stream.writelines(line + "\n" for line in files.run_lines(rows))
+    if options.as_json:
         click.echo(json.dumps(records, ensure_ascii=False, indent=2))
-    elif on_screen:
+    elif is_on_screen:
         for _, query, hits in results:
             _print_hits(query if utterance is None else "", hits, paths=options.explain)
+
     if utterance is None:
-        say(f"{len(rows)} hits for {len(pairs)} queries by {tag}")
+        say(f"{len(rows)} hits for {len(queries)} queries by {tag}")
     if output is not None:
         say(output, Label.WRITTEN)
-        public = _is_public(options.queries)
-        qrels = f"{str(options.queries).removesuffix('/queries')}/qrels" if public else "QRELS"
-        next_step(["score", output, qrels])
+        next_step(["score", output, f"{dataset}/qrels" if dataset else "QRELS"])
 
 
 def _search(name: str, searcher: LoadedRetriever, query: str, depth: int) -> list[Hit]:
@@ -138,15 +146,17 @@ def _search(name: str, searcher: LoadedRetriever, query: str, depth: int) -> lis
         raise WorkError(describe_failure(f"retriever {name}", error)) from error
 
 
-def _is_public(path: Path | None) -> bool:
-    return str(path).startswith("irds:")
+def _dataset_of(queries: Path) -> str:
+    """Return the dataset of ir_datasets whose queries these are; empty: they are in a file."""
+    name = str(queries)
+    return name.removesuffix("/queries") if name.startswith("irds:") else ""
 
 
 def read_queries(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the queries of a file with their IDs."""
-    if _is_public(path):
-        location = str(path).removesuffix("/queries")
-        yield from index_backend_of(location).queries(location)
+    dataset = _dataset_of(path)
+    if dataset:
+        yield from index_backend_of(dataset).queries(dataset)
         return
     if not path.exists():
         raise UserError(f'retrieve: there is no file {path}; to search for a text: --say "{path}"')
@@ -172,9 +182,12 @@ def _print_hits(query: str, hits: Sequence[Hit], *, paths: bool) -> None:
     if not hits:
         click.echo("  no argument shares a word with the query")
         return
-    width = max(len("id"), *(len(plain(hit.argument.id)) for hit in hits))
-    click.secho(f"rank    score  {'id':{width}}  text", bold=True)
+    ids = ["id", *(plain(hit.argument.id) for hit in hits)]
+    width = max(map(len, ids))
+    click.secho(f"rank    score  {ids[0]:{width}}  text", bold=True)
     for rank, hit in enumerate(hits, 1):
-        path = f" [path: {' > '.join(hit.path)}]" if paths and hit.path else ""
-        first = f"{rank:>4}  {hit.score:>7.3f}  {plain(hit.argument.id):{width}}  "
-        print_text(plain(hit.argument.text + path), first, " " * len(first))
+        first = f"{rank:>4}  {hit.score:>7.3f}  {ids[rank]:{width}}  "
+        text = hit.argument.text
+        if paths and hit.path:
+            text += f" [path: {' > '.join(hit.path)}]"
+        print_text(plain(text), first, " " * len(first))
