@@ -18,7 +18,7 @@ from touche_rad.plugins import LoadedDebater, LoadedJudge
 
 
 @dataclass(frozen=True)
-class Cell:
+class _Cell:
     """One run of a plan."""
 
     path: str
@@ -35,7 +35,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class DebateCell(Cell):
+class DebateCell(_Cell):
     """A debater plays debates with a user."""
 
     entry: PluginEntry[LoadedDebater]
@@ -43,7 +43,7 @@ class DebateCell(Cell):
 
 
 @dataclass(frozen=True)
-class VerdictCell(Cell):
+class VerdictCell(_Cell):
     """A judge judges the debates of another cell, or the labelled debates."""
 
     entry: PluginEntry[LoadedJudge]
@@ -62,11 +62,13 @@ def cells_of(plan_file: PlanFile) -> Iterator[DebateCell | VerdictCell]:
                     yield VerdictCell(
                         f"{place}.{judge.name}.jsonl", seed, debates.path, judge, debates
                     )
-        for judge in plan_file.judges if plan_file.plan.labels else ():
-            yield VerdictCell(f"labelled/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge)
+        if plan_file.plan.labels:
+            for judge in plan_file.judges:
+                path = f"labelled/seed-{seed}/{judge.name}.jsonl"
+                yield VerdictCell(path, seed, "debates", judge)
 
 
 def labelled_runs(plan_file: PlanFile) -> list[VerdictCell]:
     """Return the cells that judge the labelled debates."""
-    cells = (one for one in cells_of(plan_file) if isinstance(one, VerdictCell))
-    return [one for one in cells if one.of is None]
+    cells = cells_of(plan_file)
+    return [cell for cell in cells if isinstance(cell, VerdictCell) and cell.of is None]

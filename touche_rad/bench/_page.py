@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container
 from pathlib import Path
 from typing import Final
 
 from touche_rad.bench._cells import VerdictCell, cells_of, labelled_runs
-from touche_rad.bench.figures import Figures, Summary
+from touche_rad.bench.figures import BenchSummary, Figures
 from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import PAGE
 from touche_rad.plots.svg import Dot, dot_plot
@@ -31,73 +31,73 @@ JUDGES: Final = "judges"
 """The folder of the judges' page."""
 
 
-def write_pages(plan_file: PlanFile, results: Path, summary: Summary) -> Path:
+def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Path:
     """Write the pages of a run, and return the first one."""
-    folder, plan = results / PAGE, plan_file.plan
+    folder = results / PAGE
+    plan = plan_file.plan
     title = plan.pages.title or plan.name
+    # The names that are not their plugins'.
+    rows = [row for row in summary.figures.entries if row[0] != row[2]]
+    entries = [BoardTable("Entries", ["name", "kind", "plugin"], rows)] if rows else []
+
     judges = summary.judges
     if judges is not None:
         board = judgement_board(judges)
-        board.tables += _entries(summary)
+        board.tables += entries
         page = write_report(
-            [results / one.path for one in labelled_runs(plan_file)],
+            [results / cell.path for cell in labelled_runs(plan_file)],
             folder / JUDGES if plan_file.debaters else folder,
             labels=plan_file.file("labels"),
             boards=[board],
             title=f"{title}: judges" if plan_file.debaters else title,
             debates=plan.pages.debates,
         ).page
-    if plan_file.debaters:
-        cells = (one for one in cells_of(plan_file) if isinstance(one, VerdictCell))
-        runs = [results / one.path for one in cells if one.of is not None]
-        page = write_report(
-            runs,
-            folder,
-            title=title,
-            boards=list(_boards(plan_file, results, summary)),
-            debates=plan.pages.debates,
-        ).page
-    return page
+    if not plan_file.debaters:
+        return page
 
-
-def _entries(summary: Summary) -> list[BoardTable]:
-    """Return a table of the names that are not their plugins', if there are any."""
-    rows = [row for row in summary.figures.entries if row[0] != row[2]]
-    return [BoardTable("Entries", ["name", "kind", "plugin"], rows)] if rows else []
-
-
-def _boards(plan_file: PlanFile, results: Path, summary: Summary) -> Iterator[Board]:
-    board = _debaters(summary.figures, set(plan_file.plan.pages.baselines))
-    board.tables += _entries(summary)
+    cells = list(cells_of(plan_file))
+    verdict_cells = [cell for cell in cells if isinstance(cell, VerdictCell)]
+    baselines = plan.pages.baselines
+    board = _debaters_board(summary.figures, baselines)
+    board.tables += entries
     board.warnings += without_model(
-        results / cell.path
-        for cell in cells_of(plan_file)
-        if isinstance(cell, VerdictCell) and cell.entry.name not in plan_file.plan.pages.baselines
+        results / cell.path for cell in verdict_cells if cell.entry.name not in baselines
     )
-    yield board
-    if summary.judges is not None:
-        board = judgement_board(summary.judges)
+    boards = [board]
+    if judges is not None:
+        board = judgement_board(judges)
         board.title = "Judges"
         board.squares = []
         board.links = [(f"{JUDGES}/{INDEX}", "Read the labelled debates with all verdicts")]
-        yield board
-    cells = (cell.path for cell in cells_of(plan_file))
-    cost = cost_board({path.removesuffix(".jsonl"): results / path for path in cells})
-    if cost is not None:
-        yield cost
+        boards.append(board)
+    costs = cost_board({cell.path.removesuffix(".jsonl"): results / cell.path for cell in cells})
+    if costs is not None:
+        boards.append(costs)
+    return write_report(
+        [results / cell.path for cell in verdict_cells if cell.of is not None],
+        folder,
+        title=title,
+        boards=boards,
+        debates=plan.pages.debates,
+    ).page
 
 
-def _debaters(figures: Figures, baselines: set[str]) -> Board:
+def _debaters_board(figures: Figures, baselines: Container[str]) -> Board:
     """Show the debaters with their share of yes, by maxim, judge and user."""
     debaters = figures.debaters
-    unranked = frozenset(one.name for one in debaters if one.name in baselines)
-    shown = {one.name: number(one.yes) for one in debaters}
-    return Board(
+    shares = {debater.name: debater.yes for debater in debaters}
+    unranked = frozenset(name for name in shares if name in baselines)
+    board = Board(
         "Debaters",
-        too_few(shown, "share of yes", figures.claims, "claims")
+        too_few(
+            {name: number(share) for name, share in shares.items()},
+            "share of yes",
+            figures.claims,
+            "claims",
+        )
         or ranking_in_words(
-            {one.name: one.yes for one in debaters if one.name not in unranked},
-            {one.name: one.yes for one in debaters if one.name in unranked},
+            {name: share for name, share in shares.items() if name not in unranked},
+            {name: shares[name] for name in shares if name in unranked},
             "share of yes",
             by_pair(figures.comparisons, MEAN),
         ),
@@ -105,39 +105,34 @@ def _debaters(figures: Figures, baselines: set[str]) -> Board:
         f"Intervals: {figures.samples} bootstrap samples of claims, seed 0. Judges may be wrong: "
         "their scores on labelled debates show how often.",
         [board_table("Share of yes", figures.board(), unranked)],
-        [
-            dot_plot(
-                "Share of yes", [Dot(one.name, one.yes, one.low, one.high) for one in debaters]
-            ),
-            dot_plot(
-                "Words per response",
-                [Dot(one.name, one.words, None, None) for one in debaters],
-                [("limit", 60.0)],
-                digits=0,
-                axis=(0.0,),
-            ),
-        ],
-        [
-            (caption, [_table(caption, values, unranked)])
-            for kind in ("judge", "user", "seed")
-            for caption in [f"Share of yes by {kind}"]
-            for values in [{one.name: getattr(one, f"{kind}s") for one in debaters}]
-            if kind == "judge" or len(getattr(debaters[0], f"{kind}s")) > 1
-        ],
-        [
-            f"{one.name}: {one.fallbacks} of {one.responses} responses are fallbacks"
-            for one in debaters
-            if one.fallbacks
-        ],
     )
 
+    shares_with_intervals = []
+    lengths = []
+    for debater in debaters:
+        name = debater.name
+        shares_with_intervals.append(Dot(name, debater.yes, debater.low, debater.high))
+        lengths.append(Dot(name, debater.words, None, None))
+        if debater.fallbacks:
+            board.warnings.append(
+                f"{name}: {debater.fallbacks} of {debater.responses} responses are fallbacks"
+            )
+    board.plots = [
+        dot_plot("Share of yes", shares_with_intervals),
+        dot_plot("Words per response", lengths, [("limit", 60.0)], digits=0, axis=(0.0,)),
+    ]
 
-def _table(
-    caption: str, values: Mapping[str, Mapping[str, float | None]], unranked: frozenset[str]
-) -> BoardTable:
-    names = list(next(iter(values.values())))
-    rows = [[name, *(number(of_one[key]) for key in names)] for name, of_one in values.items()]
-    return BoardTable(caption, ["debater", *names], rows, unranked)
+    for kind in ("judge", "user", "seed"):
+        heads = list(getattr(debaters[0], f"{kind}s"))
+        if kind == "judge" or len(heads) > 1:
+            rows = []
+            for debater in debaters:
+                values = getattr(debater, f"{kind}s")
+                rows.append([debater.name, *(number(values[head]) for head in heads)])
+            caption = f"Share of yes by {kind}"
+            table = BoardTable(caption, ["debater", *heads], rows, unranked)
+            board.details.append((caption, [table]))
+    return board
 
 
 def page_files(results: Path) -> list[Path]:

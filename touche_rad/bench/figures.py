@@ -85,107 +85,108 @@ class Figures(Printed):
     @property
     def mean(self) -> str:
         """What the shares of yes are means of."""
-        judges = self.debaters[0].judges.items()
-        why = {name: "baseline" if yes is not None else "only fallbacks" for name, yes in judges}
-        ignored = [f"{name} ({why[name]})" for name in why if name not in self.counted]
-        without = f"; not counted: {', '.join(ignored)}" if ignored else ""
-        return f"share of yes, mean of judges ({', '.join(self.counted)}) and maxims{without}"
+        ignored = []
+        for judge, yes in self.debaters[0].judges.items():
+            if judge not in self.counted:
+                reason = "baseline" if yes is not None else "only fallbacks"
+                ignored.append(f"{judge} ({reason})")
+        mean = f"share of yes, mean of judges ({', '.join(self.counted)}) and maxims"
+        return f"{mean}; not counted: {', '.join(ignored)}" if ignored else mean
 
     def board(self) -> Table:
         """Return the ranked table of the debaters."""
         judges = list(self.debaters[0].judges)
         keys = list(self.debaters[0].maxims)
-        rows = [
-            [
-                NONE if one.rank is None else str(one.rank),
-                one.name,
-                f"{one.yes:.3f}",
-                cell("{low:.3f}–{high:.3f}", one),
-                *(NONE if (yes := one.judges[it]) is None else f"{yes:.3f}" for it in judges),
-                *(f"{one.maxims[key]:.3f}" for key in keys),
-                f"{one.words:.1f}",
-                str(one.fallbacks),
-            ]
-            for one in self.debaters
-        ]
+        rows = []
+        for debater in self.debaters:
+            shares_by_judge = [debater.judges[judge] for judge in judges]
+            rows.append(
+                [
+                    NONE if debater.rank is None else str(debater.rank),
+                    debater.name,
+                    f"{debater.yes:.3f}",
+                    cell("{low:.3f}–{high:.3f}", debater),
+                    *(NONE if share is None else f"{share:.3f}" for share in shares_by_judge),
+                    *(f"{debater.maxims[key]:.3f}" for key in keys),
+                    f"{debater.words:.1f}",
+                    str(debater.fallbacks),
+                ]
+            )
         heads = ["rank", "debater", "yes", INTERVAL, *judges, *keys, "words", "fallbacks"]
         return Table(heads, rows, name=1, optional=len(heads) - 4)
 
 
 @dataclass(frozen=True)
-class Summary:
+class BenchSummary:
     """Figures, and the report of the judges that the page draws."""
 
     figures: Figures
     judges: JudgementReport | None
 
 
-def compute(plan_file: PlanFile, results: Path) -> Summary:
+def compute(plan_file: PlanFile, results: Path) -> BenchSummary:
     """Compute all figures from the files of the results and the labels."""
-    plan, criteria = plan_file.plan, grice()
-    judges = _score_judges(plan_file, results, criteria)
-    counts = _Counts(plan_file, results, criteria) if plan_file.debaters else None
+    plan = plan_file.plan
+    criteria = grice()
+    judges = _score_judges(plan_file, results, criteria) if plan.labels else None
     figures = Figures(
         name=plan.name,
         entries=tuple(
-            (one.name, group.removesuffix("s"), one.about)
+            (entry.name, group.removesuffix("s"), entry.about)
             for group, entries in plan_file.groups.items()
-            for one in entries
+            for entry in entries
         ),
-        claims=counts.claims if counts else 0,
+        claims=0,
         samples=plan.samples,
-        counted=tuple(counts.judges[at] for at in counts.ranking) if counts else (),
-        debaters=tuple(counts.debaters()) if counts else (),
-        comparisons=counts.comparisons() if counts else (),
         judges=judges.to_json() if judges is not None else None,
     )
-    return Summary(figures, judges)
+    if plan_file.debaters:
+        counts = _Counts(plan_file, results, criteria)
+        figures = figures.model_copy(update=counts.figures())
+    return BenchSummary(figures, judges)
 
 
-def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> JudgementReport | None:
+def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> JudgementReport:
+    """Score the judges on the labelled debates."""
     plan = plan_file.plan
-    if not plan.labels:
-        return None
-    cells = labelled_runs(plan_file)
-    broken = [one.path for one in cells if _is_broken(results / one.path)]
-    runs = {results / one.path: one.entry.name for one in cells if one.path not in broken}
-    if not runs:
+    runs = labelled_runs(plan_file)
+    broken = [run.path for run in runs if _is_broken(results / run.path)]
+    judges = {results / run.path: run.entry.name for run in runs if run.path not in broken}
+    if not judges:
         raise WorkError(_ALL_BROKEN)
     report = score_judgements(
-        list(runs),
+        list(judges),
         plan_file.file("labels"),
         criteria=criteria,
-        baselines=[path for path, name in runs.items() if name in plan.pages.baselines],
+        baselines=[path for path, judge in judges.items() if judge in plan.pages.baselines],
         policy=Policy(debates=plan_file.file("debates")),
         samples=plan.samples,
     )
     for error in report.refused.values():
         raise WorkError(error)
-    refused = dict.fromkeys(broken, "all its verdicts are fallbacks")
-    report = report.model_copy(update={"refused": refused})
-    return _without_folders(report, plan_file.folder, results)
+
+    # Without their folders, because the results can be moved.
+    def short(text: str) -> str:
+        return text.replace(f"{plan_file.folder}/", "").replace(f"{results}/", "")
+
+    problems = tuple(
+        problem.model_copy(update={"run": short(problem.run), "message": short(problem.message)})
+        for problem in report.problems
+    )
+    return report.model_copy(
+        update={
+            "refused": dict.fromkeys(broken, "all its verdicts are fallbacks"),
+            "truth": short(report.truth),
+            "matched_by": short(report.matched_by or ""),
+            "problems": problems,
+        }
+    )
 
 
 def _is_broken(run: Path) -> bool:
     """Whether all verdicts of a run are fallbacks."""
     status = read_status(run)
     return VERDICTS in all_replaced(status.get("fallbacks", ()), status.get("counts", {}))
-
-
-def _without_folders(report: JudgementReport, *folders: Path) -> JudgementReport:
-    """Return a report whose texts name files without these folders, so that it can be moved."""
-
-    def short(text: str) -> str:
-        for folder in folders:
-            text = text.replace(f"{folder}/", "")
-        return text
-
-    problems = tuple(
-        one.model_copy(update={"run": short(one.run), "message": short(one.message)})
-        for one in report.problems
-    )
-    names = {"truth": short(report.truth), "matched_by": short(report.matched_by or "")}
-    return report.model_copy(update={**names, "problems": problems})
 
 
 class _Counts:
@@ -195,100 +196,122 @@ class _Counts:
         self.plan = plan_file.plan
         self.criteria = criteria
         self.claims = sum(1 for _ in files.read_claims(plan_file.file("claims")))
-        self.names = [one.name for one in plan_file.debaters]
-        self.judges = [one.name for one in plan_file.judges]
-        self.users = [one.name for one in plan_file.users]
+        self.debaters = [debater.name for debater in plan_file.debaters]
+        self.judges = [judge.name for judge in plan_file.judges]
+        self.users = [user.name for user in plan_file.users]
         self.words: Counter[str] = Counter()
         self.responses: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
-        self.sound: set[str] = set()
-        axes = (self.names, self.users, self.plan.seeds, self.judges, criteria.keys)
+        self.sound_judges: set[str] = set()
+        """The judges that have a verdict of their own."""
+        axes = (self.debaters, self.users, self.plan.seeds, self.judges, criteria.keys)
         self.counts = np.zeros((self.claims, *map(len, axes), 2))
         """Verdicts that are yes, and all, by claim, debater, user, seed, judge and criterion."""
-        for one in cells_of(plan_file):
-            path = results / one.path
-            if isinstance(one, DebateCell):
-                number = self._add_debates(path, one.entry.name)
-            elif one.of is not None:
-                self.sound.update([] if _is_broken(path) else [one.entry.name])
-                number = self._add_verdicts(path, one, one.of)
+        for run in cells_of(plan_file):
+            path = results / run.path
+            if isinstance(run, DebateCell):
+                number = self._add_debates(path, run.entry.name)
+            elif run.of is not None:
+                number = self._add_verdicts(path, run, run.of)
             else:
                 continue
             if number != self.claims:
                 raise WorkError(f"{path} has {number} debates, and there are {self.claims} claims")
-        self.baselines = [name for name in self.names if name in self.plan.pages.baselines]
-        counted = self.sound.difference(self.plan.pages.baselines)
-        self.ranking = [at for at, name in enumerate(self.judges) if name in counted]
-        if not self.ranking:
-            raise WorkError(_ALL_BROKEN)
-        self.measured = {
-            name: measure_yes(
-                self.counts[:, at].sum(axis=(1, 2))[:, self.ranking],
-                criteria,
-                self.plan.samples,
-                seed=0,
-            )
-            for at, name in enumerate(self.names)
-        }
 
     def _add_debates(self, path: Path, debater: str) -> int:
         """Count responses, words and fallbacks, and return the number of debates."""
-        debates = [
-            [turn.response.content for turn in debate.turns if turn.response]
-            for debate in files.read_debates(path)
-        ]
-        self.responses[debater] += sum(map(len, debates))
-        self.words[debater] += sum(count_words(one) for texts in debates for one in texts)
-        fallbacks = read_status(path).get("fallbacks") or ()
-        self.fallbacks[debater] += sum(one["count"] for one in fallbacks if one["what"] == ANSWERS)
-        return len(debates)
+        number = 0
+        for debate in files.read_debates(path):
+            number += 1
+            for turn in debate.turns:
+                if turn.response:
+                    self.responses[debater] += 1
+                    self.words[debater] += count_words(turn.response.content)
+        for fallback in read_status(path).get("fallbacks") or ():
+            if fallback["what"] == ANSWERS:
+                self.fallbacks[debater] += fallback["count"]
+        return number
 
     def _add_verdicts(self, path: Path, verdicts: VerdictCell, debates: DebateCell) -> int:
         """Count the verdicts, and return the number of debates."""
-        counts = [count_yes(one.turns, self.criteria) for one in files.read_evaluations(path)]
-        at = (
-            self.names.index(debates.entry.name),
+        judge = verdicts.entry.name
+        if not _is_broken(path):
+            self.sound_judges.add(judge)
+        counts = [
+            count_yes(evaluation.turns, self.criteria)
+            for evaluation in files.read_evaluations(path)
+        ]
+        place = (
+            self.debaters.index(debates.entry.name),
             self.users.index(debates.user.name),
             self.plan.seeds.index(verdicts.seed),
-            self.judges.index(verdicts.entry.name),
+            self.judges.index(judge),
         )
         if len(counts) == self.claims:
-            self.counts[(slice(None), *at)] = counts
+            self.counts[(slice(None), *place)] = counts
         return len(counts)
 
-    def debaters(self) -> Iterator[DebaterFigures]:
-        """Yield the debaters, best first."""
-        for ranked in ranks(self.measured, MEAN, self.baselines):
+    def figures(self) -> dict[str, Any]:
+        """Return the figures on the debaters, best first."""
+        baselines = self.plan.pages.baselines
+        counted = self.sound_judges.difference(baselines)
+        ranking = [number for number, judge in enumerate(self.judges) if judge in counted]
+        if not ranking:
+            raise WorkError(_ALL_BROKEN)
+        measured = {
+            name: measure_yes(
+                self.counts[:, number].sum(axis=(1, 2))[:, ranking],
+                self.criteria,
+                self.plan.samples,
+                seed=0,
+            )
+            for number, name in enumerate(self.debaters)
+        }
+
+        unranked = [name for name in self.debaters if name in baselines]
+        seeds = [str(seed) for seed in self.plan.seeds]
+        debaters = []
+        for ranked in ranks(measured, MEAN, unranked):
             name = ranked.run
-            measured, own = self.measured[name], self.counts[:, self.names.index(name)]
-            low, high = measured[MEAN].interval
+            measures = measured[name]
+            low, high = measures[MEAN].interval
             responses = self.responses[name]
-            ranking = own[:, :, :, self.ranking]
-            yield DebaterFigures(
-                name=name,
-                rank=ranked.rank,
-                yes=measured[MEAN].value,
-                low=low,
-                high=high,
-                maxims={key: measured[key].value for key in self.criteria.keys},
-                judges=_by(self.judges, own, 3) | dict.fromkeys({*self.judges} - self.sound),
-                users=_by(self.users, ranking, 1),
-                seeds=_by([str(one) for one in self.plan.seeds], ranking, 2),
-                responses=responses,
-                words=self.words[name] / responses if responses else 0.0,
-                fallbacks=self.fallbacks[name],
+            counts = self.counts[:, self.debaters.index(name)]
+            by_judge: dict[str, float | None] = {**_by(self.judges, counts, 3)}
+            by_judge |= dict.fromkeys({*self.judges} - self.sound_judges)
+            counts = counts[:, :, :, ranking]
+            debaters.append(
+                DebaterFigures(
+                    name=name,
+                    rank=ranked.rank,
+                    yes=measures[MEAN].value,
+                    low=low,
+                    high=high,
+                    maxims={key: measures[key].value for key in self.criteria.keys},
+                    judges=by_judge,
+                    users=_by(self.users, counts, 1),
+                    seeds=_by(seeds, counts, 2),
+                    responses=responses,
+                    words=self.words[name] / responses if responses else 0.0,
+                    fallbacks=self.fallbacks[name],
+                )
             )
 
-    def comparisons(self) -> tuple[RunComparison, ...]:
-        """Compare the debaters with the best one and with the baselines."""
-        own = [name for name in self.names if name not in self.baselines] or self.names
-        best = max(own, key=lambda name: self.measured[name][MEAN].value)
-        return comparisons(self.measured, pairs(self.names, best, self.baselines), [MEAN])
+        # All are compared with the best one that has a rank, and with the baselines.
+        rivals = [name for name in self.debaters if name not in unranked] or self.debaters
+        best = max(rivals, key=lambda name: measured[name][MEAN].value)
+        compared = pairs(self.debaters, best, unranked)
+        return {
+            "claims": self.claims,
+            "counted": tuple(self.judges[number] for number in ranking),
+            "debaters": tuple(debaters),
+            "comparisons": comparisons(measured, compared, [MEAN]),
+        }
 
 
 def _by(names: Sequence[str], counts: Any, axis: int) -> dict[str, float]:
     """Return the mean share of yes for each entry of an axis, such as each user."""
     return {
-        name: float(shares(np.take(counts, [at], axis=axis).sum(axis=(0, 1, 2))).mean())
-        for at, name in enumerate(names)
+        name: float(shares(np.take(counts, [number], axis=axis).sum(axis=(0, 1, 2))).mean())
+        for number, name in enumerate(names)
     }

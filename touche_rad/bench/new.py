@@ -56,19 +56,25 @@ def new_bench(
         if index != DEMO and Path(index).is_dir():  # relative to the bench
             index = os.path.relpath(Path(index).resolve(), folder.resolve())
         names = {key: _DATA[key] for key in data}
-        named = {group: dict(zip(_names(of), of, strict=True)) for group, of in entries.items()}
-        plugins = [*named["debaters"].items(), *named["judges"].items()]
-        unranked = [name for name, one in plugins if one.partition("(")[0] in baselines]
+        groups = {
+            group: dict(zip(_names(texts), texts, strict=True)) for group, texts in entries.items()
+        }
+        ranked = [*groups["debaters"].items(), *groups["judges"].items()]
+        unranked = [name for name, text in ranked if text.partition("(")[0] in baselines]
         tables: dict[str, Mapping[str, Any]] = {
             "": {"format": 1, "name": folder.name, **names, **settings, "index": index},
             "sha256": {key: sha256_of(folder / name) for key, name in names.items()},
-            **named,
+            **groups,
             "pages": {"title": folder.name, "baselines": unranked},
         }
         with files.atomic_write(folder / PLAN) as stream:
             for table, values in tables.items():
-                stream.write(f"\n[{table}]\n" if table else "")
-                stream.writelines(f"{key} = {_toml(value)}\n" for key, value in values.items())
+                if table:
+                    stream.write(f"\n[{table}]\n")
+                for key, value in values.items():
+                    # JSON's texts, numbers and lists are TOML, except for DEL.
+                    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+                    stream.write(f"{key} = {text}\n")
         load_plan(folder / PLAN)
     except UserError:
         for path in paths:
@@ -79,19 +85,16 @@ def new_bench(
     return folder / PLAN
 
 
-def _names(entries: Sequence[str]) -> list[str]:
+def _names(plugins: Sequence[str]) -> list[str]:
     """Name entries after their plugins and options; equal names get numbers."""
     names: list[str] = []
-    for entry in entries:
-        text = "endpoint" if entry.startswith(("http:", "https:")) else entry
+    for plugin in plugins:
+        text = "endpoint" if plugin.startswith(("http:", "https:")) else plugin
         base = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:36].strip("-_") or "entry"
-        name, number = base, 2
+        name = base
+        number = 2
         while name in names:
-            name, number = f"{base}-{number}", number + 1
+            name = f"{base}-{number}"
+            number += 1
         names.append(name)
     return names
-
-
-def _toml(value: object) -> str:
-    """Return a value as TOML: JSON texts, numbers and lists are TOML, except for DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
@@ -60,18 +60,19 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Entry(_Part):
+class PlanEntry(_Part):
     """A plugin with its options, and the language model that it uses."""
 
     plugin: str
     model: str = ""
 
 
-def _entry(value: object) -> Any:
+def _as_table(value: object) -> object:
+    """Return the table of an entry, which may be only the text of its plugin."""
     return {"plugin": value} if isinstance(value, str) else value
 
 
-Entries = dict[Name, Annotated[Entry, BeforeValidator(_entry)]]
+Entries = dict[Name, Annotated[PlanEntry, BeforeValidator(_as_table)]]
 
 
 class Pages(_Part):
@@ -213,7 +214,7 @@ class PlanFile:
             plugins.append(PluginEntry(name, entry.plugin, configured, self._model(entry)))
         return tuple(plugins)
 
-    def _model(self, entry: Entry) -> str:
+    def _model(self, entry: PlanEntry) -> str:
         return entry.model or self.model or self.plan.model
 
 
@@ -243,22 +244,22 @@ def load_plan(path: Path) -> PlanFile:
             )
     if plan.labels:
         read_labelled(plan_file.file("debates"), plan_file.file("labels"))  # refuses others
-    for entry in plan_file.entries:
-        assert entry.configured  # wrong options are an error now
+    assert plan_file.entries  # finds the plugin and reads the options of every entry
     return plan_file
 
 
 def _check_parts(plan_file: PlanFile) -> None:
     """Check that the parts of a plan fit together."""
-    plan, path = plan_file.plan, plan_file.path
+    plan = plan_file.plan
+    path = plan_file.path
     playing = {"claims": plan.claims, "users": plan.users, "debaters": plan.debaters}
     labelled = {"debates": plan.debates, "labels": plan.labels}
     for part in (playing, labelled):
         missing = [key for key, value in part.items() if not value]
-        if missing and len(missing) < len(part):
-            other = next(key for key, value in part.items() if value)
-            raise InputError(path, f"is required together with {other}", field=missing[0])
-    if not any((*playing.values(), *labelled.values())):
+        present = [key for key, value in part.items() if value]
+        if missing and present:
+            raise InputError(path, f"is required together with {present[0]}", field=missing[0])
+    if not plan.claims and not plan.labels:
         raise InputError(path, "expected claims, users and debaters, or debates and labels")
     if plan.debaters and not plan.index:
         raise InputError(path, 'expected a folder, elasticsearch:URL/NAME or "demo"', field="index")
@@ -276,15 +277,17 @@ def _check_parts(plan_file: PlanFile) -> None:
 
 def _wrong(path: Path, error: ValidationError) -> InputError:
     """Return the first problem with its key, what was expected, and the nearest right name."""
-    first = error.errors()[0]
-    place = [str(one) for one in first["loc"] if one != "[key]"]
-    key = ".".join(place) or None
-    if first["type"] == "extra_forbidden":
-        owners: list[type[BaseModel]] = [BenchPlan, Pages, Entry]
-        hint = nearest(place[-1], owners[min(len(place) - 1, 2)].model_fields)
-        return InputError(path, f"there is no such key{hint}", field=key)
-    if first["type"] == "missing":
-        return InputError(path, "is required", field=key)
-    if first["type"] == "string_pattern_mismatch":
-        return InputError(path, f"expected another name: {NAMES_ARE}", field=key)
-    return InputError(path, f"{expected(error)}, got {first['input']!r:.60}", field=key)
+    problem = error.errors()[0]
+    keys = [str(key) for key in problem["loc"] if key != "[key]"]
+    if problem["type"] == "extra_forbidden":
+        # An entry is two tables deep: `judges.NAME.key`.
+        owners: list[type[BaseModel]] = [BenchPlan, Pages, PlanEntry]
+        hint = nearest(keys[-1], owners[min(len(keys) - 1, 2)].model_fields)
+        message = f"there is no such key{hint}"
+    elif problem["type"] == "missing":
+        message = "is required"
+    elif problem["type"] == "string_pattern_mismatch":
+        message = f"expected another name: {NAMES_ARE}"
+    else:
+        message = f"{expected(error)}, got {problem['input']!r:.60}"
+    return InputError(path, message, field=".".join(keys) or None)

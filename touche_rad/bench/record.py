@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import requires
 from pathlib import Path
@@ -57,6 +58,20 @@ def write_record(
     pages: Iterable[Path],
 ) -> None:
     """Write the record of a finished run."""
+    matches = [_REQUIRED(line) for line in requires("touche-rad") or ()]
+    packages = [match[0] for match in matches if match]
+    entries: dict[str, dict[str, Any]] = {}
+    for group, of_group in plan_file.groups.items():
+        entries[group] = {entry.name: _entry_record(entry) for entry in of_group}
+    models = {}
+    usage: Counter[str] = Counter(dict.fromkeys(_COUNTS, 0))
+    for path, status in sorted(statuses.items()):
+        identity = status.get("identity") or {}
+        of_cell = {key: identity[key] for key in ("model", "user_model") if key in identity}
+        if of_cell:
+            models[path] = of_cell
+        total = (status.get("usage") or {}).get("total") or {}
+        usage.update({name: int(total.get(name, 0)) for name in _COUNTS})
     summary = [results / FIGURES, *pages]
     record = {
         "format": FORMAT,
@@ -64,61 +79,39 @@ def write_record(
         "name": plan_file.plan.name,
         "plan": plan_record(plan_file),
         "plan_file": os.path.relpath(plan_file.path.resolve(), results.resolve()),
-        "versions": {
-            "python": platform.python_version(),
-            **versions(
-                *(name[0] for line in requires("touche-rad") or () if (name := _REQUIRED(line)))
-            ),
-        },
+        "versions": {"python": platform.python_version(), **versions(*packages)},
         "index": index.fingerprint if index is not None else None,
         "inputs": {key: sha256_of(path) for key, path in plan_file.data.items()},
-        "entries": {
-            group: {entry.name: _entry_record(entry) for entry in entries}
-            for group, entries in plan_file.groups.items()
-        },
-        "models": _models(statuses),
-        "usage": _usage(statuses.values()),
+        "entries": entries,
+        "models": models,
+        "usage": usage,
         "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
         "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in summary},
     }
     write_json(results / RECORD, redact_data(record))
 
 
-def plan_record(plan_file: PlanFile) -> Any:
+def plan_record(plan_file: PlanFile) -> object:
     """Return a plan with the values of all its settings."""
     return redact_data(plan_file.plan.model_dump(mode="json"))
-
-
-def _models(statuses: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    identities = {path: status.get("identity") or {} for path, status in sorted(statuses.items())}
-    models = {
-        path: {key: identity[key] for key in ("model", "user_model") if key in identity}
-        for path, identity in identities.items()
-    }
-    return {path: of_cell for path, of_cell in models.items() if of_cell}
 
 
 def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:
     """Return a plugin with the values of all its options and the hashes of its prompts."""
     plugin = entry.configured.plugin
-    values = entry.configured.options.model_dump(mode="json")
-    values.pop(PROMPTS, None)
-    folder = entry.configured.prompts or Path(os.devnull)
-    bundled = prompt_files(plugin.factory)
+    options = entry.configured.options.model_dump(mode="json")
+    options.pop(PROMPTS, None)
+    folder = entry.configured.prompts
+    prompts = {}
+    for name, bundled in sorted(prompt_files(plugin.factory).items()):
+        path = folder / bundled.name if folder is not None else bundled
+        prompts[name] = sha256_of(path if path.is_file() else bundled)
     return {
         "plugin": plugin.name,
         "source": plugin.source,
-        "options": values,
-        "prompts": {
-            name: sha256_of(folder / path.name if (folder / path.name).is_file() else path)
-            for name, path in sorted(bundled.items())
-        },
+        "options": options,
+        "prompts": prompts,
     }
-
-
-def _usage(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    totals = [(status.get("usage") or {}).get("total") or {} for status in statuses]
-    return {name: sum(int(one.get(name, 0)) for one in totals) for name in _COUNTS}
 
 
 def read_record(results: Path) -> dict[str, Any]:
@@ -155,5 +148,7 @@ def differing_files(results: Path) -> Iterator[str]:
         path = Path(os.path.normpath(path))
         if not path.is_file():
             yield f"{path}: the file is missing"
-        elif (digest := sha256_of(path)) != expected:
+            continue
+        digest = sha256_of(path)
+        if digest != expected:
             yield f"{path}: SHA-256 is {digest}, the record has {expected}"

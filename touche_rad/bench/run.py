@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import anyio
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of
 from touche_rad.bench._page import page_files, write_pages
-from touche_rad.bench.figures import Summary, compute
+from touche_rad.bench.figures import BenchSummary, compute
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.bench.record import FIGURES, begin_record, is_ours, write_record
 from touche_rad.demo import is_demo
@@ -52,7 +52,9 @@ class Bench:
         self, plan_file: PlanFile, results: Path, index: ArgumentIndex | None, open_model: OpenModel
     ) -> None:
         """Check the index, and make each plugin; nothing is written."""
-        self.plan_file, self.results, self.index = plan_file, results, index
+        self.plan_file = plan_file
+        self.results = results
+        self.index = index
         self.open_model = open_model
         self.cells = list(cells_of(plan_file))
         expected = plan_file.plan.index_fingerprint
@@ -64,19 +66,18 @@ class Bench:
             )
         self.failed: dict[str, str] = {}
         """The errors of the cells that failed, and of those whose input failed."""
+        seed = plan_file.plan.seeds[0]
         for group, entries in plan_file.groups.items():
-            for one in entries:
-                seed = plan_file.plan.seeds[0]
-                services = Services(index, seed, self._model(one, seed))
+            for entry in entries:
+                services = Services(index, seed, self._model(entry, seed))
                 try:
-                    if isinstance(one, UserEntry):
-                        one.choice.make(services)
+                    if isinstance(entry, UserEntry):
+                        entry.choice.make(services)
                     else:
-                        one.configured.make(services)
+                        entry.configured.make(services)
                 except ToucheRadError as error:
-                    raise InputError(
-                        plan_file.path, str(error), field=f"{group}.{one.name}"
-                    ) from None
+                    field = f"{group}.{entry.name}"
+                    raise InputError(plan_file.path, str(error), field=field) from None
 
     async def run(self, options: RunOptions) -> None:
         """Play and judge everything that is not finished; failed cells do not stop the others.
@@ -87,44 +88,45 @@ class Bench:
         """
         if not is_ours(self.results):
             check_output(self.results, replace=options.replace)
-        sizes = self._sizes()
-        counts = [sizes.get(cell.input, sizes.get("claims", 0)) for cell in self.cells]
-        report = options.progress
+        # Everything is read once before the first cell, so that a wrong line is reported at once.
+        sizes: dict[str, int] = {}
+        for key, read in (("claims", files.read_claims), ("debates", files.read_debates)):
+            path = self.plan_file.data.get(key)
+            if path is not None:
+                sizes[key] = sum(1 for _ in read(path))
+                if not sizes[key]:
+                    raise InputError(path, "expected at least one debate, found none")
         begin_record(self.results, self.plan_file)
-        done, total = 0, sum(counts)
+
+        # A judge of a debater's run has a debate for each claim.
+        counts = [sizes.get(cell.input, sizes.get("claims", 0)) for cell in self.cells]
+        done = 0
+        total = sum(counts)
         for cell, count in zip(self.cells, counts, strict=True):
+            report = partial(_report_after, options.progress, done, total)
             try:
                 if cell.input in self.failed:
                     raise WorkError(f"{cell.input} failed")
-                await self._run(cell, replace(options, progress=_after(report, done, total)))
+                await self._run(cell, replace(options, progress=report))
             except ToucheRadError as error:
                 if options.strict or isinstance(error.__cause__, OSError):  # such as a full disk
                     raise
                 self.failed[cell.path] = str(error)
             done += count
-            report(done, total)
-
-    def _sizes(self) -> dict[str, int]:
-        """Count the claims and the labelled debates, so that a wrong line is reported at once."""
-        readers = {"claims": files.read_claims, "debates": files.read_debates}
-        data = self.plan_file.data
-        counts = {key: sum(1 for _ in readers[key](data[key])) for key in readers if key in data}
-        for key, count in counts.items():
-            if not count:
-                raise InputError(data[key], "expected at least one debate, found none")
-        return counts
+            options.progress(done, total)
 
     async def _run(self, cell: DebateCell | VerdictCell, options: RunOptions) -> None:
         """Run a cell, unless its output is that of a finished run with the same settings."""
-        plan, out = self.plan_file.plan, self.results / cell.path
+        plan = self.plan_file.plan
+        out = self.results / cell.path
         source = cell.source(self.plan_file, self.results)
         model = self._model(cell.entry, cell.seed, out)
         services = Services(self.index, cell.seed, model)
         job: JobSpec
         if isinstance(cell, DebateCell):
-            of_user = self._model(cell.user, cell.seed)
-            if model is not None and of_user is not None:
-                of_user = of_user.copy(usage=model.usage)  # the status has the usage of both
+            user_model = self._model(cell.user, cell.seed)
+            if model is not None and user_model is not None:
+                user_model = user_model.copy(usage=model.usage)  # the status has that of both
             job = SimulateJob(
                 source=source,
                 debater=cell.entry.configured,
@@ -132,15 +134,15 @@ class Bench:
                 max_words=plan.max_words,
                 deadline=plan.deadline,
                 turns=plan.turns,
-                user_services=replace(services, model=of_user),
+                user_services=replace(services, model=user_model),
             )
-            model = model or of_user
+            model = model or user_model
         else:
             job = JudgeJob(source=source, judge=cell.entry.configured, deadline=plan.deadline)
             if not job.needs_index:
                 services = replace(services, index=None)
-        whole = whole_identity(job.verb, job.identity(services), job.source)
-        if not options.restart and is_finished(out, whole):
+        identity = whole_identity(job.verb, job.identity(services), job.source)
+        if not options.restart and is_finished(out, identity):
             return
         out.parent.mkdir(parents=True, exist_ok=True)
         options = replace(
@@ -160,7 +162,7 @@ class Bench:
         uses_model = entry.configured.plugin.uses_model
         return self.open_model(entry.model, out, seed) if uses_model else None
 
-    def finish(self) -> Summary:
+    def finish(self) -> BenchSummary:
         """Write the figures, the pages and, last, the record; the cells must be done."""
         summary = compute(self.plan_file, self.results)
         write_json(self.results / FIGURES, summary.figures.to_json())
@@ -180,8 +182,11 @@ class Bench:
         for path, status in self.statuses.items():
             for warning in warnings_in(self.results / path, status):
                 paths.setdefault(warning.detail, []).append(path)
-        for line, (first, *others) in paths.items():
-            yield f"{first}{f' (and {len(others)} more)' * bool(others)}: {line}"
+        for warning_text, of_warning in paths.items():
+            place = of_warning[0]
+            if len(of_warning) > 1:
+                place += f" (and {len(of_warning) - 1} more)"
+            yield f"{place}: {warning_text}"
 
     def all_replaced(self) -> Iterator[str]:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""
@@ -190,6 +195,6 @@ class Bench:
             yield from (f"all {what} in {path}" for what in kinds)
 
 
-def _after(report: Progress, before: int, total: int) -> Progress:
-    """Return the progress of a cell as that of the bench."""
-    return lambda done, _: report(before + done, total)
+def _report_after(report: Progress, before: int, total: int, done: int, _: int | None) -> None:
+    """Report the progress of a cell as that of the bench, which has done so much before."""
+    report(before + done, total)

@@ -27,7 +27,7 @@ from touche_rad.files import check_output
 from touche_rad.papers.tables import PREFIX
 
 if TYPE_CHECKING:
-    from touche_rad.bench.figures import Summary
+    from touche_rad.bench.figures import BenchSummary
     from touche_rad.bench.run import Bench
     from touche_rad.models import Model
     from touche_rad.models.endpoint import Backend
@@ -229,7 +229,7 @@ def open_index(plan_file: PlanFile, options: RunOptions) -> Any:
         raise InputError(plan_file.path, str(error), field="index") from None
 
 
-def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench, Summary]:
+def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench, BenchSummary]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     from touche_rad.bench.run import Bench
     from touche_rad.files.outputs import alone_in
@@ -274,7 +274,7 @@ def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench
         return bench, bench.finish()
 
 
-def _show(bench: Bench, summary: Summary, options: RunOptions) -> int:
+def _show(bench: Bench, summary: BenchSummary, options: RunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
     from touche_rad.report.page import INDEX
 
