@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
@@ -44,27 +45,22 @@ class PaperComparison(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the lines of the terminal output."""
-        yield (f"{self.paper}: {self.title}", *([self.note] if self.note else []))
-        fallbacks = any(one.fallbacks for one in self.cells)
-        longest = max(len(one.row) for one in self.cells)
-        rows = [
-            [
-                one.row.ljust(longest),
-                one.column,
-                _text(one.paper),
-                _text(one.ours),
-                *([NONE if one.ours is None else str(one.fallbacks)] if fallbacks else []),
-                NONE if one.low is None else f"{_text(one.low)} to {_text(one.high)}",
-                _text(one.difference, "+"),
-            ]
-            for one in self.cells
-        ]
-        ours = ["ours", "fallbacks"] if fallbacks else ["ours"]
+        yield tuple(filter(None, (f"{self.paper}: {self.title}", self.note)))
+        with_fallbacks = any(cell.fallbacks for cell in self.cells)
+        longest = max(len(cell.row) for cell in self.cells)
+        rows = []
+        for cell in self.cells:
+            row = [cell.row.ljust(longest), cell.column, _text(cell.paper), _text(cell.ours)]
+            if with_fallbacks:
+                row.append(NONE if cell.ours is None else str(cell.fallbacks))
+            row.append(NONE if cell.low is None else f"{_text(cell.low)} to {_text(cell.high)}")
+            rows.append([*row, _text(cell.difference, "+")])
+        ours = ["ours", "fallbacks"] if with_fallbacks else ["ours"]
         yield Table(
             ["row".ljust(longest), "", "paper", *ours, INTERVAL, "difference"], rows, name=1
         )
-        filled = {one.column for one in self.cells if one.ours is not None}
-        lacking = dict.fromkeys(one.column for one in self.cells if one.column not in filled)
+        filled = {cell.column for cell in self.cells if cell.ours is not None}
+        lacking = dict.fromkeys(cell.column for cell in self.cells if cell.column not in filled)
         yield (f"The paper's values are on its data with its models; ours: {self.ours}.",)
         if lacking and filled:
             yield (f"The runs or the labels have no values of {', '.join(lacking)}.",)
@@ -81,24 +77,29 @@ def _text(value: float | None, sign: str = "") -> str:
 
 def records_of(report: Printed) -> Records:
     """Return everything that a report has for each run."""
-    lists = [value for value in report.to_json().values() if isinstance(value, list)]
-    inner = [one for value in lists for one in value if isinstance(one, dict)]
-    return [*report.records(), *inner]
+    records = [*report.records()]
+    for value in report.to_json().values():
+        if isinstance(value, list):
+            records += [record for record in value if isinstance(record, dict)]
+    return records
 
 
 def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> PaperComparison:
     """Return the paper's table beside ours; `scores` has the records of each part."""
     paper = work.table
-    places = [
-        (part, records, column, where)
-        for part, records in zip(paper.parts, scores, strict=True)
-        for column, where in part.columns.items()
-    ]
-    cells = [
-        _cell(work, row, value, *place)
-        for row in paper.rows
-        for value, place in zip(row.values, places, strict=True)
-    ]
+    places: list[tuple[PaperPart, Records, str, PaperColumn]] = []
+    for part, records in zip(paper.parts, scores, strict=True):
+        places += [(part, records, title, column) for title, column in part.columns.items()]
+    cells = []
+    for row in paper.rows:
+        is_run = row in work.rows
+        fallbacks = work.fallbacks(row) if is_run else 0
+        for value, (part, records, title, column) in zip(row.values, places, strict=True):
+            printed = None if isinstance(value, str) else value
+            cell = PaperCell(row=row.name, column=title, paper=printed, fallbacks=fallbacks)
+            if is_run:
+                cell = cell.model_copy(update=_ours(work, row, part, records, column))
+            cells.append(cell)
     return PaperComparison(
         table=name,
         title=paper.title,
@@ -109,28 +110,23 @@ def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> PaperCo
     )
 
 
-def _cell(
-    work: Reproduction,
-    row: PaperRow,
-    value: float | str,
-    part: PaperPart,
-    records: Records,
-    name: str,
-    column: PaperColumn,
-) -> PaperCell:
-    cell = PaperCell(row=row.name, column=name, paper=None if isinstance(value, str) else value)
-    if row not in work.rows:
-        return cell
-    cell = cell.model_copy(update={"fallbacks": work.fallbacks(row)})
-    seeds = range(work.table.seeds)
-    runs = [_value(work, row, seed, part, records, column) for seed in seeds]
-    values = [one[0] for one in runs if one is not None]
-    if not values or len(values) < len(runs):
-        return cell
-    low, high = runs[0][1:] if len(runs) == 1 and runs[0] else (None, None)
-    update = {"ours": fmean(values), "low": low, "high": high}
-    scaled = {key: None if one is None else one * column.times for key, one in update.items()}
-    return cell.model_copy(update=scaled)
+def _ours(
+    work: Reproduction, row: PaperRow, part: PaperPart, records: Records, column: PaperColumn
+) -> dict[str, float | None]:
+    """Return our mean over the seeds; of one run with its interval; empty if a run lacks it."""
+    runs = []
+    for seed in range(work.table.seeds):
+        run = _value(work, row, seed, part, records, column)
+        if run is None:
+            return {}
+        runs.append(run)
+    if len(runs) == 1:
+        figures = dict(zip(("ours", "low", "high"), runs[0], strict=True))
+    else:
+        figures = {"ours": fmean(run[0] for run in runs)}
+    return {
+        key: None if figure is None else figure * column.times for key, figure in figures.items()
+    }
 
 
 def _value(
@@ -142,17 +138,18 @@ def _value(
     column: PaperColumn,
 ) -> tuple[float, float | None, float | None] | None:
     """Return the value of a row with its interval, or None if the runs do not have it."""
-    wanted = {
-        **work.row_of(part, row, seed),
-        **{key: work.filled(text, row, seed) for key, text in column.where.items()},
-    }
+    wanted = {key: work.filled(text, row, seed) for key, text in column.where.items()}
+    if "{row}" in part.runs:  # else one run has all rows, and the conditions name this one
+        wanted.setdefault("run", Path(work.filled(part.runs, row, seed)).stem)
     measure = work.filled(column.measure, row, seed)
+    # The interval of a measure in F1 stands beside it without this ending, or as `low` and `high`.
+    stem = measure.removesuffix("_f1")
     for record in records:
         value = record.get(measure)
         if value is not None and all(
             str(record.get(key)) in text.split("|") for key, text in wanted.items()
         ):
-            stem = measure.removesuffix("_f1")
-            low, high = (record.get(f"{stem}_{end}", record.get(end)) for end in ("low", "high"))
+            low = record.get(f"{stem}_low", record.get("low"))
+            high = record.get(f"{stem}_high", record.get("high"))
             return float(value), low, high
     return None

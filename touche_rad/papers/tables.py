@@ -33,11 +33,11 @@ PREFIX: Final = "paper:"
 _BY_PEOPLE: Final = ("sinai/table3", "rdebater/table6", "rdebater/figure3")
 
 
-class _Part(BaseModel):
+class _TableRecord(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class PaperColumn(_Part):
+class PaperColumn(_TableRecord):
     """Where a value stands: a measure of the record that fulfils the conditions."""
 
     measure: str
@@ -46,7 +46,7 @@ class PaperColumn(_Part):
     """The paper's unit, such as 100 for percent."""
 
 
-class PaperPart(_Part):
+class PaperPart(_TableRecord):
     """Runs that are scored against one truth."""
 
     runs: str
@@ -58,7 +58,7 @@ class PaperPart(_Part):
     columns: Mapping[str, PaperColumn]
 
 
-class PaperRow(_Part):
+class PaperRow(_TableRecord):
     """A row of the paper."""
 
     name: str
@@ -75,7 +75,7 @@ class PaperRow(_Part):
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
-class PaperTable(_Part):
+class PaperTable(_TableRecord):
     """A table of a paper."""
 
     title: str
@@ -134,9 +134,9 @@ class Reproduction:
             if not (self.data / name).exists():
                 raise UserError(f"{self.data / name} is missing. It contains {what}")
             contests = files.read_contests(self.data / name) if "gold.scores" in what else ()
-            if contests and not any(one.gold.get("scores") for one in contests):
-                form = "see docs/fidelity/inspiredebate.md"
-                raise UserError(f"{name} lacks people's scores, `gold.scores`: {form}")
+            if contests and not any(contest.gold.get("scores") for contest in contests):
+                page = "docs/fidelity/inspiredebate.md"
+                raise UserError(f"{name} lacks people's scores, `gold.scores`: see {page}")
         fewest = 2 if "{debaters}" in " ".join(self.table.steps) else 1
         if len(self.rows) < fewest:
             raise UserError(f"add --model-of NAME=URL#MODEL for {fewest} of {', '.join(known)}")
@@ -147,9 +147,10 @@ class Reproduction:
         """Refuse labels of which nothing is left to score without the examples of the judges."""
         for part in self.table.parts:
             if part.exclude:
-                truth, examples = self._path(part.truth), self._path(part.exclude)
+                truth = self._path(part.truth)
                 turns = sum(map(len, files.read_labels(truth)))
-                if sum(1 for _ in numbered_lines(examples)) >= turns:
+                examples = list(numbered_lines(self._path(part.exclude)))
+                if len(examples) >= turns:
                     raise UserError(
                         f"{truth}: all {turns} labelled turns are examples of the judges (up to 20 "
                         "for each of the 4 maxims), and none is left to score: give more than 80"
@@ -211,10 +212,6 @@ class Reproduction:
         """Return a file of a part that is the same for all rows."""
         return self._path(text) if text else None
 
-    def row_of(self, part: PaperPart, row: PaperRow, seed: int) -> Mapping[str, str]:
-        """Return the conditions that every record of a row fulfils."""
-        return {"run": self._path(part.runs, row, seed).stem} if "{row}" in part.runs else {}
-
     def filled(self, text: str, row: PaperRow | None = None, seed: int = 0) -> str:
         """Return a text with its placeholders filled."""
         values = {"data": str(self.data), "out": str(self.out), "seed": str(seed)}
@@ -231,19 +228,25 @@ class Reproduction:
 
     def _words(self, command: str, row: PaperRow | None = None, seed: int = 0) -> list[str]:
         model = self.models.get(row.model, self.model) if row else self.model
-        several = {
-            "{model}": ["-m", model] if model else [],
-            "{index}": ["-i", self.index],
-            "{debaters}": [word for one in self.rows for word in ("-d", self._debater(one))],
-        }
-        words = (several.get(text, [self.filled(text, row, seed)]) for text in shlex.split(command))
-        return [word for of_one in words for word in of_one]
+        words: list[str] = []
+        for word in shlex.split(command):
+            if word == "{model}":
+                words += ["-m", model] if model else []
+            elif word == "{index}":
+                words += ["-i", self.index]
+            elif word == "{debaters}":
+                for of_row in self.rows:
+                    words += ["-d", self._debater(of_row)]
+            else:
+                words.append(self.filled(word, row, seed))
+        return words
 
     def _debater(self, row: PaperRow) -> str:
         name, options = parse_plugin(self.filled(row.system))
         if row.model in self.models:
             options = {**options, "model": self.models[row.model]}
-        return f"{name}({','.join(f'{key}={text}' for key, text in options.items())})"
+        settings = ",".join(f"{key}={text}" for key, text in options.items())
+        return f"{name}({settings})"
 
     def _tag(self, row: PaperRow) -> str:
         name, options = parse_plugin(self.filled(row.system))

@@ -114,10 +114,11 @@ def load_loop(path: Path) -> LoopPlan:
 
 def split_topics(plan: LoopPlan) -> dict[str, list[Debate]]:
     """Return the topics of each part, drawn with the seed; the recorded ones are in no part."""
-    whole_debates = {files.Kind.CONTESTS, *files.DEBATES}
-    readable = [one for one in map(Path, plan.recorded) if files.detect_kind(one) in whole_debates]
-    recorded = {contest.motion for one in readable for contest in files.read_contests(one)}
-    by_claim = {one.claim: one for one in files.read_claims(Path(plan.topics))}
+    recorded: set[str] = set()
+    for path in map(Path, plan.recorded):
+        if files.detect_kind(path) in {files.Kind.CONTESTS, *files.DEBATES}:
+            recorded |= {contest.motion for contest in files.read_contests(path)}
+    by_claim = {debate.claim: debate for debate in files.read_claims(Path(plan.topics))}
     topics = [by_claim[claim] for claim in sorted(by_claim) if claim not in recorded]
     Random(plan.seed).shuffle(topics)
     sizes = dict(zip(("sft", "debate", "test"), plan.split, strict=True))
@@ -127,13 +128,16 @@ def split_topics(plan: LoopPlan) -> dict[str, list[Debate]]:
         raise InputError(
             Path(plan.topics), f"expected {len(sizes)} topics or more, got {len(topics)}"
         )
-    spare, whole = len(topics) - len(sizes), sum(sizes.values())
-    if len(topics) < whole:
-        sizes = {name: 1 + size * spare // whole for name, size in sizes.items()}
+    # With fewer topics than the plan wants, each part has one, and its share of the rest.
+    wanted = sum(sizes.values())
+    if len(topics) < wanted:
+        spare = len(topics) - len(sizes)
+        sizes = {name: 1 + size * spare // wanted for name, size in sizes.items()}
         sizes["debate"] += len(topics) - sum(sizes.values())
     parts = {}
     for name, size in sizes.items():
-        parts[name], topics = topics[:size], topics[size:]
+        parts[name] = topics[:size]
+        topics = topics[size:]
     return parts
 
 
@@ -176,11 +180,17 @@ class Loop:
         for number in range(self.plan.rounds + 1):
             values = self._values(number)
             for command in (*(_ROUND if number else first), *_TEST):
-                yield [text for word in command.split() for text in _filled(word, values)]
+                words: list[str] = []
+                for word in command.split():
+                    value = values.get(word[1:-1]) if word.startswith("{") else None
+                    words += value if isinstance(value, list) else [word.format_map(values)]
+                yield words
 
     def _values(self, number: int) -> dict[str, str | list[str]]:
         """Return what stands for the placeholders in the commands of a round."""
-        plan, last, seed = self.plan, max(number - 1, 0), ["--seed", str(self.plan.seed)]
+        plan = self.plan
+        last = max(number - 1, 0)
+        seed = ["--seed", str(plan.seed)]
         game = ["--both-sides", "--rounds", str(plan.speeches), "--words", "0", *seed]
         judge_model = ["-m", plan.judge_model] if plan.judge_model else []
         # Rebuilt prompts ask as the debater asks: the profiles of the paper let it word freely.
@@ -208,12 +218,15 @@ class Loop:
     def _debater(self, adapter: str = "") -> str:
         """Return the debater with the model of `-m`, or with an adapter on its server."""
         name, options = parse_plugin(self.plan.debater)
-        options = {**options, "model": f"#{adapter}"} if adapter else options
-        return f"{name}({','.join(f'{key}={text}' for key, text in options.items())})"
+        if adapter:
+            options = {**options, "model": f"#{adapter}"}
+        settings = ",".join(f"{key}={text}" for key, text in options.items())
+        return f"{name}({settings})"
 
     def _served(self, number: int) -> list[str]:
         """Return the options with which vLLM serves the base model and the adapter of a round."""
-        plan, words = self.plan, ["-m", f"vllm:{self.plan.model}"]
+        plan = self.plan
+        words = ["-m", f"vllm:{plan.model}"]
         adapter = adapter_options(self.adapter(number), int(plan.sft.get("rank", _RANK)))
         play = {"think": "off", **plan.play}  # the name of an adapter tells no family of models
         for kind, options in (("vllm", {**plan.serve, **adapter}), ("model", play)):
@@ -242,25 +255,23 @@ class Loop:
         """Return the scores of base and model on the test topics, and their wins, by round."""
         rounds = []
         for number in range(self.plan.rounds + 1):
-            folder, adapter = self.folder(number), self.adapter(number)
+            folder = self.folder(number)
+            adapter = self.adapter(number)
             report = score_contests([folder / "verdicts.jsonl"], folder / "test.jsonl")
-            totals = [row for row in report.means if row.dimension == "total"]
-            means = {adapter in row.debater: row.mean for row in totals}
+            means: dict[str, float | None] = {"base": None, "trained": None}
+            for row in report.means:
+                if row.dimension == "total":
+                    means["trained" if adapter in row.debater else "base"] = row.mean
             rows = [row.model_dump(exclude={"run"}) for row in (*report.means, *report.wins)]
-            both = {"base": means.get(False), "trained": means.get(True)}
-            rounds.append({"round": number, "model": adapter, **both, "scores": rows})
+            rounds.append({"round": number, "model": adapter, **means, "scores": rows})
         return rounds
 
 
 def _flags(options: Values) -> list[str]:
     words: list[str] = []
     for key, value in options.items():
-        switch = f"--{'' if value else 'no-'}{key}"
-        words += [switch] if isinstance(value, bool) else [f"--{key}", str(value)]
+        if isinstance(value, bool):
+            words.append(f"--{key}" if value else f"--no-{key}")
+        else:
+            words += [f"--{key}", str(value)]
     return words
-
-
-def _filled(word: str, values: Mapping[str, str | list[str]]) -> list[str]:
-    """Return the words for a word of a command."""
-    value = values.get(word[1:-1]) if word.startswith("{") else None
-    return value if isinstance(value, list) else [word.format_map(values)]

@@ -68,7 +68,7 @@ def label_qrels(debates: str | Path, labels: str | Path) -> pd.DataFrame:
 def context_of(debate: Debate) -> str:
     """Return the texts of the cited arguments of the last response, as pyterrier_rag joins them."""
     response = debate.last.response
-    return "\n".join(one.text for one in response.arguments) if response else ""
+    return "\n".join(argument.text for argument in response.arguments) if response else ""
 
 
 def _topic(debate: Debate, turn: int) -> dict[str, Any]:

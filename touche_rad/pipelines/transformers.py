@@ -20,6 +20,9 @@ from touche_rad.runs.answering import Answerer, make_chain
 from touche_rad.runs.judging import judge_view
 
 _ADDED: Final = ("debate", "qanswer", "qcontext", "debater")
+"""Columns of an answer."""
+_RESULT: Final = ("docno", "text", "score", "rank", "path")
+"""Columns of a retriever's result, of which a topic has several."""
 
 
 def _services(
@@ -73,7 +76,8 @@ class Answer(pt.Transformer):
         rows = []
         for _, group in inp.groupby("qid", sort=False):
             first = group.iloc[0].to_dict()
-            services, debate = self.services, _asked(first)
+            debate = _debate_asked(first)
+            services = self.services
             if services.index is not None and "docno" in inp.columns:
                 services = replace(services, index=Candidates(services.index, group))
             answerer = Answerer(make_chain(self.debater, services), services.index)
@@ -110,10 +114,8 @@ class Texts(pt.Transformer):
         """Add the text of each argument; it is empty if the index does not contain it."""
         pt.validate.columns(inp, includes=["docno"], warn=False)
         arguments = (self.index.get(str(docno)) for docno in inp["docno"])
-        return inp.assign(text=[one.text if one is not None else "" for one in arguments])
-
-
-_RESULT: Final = ("docno", "text", "score", "rank", "path")
+        texts = [argument.text if argument is not None else "" for argument in arguments]
+        return inp.assign(text=texts)
 
 
 class Judge(pt.Transformer):
@@ -152,29 +154,22 @@ class Judge(pt.Transformer):
         columns = [column for column in inp.columns if column not in (*_RESULT, "rationale")]
         rows = []
         for row in inp.to_dict("records"):
-            judgement = session.run(judge_view, self.judge, _debate_of(row), grice())
-            verdicts = [
-                (key, verdict)
+            judgement = session.run(judge_view, self.judge, _debate_answered(row), grice())
+            kept_columns = {key: row[key] for key in columns}
+            scores = {
+                key: verdict.score
                 for key, verdict in judgement.verdicts.items()
                 if verdict.score is not None and verdict.score >= self.threshold
-            ]
-            verdicts.sort(key=lambda pair: (-(pair[1].score or 0), pair[0]))
-            kept = {key: row[key] for key in columns}
-            rows += [
-                {
-                    **kept,
-                    "docno": key,
-                    "score": verdict.score,
-                    "rank": rank,
-                    "rationale": verdict.rationale,
-                }
-                for rank, (key, verdict) in enumerate(verdicts)
-            ]
+            }
+            for rank, key in enumerate(sorted(scores, key=lambda key: (-scores[key], key))):
+                rationale = judgement.verdicts[key].rationale
+                verdict = {"docno": key, "score": scores[key], "rank": rank, "rationale": rationale}
+                rows.append(kept_columns | verdict)
         columns += ["docno", "score", "rank", "rationale"]
         return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})
 
 
-def _asked(row: Mapping[Hashable, Any]) -> Debate:
+def _debate_asked(row: Mapping[Hashable, Any]) -> Debate:
     """Return the debate in a row, or one of its query alone."""
     debate = row.get("debate")
     if isinstance(debate, Debate):
@@ -183,8 +178,9 @@ def _asked(row: Mapping[Hashable, Any]) -> Debate:
     return Debate(id=str(row["qid"]), claim=query, turns=(Turn(utterance=query),))
 
 
-def _debate_of(row: Mapping[Hashable, Any]) -> Debate:
-    debate, answer = _asked(row), str(row["qanswer"])
+def _debate_answered(row: Mapping[Hashable, Any]) -> Debate:
+    debate = _debate_asked(row)
+    answer = str(row["qanswer"])
     if debate.last.response is not None and debate.last.response.content == answer:
         return debate
     texts = [line for line in str(row.get("qcontext") or "").splitlines() if line.strip()]
