@@ -13,12 +13,12 @@ from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._reading import predicates
 from touche_rad.debaters.rdebater._retrieval import (
     RetrievedArgument,
+    by_likeness,
     by_words,
     prior_evidence,
     prior_schemes,
     rule_match,
     scheme_means,
-    top_k,
 )
 from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 
@@ -73,7 +73,7 @@ def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
 @given(some.lists(some.integers(-4, 4), max_size=9), some.integers(0, 9))
 def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> None:
     arguments = [argument(number) for number in range(len(likeness))]
-    found = top_k(arguments, [float(one) for one in likeness], k)
+    found = by_likeness(arguments, [float(one) for one in likeness])[:k]
     assert [one.likeness for one in found] == sorted(likeness, reverse=True)[:k]
     places = [(-one.likeness, int(one.argument.id)) for one in found]
     assert places == sorted(places), "equal ones as they stood"

@@ -12,6 +12,7 @@ import anyio
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
+from touche_rad.debaters._asking import ask_about, max_letters, narrowed, text_of
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._options import RdebaterOptions
 from touche_rad.debaters.rdebater._reading import (
@@ -22,6 +23,7 @@ from touche_rad.debaters.rdebater._reading import (
     opponent_texts,
     plain_keywords,
     read_at_once,
+    sided_values,
 )
 from touche_rad.debaters.rdebater._retrieval import (
     Recall,
@@ -37,14 +39,15 @@ from touche_rad.debaters.rdebater._revision import (
 from touche_rad.debaters.rdebater._writing import (
     Brief,
     Candidate,
+    Plain,
     distortions,
     draft,
-    plain,
     supported,
+    tokens_for,
 )
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
 from touche_rad.errors import WorkError
-from touche_rad.models import ModelError
+from touche_rad.models import ModelError, Prompt
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
 from touche_rad.users.contest_views import opens
@@ -210,9 +213,19 @@ class Rdebater:
             )
             arguments = [hit.argument for hit in hits]
         most_words = self.options.max_words
-        texts_shown = [clean(argument.text) for argument in arguments]
-        utterance = await plain(self.model, debate, texts_shown, most_words)
-        content = cut_to_words(utterance, most_words)
+        answer = await ask_about(
+            debate,
+            self.model,
+            Prompt.load(__package__, "baseline"),
+            narrowed("Plain", Plain, utterance=text_of(most_words)),
+            step="rdebater.baseline",
+            max_tokens=tokens_for(most_words),
+            **sided_values(debate),
+            words=most_words,
+            letters=max_letters(most_words),
+            texts=[clean(argument.text) for argument in arguments],
+        )
+        content = cut_to_words(clean(answer.utterance), most_words)
         return Response(
             content=content, arguments=cited(content, (), arguments, self.options.cited)
         )
@@ -237,8 +250,9 @@ def _trace_of(
                 "schemes": schemes,
             }
         )
+    attempts_made = revised.attempts if revised else ()
     attempts = []
-    for attempt in revised.attempts if revised else ():
+    for attempt in attempts_made:
         verdict = attempt.verdict
         attempts.append(
             {

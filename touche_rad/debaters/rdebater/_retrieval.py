@@ -85,18 +85,16 @@ def coarse(
     return list(arguments.values())
 
 
-def top_k(
-    arguments: Sequence[Argument], likeness: Sequence[float], k: int
+def by_likeness(
+    arguments: Sequence[Argument], likeness: Sequence[float]
 ) -> list[RetrievedArgument]:
-    """Return the k candidates most similar to the debate; ties keep their order."""
+    """Return the candidates, the most similar to the debate first; ties keep their order."""
     records = list(map(RetrievedArgument, arguments, likeness))
-    return sorted(records, key=lambda record: -record.likeness)[:k]
+    return sorted(records, key=lambda record: -record.likeness)
 
 
 def scheme_means(evidence: Sequence[RetrievedArgument], k: int) -> dict[Scheme, float]:
     """Return s̄(S): the mean label of each scheme over k records; 0 if a record does not use it."""
-    if k <= 0:
-        return dict.fromkeys(Scheme, 0.0)
     annotations = [record.annotation for record in evidence if record.annotation]
     return {
         scheme: sum(annotation.level(scheme) for annotation in annotations) / k for scheme in Scheme
@@ -191,7 +189,7 @@ def retrieved(
     # The first k without repeated texts, and without texts that refer to another text, unless
     # all do.
     by_text: dict[str, RetrievedArgument] = {}
-    for record in top_k(candidates, cosines, len(candidates)):
+    for record in by_likeness(candidates, cosines):
         by_text.setdefault(clean(record.argument.text).lower(), record)
     evidence = list(by_text.values())
     if options.standalone:

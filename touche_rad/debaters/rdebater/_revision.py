@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -116,12 +116,6 @@ class Agents:
     brief: Brief
     allowance: Allowance
 
-    def _verdict(
-        self, judgement: Assessment.Judgement, violations: Sequence[str], **criteria: bool
-    ) -> CandidateVerdict:
-        criteria = judgement.model_dump(exclude={"feedback"}) | criteria
-        return CandidateVerdict(criteria, clean(judgement.feedback), violations)
-
     @property
     def _judgement(self) -> type[Assessment.Judgement]:
         """The schema of the judgement; without wanted schemes it does not ask for them."""
@@ -149,7 +143,9 @@ class Agents:
             **neutral, schemes=self.brief.wanted, summary=summary, candidate=candidate.text
         )
         judgement = await self.model.ask(messages, self._judgement, step="rdebater.judgement")
-        return Attempt(candidate, self._verdict(judgement, violations), summary)
+        criteria = judgement.model_dump(exclude={"feedback"})
+        verdict = CandidateVerdict(criteria, clean(judgement.feedback), violations)
+        return Attempt(candidate, verdict, summary)
 
     async def modify(self, candidate: Candidate, feedback: str) -> Candidate:
         """Call the Text Modification Agent with the utterance and the feedback."""
@@ -205,8 +201,10 @@ class Agents:
             violations=list(violations),
         )
         quoted = quoted_from(candidate.text, answer.unsupported)
-        verdict = self._verdict(answer.judgement, violations, evidence_support=not quoted)
-        attempt = Attempt(candidate, replace(verdict, unsupported=quoted))
+        criteria = answer.judgement.model_dump(exclude={"feedback"})
+        criteria["evidence_support"] = not quoted
+        feedback = clean(answer.judgement.feedback)
+        attempt = Attempt(candidate, CandidateVerdict(criteria, feedback, violations, quoted))
         if not isinstance(answer, CorrectedAssessment):
             return attempt, None
         used = brief.named(answer.numbers) or candidate.named

@@ -58,9 +58,10 @@ class Brief:
         texts = []
         for record in self.evidence:
             marks = []
-            for scheme, mark in record.annotation.marks.items() if record.annotation else ():
-                reason = f" ({mark.reason})" if mark.reason else ""
-                marks.append(f"{scheme.value}: {mark.level.word}{reason}")
+            if record.annotation:
+                for scheme, mark in record.annotation.marks.items():
+                    reason = f" ({mark.reason})" if mark.reason else ""
+                    marks.append(f"{scheme.value}: {mark.level.word}{reason}")
             texts.append({"text": clean(record.argument.text), "marks": marks})
         return texts
 
@@ -113,23 +114,6 @@ class Plain(BaseModel):
     """The answer of a baseline."""
 
     utterance: str
-
-
-async def plain(model: Model, debate: Debate, texts: Sequence[str], words: int) -> str:
-    """Ask like the paper's baselines: without retrieval, or with the retrieved texts."""
-    answer = await ask_about(
-        debate,
-        model,
-        Prompt.load(__package__, "baseline"),
-        narrowed("Plain", Plain, utterance=text_of(words)),
-        step="rdebater.baseline",
-        max_tokens=tokens_for(words),
-        **sided_values(debate),
-        words=words,
-        letters=max_letters(words),
-        texts=list(texts),
-    )
-    return clean(answer.utterance)
 
 
 _CRITICISM: Final = frozenset(

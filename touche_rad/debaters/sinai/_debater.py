@@ -99,7 +99,7 @@ class Sinai:
             )
         except ModelError as error:
             report_without_model(error)
-            content, arguments = "", []
+            content = ""
         if not content:
             best = (selected or select_by_rank(_shortlists_of_all(retrieved)))[0].argument
             content = cut_to_words(clean(best.text), self.options.max_words)

@@ -204,9 +204,10 @@ def read_answers(
         by_text[key] = earlier if earlier and earlier.topic else sample
     samples = list(by_text.values())
     if not samples:
-        reasons = ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
+        counts_left_out = (f"{name}: {count}" for name, count in reader.left_out.items())
+        reasons = ", ".join(counts_left_out) or "the files contain none"
         raise UserError(
-            f"no usable answers ({reasons or 'the files contain none'}); record answers with "
+            f"no usable answers ({reasons}); record answers with "
             "their reasoning: respond -d inspiredebate -m URL#MODEL"
         )
     topics = {sample.topic or sample.prompt[0].content for sample in samples}

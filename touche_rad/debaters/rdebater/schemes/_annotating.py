@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -57,17 +57,6 @@ Named: type[BaseModel] = create_model(
 """The answer of the annotation agent: one key per scheme that is used. Other keys are ignored."""
 
 
-def reasons_of(answer: BaseModel) -> dict[Scheme, str]:
-    """Return the named schemes, each with its reason of at most forty words."""
-    fields = dict(answer)
-    reasons = {}
-    for scheme in Scheme:
-        named = fields[scheme.name.lower()]
-        if named is not None:
-            reasons[scheme] = _shortened(named.reason)
-    return reasons
-
-
 def _shortened(reason: str) -> str:
     return " ".join(clean(reason).split()[:REASON_WORDS])
 
@@ -88,25 +77,6 @@ Scores: type[BaseModel] = create_model("Scores", reason=(Line, ""), **_dimension
 """The labels of one scheme."""
 
 
-def scoring(used: tuple[Scheme, ...]) -> type[BaseModel]:
-    """Return the schema of the scoring agent's answer, with all schemes that were used."""
-    fields: dict[str, Any] = {
-        scheme.name.lower(): (Scores, Field(alias=scheme.value)) for scheme in used
-    }
-    return create_model("Scoring", **fields)
-
-
-def marks_of(answer: BaseModel, reasons: Mapping[Scheme, str]) -> dict[Scheme, Mark]:
-    """Return the marks; a scheme whose labels are all none is removed."""
-    marks: dict[Scheme, Mark] = {}
-    fields = dict(answer)
-    for scheme, reason in reasons.items():
-        levels = _levels(fields[scheme.name.lower()])
-        if any(levels.values()):
-            marks[scheme] = Mark(levels=levels, reason=reason)
-    return marks
-
-
 class Used(BaseModel):
     """A scheme with its labels in a merged answer."""
 
@@ -117,11 +87,6 @@ class Used(BaseModel):
     relevance: Label
     robustness: Label
 
-    @property
-    def mark(self) -> Mark:
-        """The labels as numbers."""
-        return Mark(levels=_levels(self), reason=_shortened(self.reason))
-
 
 class NumberedSchemes(BaseModel):
     """The schemes of one argument."""
@@ -129,27 +94,11 @@ class NumberedSchemes(BaseModel):
     number: int
     schemes: Sequence[Used] = ()
 
-    def marks(self, most: int) -> dict[Scheme, Mark]:
-        """Return the marks; of a repeated scheme, the first."""
-        marks = {used.scheme: used.mark for used in reversed(self.schemes)}
-        first = list(dict.fromkeys(used.scheme for used in self.schemes))[:most]
-        return {scheme: marks[scheme] for scheme in Scheme if scheme in first}
-
 
 class Together(BaseModel):
     """A merged answer on several arguments."""
 
     arguments: Sequence[NumberedSchemes]
-
-
-def together(count: int, most: int) -> type[Together]:
-    """Return the schema of an answer on this number of arguments."""
-    used: Any = (list[Used], Field(default=[], json_schema_extra={"maxItems": most}))
-    number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": count}))
-    numbered = create_model("Numbered", __base__=NumberedSchemes, number=number, schemes=used)
-    bounds: Any = {"minItems": count, "maxItems": count}
-    listed: Any = (list[numbered], Field(json_schema_extra=bounds))
-    return create_model("Together", __base__=Together, arguments=listed)
 
 
 SCHEMES: Final = "schemes"
@@ -249,7 +198,12 @@ class SchemeAnnotator:
         prompt = self._schemes.messages(schemes=schemes(), words=REASON_WORDS, text=text)
         try:
             named = await self.model.ask(prompt, Named, step="schemes.annotation")
-            reasons = reasons_of(named)
+            reasons = {}
+            named_fields = dict(named)
+            for scheme in Scheme:
+                named_scheme = named_fields[scheme.name.lower()]
+                if named_scheme is not None:
+                    reasons[scheme] = _shortened(named_scheme.reason)
             if not reasons:
                 return Annotation()
             annotation = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
@@ -259,10 +213,20 @@ class SchemeAnnotator:
                 text=text,
                 annotation=json.dumps(annotation, ensure_ascii=False),
             )
-            scores = await self.model.ask(prompt, scoring(tuple(reasons)), step="schemes.scoring")
+            # The answer has labels of all schemes that were named.
+            fields: dict[str, Any] = {
+                scheme.name.lower(): (Scores, Field(alias=scheme.value)) for scheme in reasons
+            }
+            schema = create_model("Scoring", **fields)
+            scores = dict(await self.model.ask(prompt, schema, step="schemes.scoring"))
         except ModelError as error:
             return error
-        return Annotation(marks=marks_of(scores, reasons))
+        marks: dict[Scheme, Mark] = {}
+        for scheme, reason in reasons.items():
+            levels = _levels(scores[scheme.name.lower()])
+            if any(levels.values()):  # a scheme whose labels are all none is not used
+                marks[scheme] = Mark(levels=levels, reason=reason)
+        return Annotation(marks=marks)
 
     async def _annotate_in_one_call(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
         prompt = self._both.messages(
@@ -272,22 +236,40 @@ class SchemeAnnotator:
             most=MAX_SCHEMES,
             texts=[_cut(text) for text in texts],
         )
+        count = len(texts)
+        used: Any = (list[Used], Field(default=[], json_schema_extra={"maxItems": MAX_SCHEMES}))
+        number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": count}))
+        numbered_schema = create_model(
+            "Numbered", __base__=NumberedSchemes, number=number, schemes=used
+        )
+        bounds: Any = {"minItems": count, "maxItems": count}
+        listed: Any = (list[numbered_schema], Field(json_schema_extra=bounds))
         try:
-            answer: Together = await self.model.ask(
+            answer = await self.model.ask(
                 prompt,
-                together(len(texts), MAX_SCHEMES),
+                create_model("Together", __base__=Together, arguments=listed),
                 step="schemes.annotation_and_scoring",
-                max_tokens=_TOKENS_PER_TEXT * len(texts),
+                max_tokens=_TOKENS_PER_TEXT * count,
             )
         except ModelError as error:
-            return [error] * len(texts)
+            return [error] * count
         annotations: list[Annotation | ModelError] = [
             InvalidAnswer(f"{self.model.name}: the answer leaves out argument {number}")
-            for number in range(1, len(texts) + 1)
+            for number in range(1, count + 1)
         ]
         for numbered in reversed(answer.arguments):
-            if 1 <= numbered.number <= len(texts):
-                annotations[numbered.number - 1] = Annotation(marks=numbered.marks(MAX_SCHEMES))
+            if 1 <= numbered.number <= count:
+                # Of a repeated scheme, the first counts.
+                uses = {use.scheme: use for use in reversed(numbered.schemes)}
+                first = list(dict.fromkeys(use.scheme for use in numbered.schemes))[:MAX_SCHEMES]
+                marks = {
+                    scheme: Mark(
+                        levels=_levels(uses[scheme]), reason=_shortened(uses[scheme].reason)
+                    )
+                    for scheme in Scheme
+                    if scheme in first
+                }
+                annotations[numbered.number - 1] = Annotation(marks=marks)
         return annotations
 
 
