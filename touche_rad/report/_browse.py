@@ -8,20 +8,20 @@ text nodes of it, never markup.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from touche_rad.criteria import Criteria
-from touche_rad.debate import Verdicts
+from touche_rad.debate import Turn, Verdict
 from touche_rad.pages import marked_answer, to_json
 from touche_rad.report._conversations import ClaimTopic, Conversation
 
-LIMIT: Final = 60
+WORD_LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
 """Letters of JSON after which a new part begins."""
 LONG, UNSUPPORTED, FALLBACK, UNANSWERED = 1, 2, 4, 8
 """The marks of a turn; their sum is one digit of base 16 in the index."""
-_LETTERS: Final = {True: "y", False: "n", None: "-"}
+_LETTERS: Final[Mapping[int | None, str]] = {True: "y", False: "n", None: "-"}
 
 
 def browser(
@@ -38,10 +38,29 @@ def browser(
     parts: list[str] = []
     part: list[str] = []
     for number, topic in enumerate(topics):
-        for one in topic.conversations:
-            record, marks = _record(one, criteria)
-            debates.append([number, len(parts), one.id, one.runs, *_index(one, marks, criteria)])
-            part.append(record)
+        for conversation in topic.conversations:
+            turns, marks = _turns(conversation, criteria)
+            verdicts: list[str] = []
+            for _, verdicts_of_run in conversation.verdicts:
+                for of_turn in verdicts_of_run:
+                    verdicts += [_letter(of_turn.get(key)) for key in criteria.keys]
+            labels: list[str] = []
+            for labels_of_turn in conversation.labels:
+                labels += [_LETTERS[labels_of_turn.get(key)] for key in criteria.keys]
+            debates.append(
+                [
+                    number,
+                    len(parts),
+                    conversation.id,
+                    conversation.runs,
+                    "".join(f"{mark:x}" for mark in marks),
+                    "".join(map(_hash, conversation.turns)),
+                    [run for run, _ in conversation.verdicts],
+                    "".join(verdicts),
+                    "".join(labels),
+                ]
+            )
+            part.append(to_json(turns))
         if sum(map(len, part)) > PART_LETTERS:
             parts.append(f"[{','.join(part)}]")
             part = []
@@ -57,61 +76,46 @@ def browser(
     return to_json(index), parts
 
 
-def _record(one: Conversation, criteria: Criteria) -> tuple[str, list[int]]:
-    """Return the JSON of a debate, and the marks of its turns."""
-    turns, marks = [], []
-    for place, turn in enumerate(one.turns):
+def _turns(
+    conversation: Conversation, criteria: Criteria
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """Return the turns of a debate as JSON values, and their marks."""
+    turns = []
+    marks = []
+    for place, turn in enumerate(conversation.turns):
         record: dict[str, Any] = {"user": turn.utterance}
-        mark = FALLBACK if place in one.fallbacks else 0
+        mark = FALLBACK if place in conversation.fallbacks else 0
         if turn.response is None:
             mark |= UNANSWERED
         else:
             answer = marked_answer(turn.response)
             record["answer"] = answer
-            mark |= LONG if answer["words"] > LIMIT else 0
-            if any(it["state"] == "unsupported" for it in answer["sentences"]):
+            if answer["words"] > WORD_LIMIT:
+                mark |= LONG
+            if any(sentence["state"] == "unsupported" for sentence in answer["sentences"]):
                 mark |= UNSUPPORTED
-        judgements = [
-            [run, *_verdicts(of_run[place], criteria)]
-            for run, of_run in one.verdicts
-            if of_run[place]
-        ]
-        if judgements:
-            record["judged"] = judgements
-        calls = [[run, calls] for run, at, calls in one.calls if at == place]
+        judged = []
+        for run, verdicts_of_run in conversation.verdicts:
+            if verdicts_of_run[place]:
+                verdicts = [verdicts_of_run[place].get(key) for key in criteria.keys]
+                scores = [verdict.score if verdict else None for verdict in verdicts]
+                rationales = [verdict.rationale if verdict else "" for verdict in verdicts]
+                judged.append([run, scores, rationales])
+        if judged:
+            record["judged"] = judged
+        calls = [[run, calls] for run, at, calls in conversation.calls if at == place]
         if calls:
             record["calls"] = calls
         turns.append(record)
         marks.append(mark)
-    return to_json(turns), marks
+    return turns, marks
 
 
-def _index(one: Conversation, marks: Sequence[int], criteria: Criteria) -> Iterator[Any]:
-    """Yield the marks, hashes of the responses, judges, verdicts and labels of a debate."""
-    yield "".join(f"{mark:x}" for mark in marks)
-    yield "".join(map(_hash, one.turns))
-    yield [run for run, _ in one.verdicts]
-    yield "".join(_letters(verdicts, criteria) for _, of_run in one.verdicts for verdicts in of_run)
-    yield "".join(
-        _LETTERS[None if (label := labels.get(key)) is None else bool(label)]
-        for labels in one.labels
-        for key in criteria.keys
-    )
-
-
-def _hash(turn: Any) -> str:
+def _hash(turn: Turn) -> str:
     """Return five letters that differ where responses differ."""
     text = turn.response.content if turn.response else ""
     return f"{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
 
 
-def _letters(verdicts: Verdicts, criteria: Criteria) -> str:
-    rows = (verdicts.get(key) for key in criteria.keys)
-    return "".join(_LETTERS[None if one is None or one.score is None else one.yes] for one in rows)
-
-
-def _verdicts(verdicts: Verdicts, criteria: Criteria) -> tuple[list[float | None], list[str]]:
-    of_turn = [verdicts.get(key) for key in criteria.keys]
-    return [one.score if one else None for one in of_turn], [
-        one.rationale if one else "" for one in of_turn
-    ]
+def _letter(verdict: Verdict | None) -> str:
+    return _LETTERS[None if verdict is None or verdict.score is None else verdict.yes]

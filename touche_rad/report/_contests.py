@@ -19,6 +19,7 @@ from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plots.svg import line_plot
 from touche_rad.report._sources import Source
 from touche_rad.score import kind_of
+from touche_rad.score.tables import NONE
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,15 @@ class Timeline:
     @property
     def plot(self) -> Markup:
         """Plot the mean score of each speech, a line for each speaker."""
-        series: dict[str, list[float | None]] = {who: [] for _, who, _ in self.speeches}
-        for at, (_, speaker, _) in enumerate(self.speeches):
+        speakers = [speaker for _, speaker, _ in self.speeches]
+        series: dict[str, list[float | None]] = {
+            speaker: [None] * len(speakers) for speaker in speakers
+        }
+        for at, speaker in enumerate(speakers):
             scores = [scores[at].score for _, scores in self.rows]
             known = [score for score in scores if score is not None]
-            for who, line in series.items():
-                line.append(fmean(known) if known and who == speaker else None)
+            if known:
+                series[speaker][at] = fmean(known)
         return line_plot("Mean score by speech", series, axis=(0.0,))
 
 
@@ -76,12 +80,16 @@ class PanelVerdict:
     @property
     def table(self) -> list[tuple[str, list[float | None], str | None]]:
         """The scores of the speakers and the winner of each dimension."""
-        scores, winners = self.outcome.scores, self.outcome.winners
-        names = dict.fromkeys([*(name for marks in scores.values() for name in marks), *winners])
-        return [
-            (name, [scores.get(who, {}).get(name) for who in self.speakers], winners.get(name))
-            for name in names
-        ]
+        scores = self.outcome.scores
+        winners = self.outcome.winners
+        dimensions: dict[str, None] = {}
+        for scores_of_speaker in scores.values():
+            dimensions |= dict.fromkeys(scores_of_speaker)
+        rows = []
+        for name in dimensions | dict.fromkeys(winners):
+            of_speakers = [scores.get(speaker, {}).get(name) for speaker in self.speakers]
+            rows.append((name, of_speakers, winners.get(name)))
+        return rows
 
     @property
     def timeline(self) -> Timeline | None:
@@ -93,21 +101,22 @@ class PanelVerdict:
         for row in timeline if isinstance(timeline, list) else ():
             if not isinstance(row, Mapping):
                 continue
-            number, speaker, name = row.get("speech"), row.get("speaker"), row.get("dimension")
+            number = row.get("speech")
+            speaker = row.get("speaker")
+            name = row.get("dimension")
             if not (isinstance(number, int) and isinstance(speaker, str) and isinstance(name, str)):
                 return None
             speakers[number] = speaker
             pieces.setdefault(name, {}).setdefault(number, []).append(row)
         if not pieces:
             return None
-        numbers = sorted(speakers)
-        return Timeline(
-            [(number, speakers[number], sides.get(speakers[number], "pro")) for number in numbers],
-            [
-                (name, [_speech_score(of_speech.get(number, ())) for number in numbers])
-                for name, of_speech in pieces.items()
-            ],
-        )
+        speeches = []
+        for number, speaker in sorted(speakers.items()):
+            speeches.append((number, speaker, sides.get(speaker, "pro")))
+        rows = []
+        for name, of_speech in pieces.items():
+            rows.append((name, [_speech_score(of_speech.get(at, ())) for at, *_ in speeches]))
+        return Timeline(speeches, rows)
 
     @property
     def details(self) -> list[tuple[str, list[str], list[list[str]]]]:
@@ -141,17 +150,16 @@ class ContestSection:
         speeches = self.contest.speeches if self.contest else ()
         gold = [name for name in self.gold.get("general", ()) if name]
         verdicts = []
-        for one in self.verdicts:
-            winner = one.outcome.decision or ""
+        for verdict in self.verdicts:
+            winner = verdict.outcome.decision or ""
+            side = sides.get(winner, winner or "none")
             wrong = bool(gold) and winner not in (*gold, *map(sides.get, gold))
-            verdicts.append(
-                [one.run, winner, sides.get(winner, winner or "none"), one.flipped, wrong]
-            )
+            verdicts.append([verdict.run, winner, side, verdict.flipped, wrong])
         return {
             "id": self.id,
             "motion": self.contest.motion if self.contest else self.id,
             "sides": list(sides),
-            "fallback": any((one.model_extra or {}).get(FALLBACK) for one in speeches),
+            "fallback": any((speech.model_extra or {}).get(FALLBACK) for speech in speeches),
             "verdicts": verdicts,
         }
 
@@ -160,37 +168,37 @@ def contest_sections(
     sources: Sequence[Source], labels: Path | None, bad: BadLines
 ) -> Iterator[ContestSection]:
     """Yield each judged debate with the verdicts of all runs."""
-    lists = [source.contests for source in sources]
+    files_of_contests = [source.contests for source in sources]
     if labels is not None and kind_of(labels) in (Kind.CONTESTS, *files.DEBATES):
-        lists.append(list(files.read_contests(labels, bad)))
-    contests = {
-        contest.id or str(number): contest
-        for of_file in lists
-        for number, contest in enumerate(of_file, 1)
-    }
+        files_of_contests.append(list(files.read_contests(labels, bad)))
+    contests: dict[str, Contest] = {}
+    for of_file in files_of_contests:
+        for number, contest in enumerate(of_file, 1):
+            contests[contest.id or str(number)] = contest
     judgements: dict[str, list[tuple[str, Judgement]]] = {}
     for source in sources:
-        for one in source.judgements:
-            judgements.setdefault(one.id, []).append((source.name, one))
+        for judgement in source.judgements:
+            judgements.setdefault(judgement.id, []).append((source.name, judgement))
     for key in judgements or contests:
-        named, debaters = None, dict[str, str]()
+        # The speakers of a tournament are shown by their debaters.
+        shown_contest = None
+        debaters: dict[str, str] = {}
         if key in contests:
-            of_speakers, sides = debaters_of(contests[key]), contests[key].sides
-            debaters = {who: of_speakers[who] for who in sides if of_speakers.get(who, TIE) != TIE}
-            if len(set(debaters.values())) < len(debaters):
-                debaters = {who: f"{name} ({sides[who]})" for who, name in debaters.items()}
-            named = _renamed(contests[key], debaters)
-        verdicts = [
-            PanelVerdict(
-                run,
-                judgement.judge,
-                _renamed(judgement.outcome, debaters),
-                _renamed(judgement.swapped, debaters),
-                named,
-            )
-            for run, judgement in judgements.get(key, ())
-        ]
-        yield ContestSection(key, named, verdicts)
+            contest = contests[key]
+            debater_of = debaters_of(contest)
+            for speaker in contest.sides:
+                if debater_of.get(speaker, TIE) != TIE:
+                    debaters[speaker] = debater_of[speaker]
+            if len(set(debaters.values())) < len(debaters):  # a debater against itself
+                for speaker, name in debaters.items():
+                    debaters[speaker] = f"{name} ({contest.sides[speaker]})"
+            shown_contest = _renamed(contest, debaters)
+        verdicts = []
+        for run, judgement in judgements.get(key, ()):
+            outcome = _renamed(judgement.outcome, debaters)
+            swapped = _renamed(judgement.swapped, debaters)
+            verdicts.append(PanelVerdict(run, judgement.judge, outcome, swapped, shown_contest))
+        yield ContestSection(key, shown_contest, verdicts)
 
 
 def _renamed(value: object, names: Mapping[str, str]) -> Any:
@@ -202,9 +210,9 @@ def _renamed(value: object, names: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Mapping):
-        return {names.get(key, key): _renamed(one, names) for key, one in value.items()}
+        return {names.get(key, key): _renamed(inner, names) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_renamed(one, names) for one in value]
+        return [_renamed(inner, names) for inner in value]
     return value
 
 
@@ -214,29 +222,37 @@ def _tables(details: object, name: str = "") -> Iterator[tuple[str, list[str], l
         for key, value in details.items():
             if key != "timeline":
                 yield from _tables(value, f"{name} {key}".strip())
-    rows = [one for one in details if isinstance(one, Mapping)] if isinstance(details, list) else []
-    flat = [{key: one for key, one in row.items() if _is_flat(one)} for row in rows]
-    heads = list(dict.fromkeys(key for row in flat for key in row))
+    rows: list[Mapping[str, object]] = []
+    if isinstance(details, list):
+        rows = [row for row in details if isinstance(row, Mapping)]
+    # A value with records in it becomes tables of its own.
+    heads: dict[str, None] = {}
+    lines = []
+    nested_of_rows = []
+    for row in rows:
+        texts = {}
+        nested = {}
+        for key, value in row.items():
+            inner = value if isinstance(value, list) else ()
+            if isinstance(value, Mapping) or any(
+                isinstance(part, Mapping | list) for part in inner
+            ):
+                nested[key] = value
+            else:
+                heads[key] = None
+            if isinstance(value, list):
+                texts[key] = ", ".join(map(str, value))
+            else:
+                texts[key] = NONE if value is None else str(value)
+        lines.append(texts)
+        nested_of_rows.append(nested)
     if heads:
-        yield name, heads, [[_cell(row.get(head)) for head in heads] for row in flat]
-    for number, row in enumerate(rows, 1):
-        nested = {key: value for key, value in row.items() if not _is_flat(value)}
+        yield name, list(heads), [[texts.get(head, NONE) for head in heads] for texts in lines]
+    for number, nested in enumerate(nested_of_rows, 1):
         yield from _tables(nested, f"{name} {number}:")
 
 
-def _is_flat(value: object) -> bool:
-    return not isinstance(value, Mapping | list) or (
-        isinstance(value, list) and not any(isinstance(one, Mapping | list) for one in value)
-    )
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "–" if value is None else str(value)
-
-
 def _speech_score(pieces: Sequence[Mapping[str, Any]]) -> SpeechScore:
-    scores = [one["score"] for one in pieces if isinstance(one.get("score"), int | float)]
-    comments = [str(one.get("comment") or "") for one in pieces]
+    scores = [piece["score"] for piece in pieces if isinstance(piece.get("score"), int | float)]
+    comments = [str(piece.get("comment") or "") for piece in pieces]
     return SpeechScore(fmean(scores) if scores else None, " ".join(filter(None, comments)))

@@ -47,23 +47,26 @@ class Conversation:
                 if self.turns[place].response is not None:
                     yield run, place, verdicts
 
-    def add(self, one: DebateOfRun) -> None:
+    def add(self, debate_of_run: DebateOfRun) -> None:
         """Add the same debate of another run."""
-        self.runs.append(one.run)
-        self.fallbacks |= one.fallbacks
+        run = debate_of_run.run
+        self.runs.append(run)
+        self.fallbacks |= debate_of_run.fallbacks
         for place in range(len(self.turns)):
-            if calls := one.calls.get((one.debate.key, place), ()):
-                self.calls.append((one.run, place, calls))
+            calls = debate_of_run.calls.get((debate_of_run.debate.key, place), ())
+            if calls:
+                self.calls.append((run, place, calls))
+        # Verdicts and labels are on the turns with a response.
         answered = [place for place, turn in enumerate(self.turns) if turn.response]
-        if one.verdicts:
+        if debate_of_run.verdicts:
             verdicts: list[Verdicts] = [{} for _ in self.turns]
-            for place, of_turn in zip(answered, one.verdicts, strict=False):
+            for place, of_turn in zip(answered, debate_of_run.verdicts, strict=False):
                 verdicts[place] = of_turn
-            self.verdicts.append((one.run, verdicts))
-        if one.labels:
+            self.verdicts.append((run, verdicts))
+        if debate_of_run.labels:
             self.labels = self.labels or [{} for _ in self.turns]
-            for place, of_labels in zip(answered, one.labels, strict=False):
-                self.labels[place] = of_labels or self.labels[place]
+            for place, labels in zip(answered, debate_of_run.labels, strict=False):
+                self.labels[place] = labels or self.labels[place]
 
 
 @dataclass
@@ -79,31 +82,38 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
     """Group debates by their claims; a run's further debate on a claim makes another topic."""
     by_claim: dict[str, list[ClaimTopic]] = {}
     by_content: dict[tuple[object, ...], list[tuple[ClaimTopic, Conversation]]] = {}
-    for one in debates:
-        turns = one.debate.turns
-        claim = one.debate.claim or (turns[0].utterance if turns else one.debate.id)
+    for debate_of_run in debates:
+        run = debate_of_run.run
+        turns = debate_of_run.debate.turns
+        claim = debate_of_run.debate.claim or (
+            turns[0].utterance if turns else debate_of_run.debate.id
+        )
+        # Equal debates of several runs are one, but a run's copies are only counted.
         equal = by_content.setdefault((claim, *map(_content, turns)), [])
-        if first := next((pair[1] for pair in equal if one.run in pair[1].runs), None):
-            first.repeated.append(one.run)
+        copy = next((debate for _, debate in equal if run in debate.runs), None)
+        if copy is not None:
+            copy.repeated.append(run)
             continue
-        same = next((pair for pair in equal if one.run not in pair[0].runs), None)
-        if same is None:
-            of_claim = by_claim.setdefault(claim, [])
-            topic = next((one_ for one_ in of_claim if one.run not in one_.runs), None)
+        topic, conversation = next(
+            (pair for pair in equal if run not in pair[0].runs), (None, None)
+        )
+        if topic is None or conversation is None:
+            topics_of_claim = by_claim.setdefault(claim, [])
+            topic = next((topic for topic in topics_of_claim if run not in topic.runs), None)
             if topic is None:
                 topic = ClaimTopic(claim)
-                of_claim.append(topic)
-            same = topic, Conversation(one.debate.id, turns)
-            topic.conversations.append(same[1])
-            equal.append(same)
-        same[0].runs.add(one.run)
-        same[1].add(one)
-    return [topic for of_claim in by_claim.values() for topic in of_claim]
+                topics_of_claim.append(topic)
+            conversation = Conversation(debate_of_run.debate.id, turns)
+            topic.conversations.append(conversation)
+            equal.append((topic, conversation))
+        topic.runs.add(run)
+        conversation.add(debate_of_run)
+    return [topic for topics_of_claim in by_claim.values() for topic in topics_of_claim]
 
 
 def _content(turn: Turn) -> tuple[object, ...]:
     """Return what makes two turns equal."""
     if turn.response is None:
         return (turn.utterance,)
-    cited = tuple((one.id, one.text) for one in turn.response.arguments)
+    cited = tuple((argument.id, argument.text) for argument in turn.response.arguments)
     return turn.utterance, turn.response.content, cited

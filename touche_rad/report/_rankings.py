@@ -14,7 +14,7 @@ from touche_rad.report._sources import Source
 from touche_rad.score import kind_of
 from touche_rad.score.retrieval import read_qrels
 
-_SHOWN: Final = 10
+_SHOWN_ARGUMENTS: Final = 10
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,21 @@ def queries_of(
     bad: BadLines,
 ) -> Iterator[RankedQuery]:
     """Yield the queries of TREC runs, with the texts that the queries and the index have."""
-    runs = {one.name: one.path for one in sources if one.kind is Kind.RUN}
+    runs = {source.name: source.path for source in sources if source.kind is Kind.RUN}
     if not runs:
         return
     qrels: dict[tuple[str, str], int] = {}
     if labels is not None and kind_of(labels) is Kind.QRELS:
         qrels = {(query, document): grade for query, document, grade in read_qrels(labels)}
-    opened = open_index(index) if index else None
-    found: dict[str, dict[str, list[RankedArgument]]] = {}
+    arguments = open_index(index) if index else None
+    rankings: dict[str, dict[str, list[RankedArgument]]] = {}
     for name, path in runs.items():
-        rows = sorted(files.read_run(path, bad), key=lambda row: -row.score)
-        for row in rows:
-            own = found.setdefault(row.query, {}).setdefault(name, [])
-            if len(own) < _SHOWN:
-                argument = opened.get(row.document) if opened else None
+        for row in sorted(files.read_run(path, bad), key=lambda row: -row.score):
+            ranking = rankings.setdefault(row.query, {}).setdefault(name, [])
+            if len(ranking) < _SHOWN_ARGUMENTS:
+                argument = arguments.get(row.document) if arguments else None
+                text = argument.text if argument else ""
                 relevance = qrels.get((row.query, row.document))
-                own.append(
-                    RankedArgument(row.document, argument.text if argument else "", relevance)
-                )
-    for query in sorted(found):
-        yield RankedQuery(query, texts.get(query, ""), found[query])
+                ranking.append(RankedArgument(row.document, text, relevance))
+    for query in sorted(rankings):
+        yield RankedQuery(query, texts.get(query, ""), rankings[query])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from touche_rad.criteria import Criteria
 from touche_rad.plots.svg import Dot, dot_plot, line_plot
-from touche_rad.report._conversations import ClaimTopic
+from touche_rad.report._conversations import ClaimTopic, Conversation
 from touche_rad.report.boards import (
     Board,
     BoardTable,
@@ -24,7 +23,7 @@ from touche_rad.report.boards import (
 )
 from touche_rad.score.rates import count_yes, measure_yes
 from touche_rad.score.result import MEAN
-from touche_rad.score.significance import compare_runs
+from touche_rad.score.significance import Floats, Measured, compare_runs
 
 
 def rate_board(
@@ -41,122 +40,147 @@ def rate_board(
     Runs of different judges are not compared. A judge is empty if it is unknown. A lost debate is
     a no on as many verdicts as the run's other debates have on average.
     """
-    names, problems = list(judges), Counter[str]()
-    counts = np.zeros((len(topics) + max(lost), len(names), len(criteria), 2))
-    for at, topic in enumerate(topics):
-        for one in topic.conversations:
-            for run in one.repeated:
-                problems[f"{names[run]}: debates given twice, the first counts"] += 1
-            for run, _, verdicts in one.counted:
-                name, of_turn = names[run], count_yes([verdicts], criteria)
-                missing = len(criteria) - int(of_turn[:, 1].sum())
-                problems[f"{name}: missing verdicts, counted as no"] += missing
-                counts[at, run] += of_turn[:, 0, None] * (1, 0) + (0, 1)
-    has: Any = counts[..., 1].any(axis=2)  # which run has which debate
-    alone = has.any(axis=0) & ~has[has.sum(axis=1) > 1].any(axis=0)
-    absent = has[:, ~alone].any(axis=1).sum() - has.sum(axis=0) - lost
-    for run, name in enumerate(names) if (has.any(axis=0) & ~alone).any() else ():
-        if alone[run]:
-            problems[f"{name}: not comparable; debates of no other run"] = int(has[:, run].sum())
-        elif has[:, run].any():
-            problems[f"{name}: debates missing that other runs have"] = max(0, int(absent[run]))
-    for run, debates in enumerate(lost):
-        judged = counts[:, run, :, 1].any(axis=1)
-        if debates and judged.any():
-            counts[np.flatnonzero(~judged)[:debates], run, :, 1] = counts[judged, run, :, 1].mean()
-            problems[f"{names[run]}: lost debates, counted as no"] = debates
-    counts = counts[counts.any(axis=(1, 2, 3))]
-    every = {
-        name: measure_yes(counts[:, [run]], criteria, samples, seed)
-        for run, name in enumerate(names)
-        if counts[:, run, :, 1].any()
-    }
-    if not every:
+    names = list(judges)
+    counts, problems = _count_verdicts(topics, names, lost, criteria)
+    measured: dict[str, dict[str, Measured]] = {}
+    for at, name in enumerate(names):
+        if counts[:, at, :, 1].any():
+            measured[name] = measure_yes(counts[:, [at]], criteria, samples, seed)
+    if not measured:
         return None
-    figures = dict(sorted(every.items(), key=lambda pair: -pair[1][MEAN].value))
-    means = {name: own[MEAN].value for name, own in figures.items()}
+    figures = dict(sorted(measured.items(), key=lambda pair: -pair[1][MEAN].value))
+    scores = {name: number(of_run[MEAN].value) for name, of_run in figures.items()}
     order = list(figures)
-    same = all(len(topic.conversations) == 1 for topic in topics)
-    shared = any(len(one.verdicts) > 1 for topic in topics for one in topic.conversations)
-    groups: dict[str, dict[str, float]] = {}
-    for name, mean in means.items():
-        of_one = judges[name] or name * (shared or any(judges.values()))
-        groups.setdefault(of_one, {})[name] = mean
-    if same:
-        least = f"; {order[-1]} least often ({number(means[order[-1]])})" * (len(order) > 1)
-        sentences = [
-            f"{order[0]} says yes on {number(means[order[0]])} of the verdicts{least}. Without "
-            "labels, nobody knows which verdicts are right."
-        ]
+
+    conversations = [conversation for topic in topics for conversation in topic.conversations]
+    same_debates = len(conversations) == len(topics)
+    if same_debates:
+        sentence = f"{order[0]} says yes on {scores[order[0]]} of the verdicts"
+        if len(order) > 1:
+            sentence += f"; {order[-1]} least often ({scores[order[-1]]})"
+        sentences = [f"{sentence}. Without labels, nobody knows which verdicts are right."]
     else:
-        sentences = [
-            sentence
-            for own in groups.values()
-            for shown in [{name: number(value) for name, value in own.items()}]
-            for sentence in too_few(shown, "share of yes", len(counts), "claims")
-            or ranking_in_words(
-                own, {}, "share of yes", lambda run, other: compare_runs(figures, run, other, MEAN)
+        # Runs of unknown judges may have the same judge, if nothing says otherwise.
+        differ = any(judges.values()) or any(len(debate.verdicts) > 1 for debate in conversations)
+        by_judge: dict[str, list[str]] = {}
+        for name in order:
+            judge = judges[name] or (name if differ else "")
+            by_judge.setdefault(judge, []).append(name)
+        sentences = []
+        for group in by_judge.values():
+            shown = {name: scores[name] for name in group}
+            sentences += too_few(shown, "share of yes", len(counts), "claims") or ranking_in_words(
+                {name: figures[name][MEAN].value for name in group},
+                {},
+                "share of yes",
+                lambda run, against: compare_runs(figures, run, against, MEAN),
             )
-        ]
-        if len(groups) > 1:
+        if len(by_judge) > 1:
             sentences.append("Runs of different or unknown judges are not compared.")
+
     rows = []
-    for name, own in figures.items():
-        shares = [number(own[key].value) for key in criteria.keys]
-        count = str(int(counts[:, names.index(name), :, 1].sum()))
-        rows.append([name, number(means[name]), interval(*own[MEAN].interval), *shares, count])
+    for name, of_run in figures.items():
+        shares = [number(of_run[key].value) for key in criteria.keys]
+        verdicts = int(counts[:, names.index(name), :, 1].sum())
+        between = interval(*of_run[MEAN].interval)
+        rows.append([name, scores[name], between, *shares, str(verdicts)])
     heads = ["run", "mean", "95 % interval", *criteria.keys, "verdicts"]
     tables = [BoardTable("Share of yes", heads, rows)]
-    if same and len(order) > 1:
-        tables.append(agreement(_votes(topics, names, criteria)))
-    board = Board(
-        "Verdicts" if same else "Leaderboard",
+    if same_debates and len(order) > 1:
+        tables.append(agreement(_votes(conversations, names, criteria)))
+    plots = []
+    for key in (MEAN, *criteria.keys):
+        dots = [
+            Dot(name, of_run[key].value, *of_run[key].interval) for name, of_run in figures.items()
+        ]
+        plots.append(dot_plot(f"Share of yes, {key}", dots))
+    return Board(
+        "Verdicts" if same_debates else "Leaderboard",
         sentences,
         "Share of yes among the verdicts, mean of the maxims. Intervals: "
         f"{samples} bootstrap samples of claims, seed {seed}. The judge may be wrong: only labels "
         "show how often.",
         tables,
-        [
-            dot_plot(
-                f"Share of yes, {key}",
-                [Dot(name, own[key].value, *own[key].interval) for name, own in figures.items()],
-            )
-            for key in (MEAN, *criteria.keys)
-        ],
+        plots,
+        warnings=[f"{problem}: {times}" for problem, times in problems.items() if times],
+        scores=scores,
     )
-    board.warnings = [f"{problem}: {times}" for problem, times in problems.items() if times]
-    board.scores = {name: number(mean) for name, mean in means.items()}
-    return board
 
 
-def _votes(topics: Sequence[ClaimTopic], names: Sequence[str], criteria: Criteria) -> Votes:
-    """Return the verdicts of each run on the turns of all debates."""
-    votes: dict[str, list[bool | None]] = {}
-    for one in (one for topic in topics for one in topic.conversations):
-        of_run = dict(one.verdicts)
+def _count_verdicts(
+    topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
+) -> tuple[Floats, Counter[str]]:
+    """Count each run's verdicts that are yes, and all verdicts, by claim, run and criterion.
+
+    Returns also how often there is a problem of a run.
+    """
+    problems: Counter[str] = Counter()
+    # Lost debates have no claim: they get places after those of the claims.
+    counts = np.zeros((len(topics) + max(lost), len(names), len(criteria), 2))
+    for claim, topic in enumerate(topics):
+        for conversation in topic.conversations:
+            for run in conversation.repeated:
+                problems[f"{names[run]}: debates given twice, the first counts"] += 1
+            for run, _, verdicts in conversation.counted:
+                of_turn = count_yes([verdicts], criteria)
+                missing = len(criteria) - int(of_turn[:, 1].sum())
+                problems[f"{names[run]}: missing verdicts, counted as no"] += missing
+                counts[claim, run, :, 0] += of_turn[:, 0]
+                counts[claim, run, :, 1] += 1
+
+    # Runs can only be compared on the debates that they share.
+    has_debate = counts[..., 1].sum(axis=2) > 0  # by claim and run
+    has_shared = has_debate[has_debate.sum(axis=1) > 1].sum(axis=0) > 0
+    expected = np.count_nonzero(has_debate[:, has_shared].any(axis=1))
+    if has_shared.any():
         for run, name in enumerate(names):
-            for verdicts in of_run.get(run, [{}] * len(one.turns)):
-                known = (verdicts.get(key) for key in criteria.keys)
-                own = votes.setdefault(name, [])
-                own += [None if verdict is None else verdict.yes for verdict in known]
-    return {name: own for name, own in votes.items() if any(vote is not None for vote in own)}
+            debates = int(has_debate[:, run].sum())
+            if has_shared[run]:
+                missing = int(expected - debates - lost[run])
+                problems[f"{name}: debates missing that other runs have"] = max(0, missing)
+            elif debates:
+                problems[f"{name}: not comparable; debates of no other run"] = debates
+    for run, debates in enumerate(lost):
+        judged = counts[:, run, :, 1].any(axis=1)
+        if debates and judged.any():
+            places = np.flatnonzero(~judged)[:debates]
+            counts[places, run, :, 1] = counts[judged, run, :, 1].mean()
+            problems[f"{names[run]}: lost debates, counted as no"] = debates
+    return counts[counts.any(axis=(1, 2, 3))], problems
+
+
+def _votes(
+    conversations: Sequence[Conversation], names: Sequence[str], criteria: Criteria
+) -> Votes:
+    """Return the verdicts of each run on the turns of all debates."""
+    votes: dict[str, list[bool | None]] = {name: [] for name in names}
+    for conversation in conversations:
+        verdicts_of = dict(conversation.verdicts)
+        for run, name in enumerate(names):
+            for verdicts in verdicts_of.get(run, [{}] * len(conversation.turns)):
+                for key in criteria.keys:
+                    verdict = verdicts.get(key)
+                    votes[name].append(None if verdict is None else verdict.yes)
+    return {name: of_run for name, of_run in votes.items() if {*of_run} - {None}}
 
 
 def turn_plot(
-    topics: Sequence[ClaimTopic], names: Sequence[str], criteria: Criteria
+    conversations: Sequence[Conversation], names: Sequence[str], criteria: Criteria
 ) -> Markup | None:
     """Plot the share of yes by turn, if debates with verdicts have several turns."""
-    counts: dict[str, list[Any]] = {}
-    for one in (one for topic in topics for one in topic.conversations):
-        for run, turn, verdicts in one.counted:
-            own = counts.setdefault(names[run], [])
-            own += [0] * (turn + 1 - len(own))
-            yes = count_yes([verdicts], criteria)[:, 0].sum()
-            own[turn] = own[turn] + np.array((yes, len(criteria)))
-    series = {
-        name: [one[0] / one[1] if np.any(one) else None for one in own]
-        for name, own in counts.items()
-    }
+    yes: dict[str, Counter[int]] = {}
+    verdicts_by_turn: dict[str, Counter[int]] = {}
+    for conversation in conversations:
+        for run, turn, verdicts in conversation.counted:
+            count = int(count_yes([verdicts], criteria)[:, 0].sum())
+            yes.setdefault(names[run], Counter())[turn] += count
+            verdicts_by_turn.setdefault(names[run], Counter())[turn] += len(criteria)
+    series: dict[str, list[float | None]] = {}
+    for name, totals in verdicts_by_turn.items():
+        series[name] = [
+            yes[name][turn] / totals[turn] if turn in totals else None
+            for turn in range(max(totals) + 1)
+        ]
     if max(map(len, series.values()), default=0) < 2:
         return None
     return line_plot("Share of yes by turn", series, axis=(0.0, 1.0))

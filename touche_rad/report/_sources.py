@@ -40,7 +40,8 @@ class RunOrigin:
         """Return the debater or the judge, with its model; empty if no status names one."""
         for status in (self.status, self.judged):
             identity = status.get("identity") or {}
-            if isinstance(name := identity.get(kind), str):
+            name = identity.get(kind)
+            if isinstance(name, str):
                 model = (identity.get("model") or {}).get("name")
                 used = status.get("usage") or status.get("resumed")  # a judge may use no model
                 return f"{name} with {model}" if model and used else name
@@ -49,23 +50,22 @@ class RunOrigin:
     @property
     def fallbacks(self) -> str:
         """How many results of each kind are fallbacks, such as "3 of 60 answers"."""
-        numbers = Counter[str]()
+        numbers: Counter[str] = Counter()
         for status in (self.judged, self.status):
-            for one in status.get("fallbacks") or ():
-                total = total_of(one["what"], status.get("counts") or {})
-                numbers[f"{total} {one['what']}"] += one["count"]
+            for row in status.get("fallbacks") or ():
+                total = total_of(row["what"], status.get("counts") or {})
+                numbers[f"{total} {row['what']}"] += row["count"]
         return ", ".join(f"{number} of {total}" for total, number in numbers.items())
 
 
 def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
     """Return the origin of each run; statuses lie beside the runs."""
-    by_digest = {
-        str(status["sha256"]): status
-        for folder in dict.fromkeys(path.parent for path in paths)
-        for place in sorted(folder.glob(f"*{STATUS}"))
-        for status in [read_status(place.with_name(place.name.removesuffix(STATUS)))]
-        if status.get("sha256")
-    }
+    by_digest = {}
+    for folder in dict.fromkeys(path.parent for path in paths):
+        for place in sorted(folder.glob(f"*{STATUS}")):
+            status = read_status(place.with_name(place.name.removesuffix(STATUS)))
+            if status.get("sha256"):
+                by_digest[str(status["sha256"])] = status
     result = {}
     for path in paths:
         status = read_status(path)
@@ -79,22 +79,28 @@ def run_names(paths: Sequence[Path], origins: Mapping[Path, RunOrigin]) -> list[
 
     A run is named after its file if no status says more; equal names follow those of the files.
     """
-    made = [(origins[path].plugin("debater"), origins[path].plugin("judge")) for path in paths]
-    judged = [pair for pair in made if all(pair)] or made
-    differs = [len({*of_kind} - {""}) > 1 for of_kind in zip(*judged, strict=True)]
-    known = []
-    for debater, judge in made:
-        if all(differs) and debater and judge:
-            known.append(f"{debater}, judged by {judge}")
+    plugins = [(origins[path].plugin("debater"), origins[path].plugin("judge")) for path in paths]
+    with_both = [pair for pair in plugins if all(pair)] or plugins
+    debaters_differ = len({debater for debater, _ in with_both} - {""}) > 1
+    judges_differ = len({judge for _, judge in with_both} - {""}) > 1
+    titles = []
+    for debater, judge in plugins:
+        if debaters_differ and judges_differ and debater and judge:
+            titles.append(f"{debater}, judged by {judge}")
+        elif debaters_differ and debater:
+            titles.append(debater)
         else:
-            known.append((differs[0] and debater) or judge or debater)
-    named = [
-        file
-        if name in ("", BASELINE, MEAN)
-        else (f"{file} ({name})" if known.count(name) > 1 else name)
-        for name, file in zip(known, names(paths), strict=True)
-    ]
-    return named if len(set(named)) == len(named) else names(paths)
+            titles.append(judge or debater)
+    file_names = names(paths)
+    result = []
+    for title, file_name in zip(titles, file_names, strict=True):
+        if title in ("", BASELINE, MEAN):
+            result.append(file_name)
+        elif titles.count(title) > 1:
+            result.append(f"{file_name} ({title})")
+        else:
+            result.append(title)
+    return result if len(set(result)) == len(result) else file_names
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,8 @@ def read_sources(
     """Read the input files by name; those that cannot be read are added to `refused`."""
 
     def read(name: str, path: Path) -> Source:
-        kind, bad = files.detect_kind(path), skipped[path]
+        kind = files.detect_kind(path)
+        bad = skipped[path]
         source = Source(name, path, kind, sha256_of(path), origins[path])
         if kind is Kind.EVALUATIONS:
             return replace(source, debates=list(read_judged(path, criteria, bad)))
@@ -144,18 +151,26 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
     """Yield the debates of all runs."""
     labels_by_words = _labels_by_words(sources, labels)
     for run, source in enumerate(sources):
-        run_calls, places = calls(source.path), _fallback_turns(source.origin)
+        run_calls = calls(source.path)
+        # The turns that another debater answered, by debate; both are counted from 0 here.
+        replaced: dict[int, set[int]] = {}
+        origin = source.origin
+        places = origin.status.get("replaced_turns") or origin.judged.get("replaced_turns")
+        for place in places if isinstance(places, list) else ():
+            match = _PLACE.fullmatch(str(place))
+            if match is not None:
+                replaced.setdefault(int(match[1]) - 1, set()).add(int(match[2]) - 1)
         for number, (debate, verdicts) in enumerate(source.debates):
             if (debate, verdicts) == LOST:
                 continue
             # Also the turns that were answered with the last fallback's fixed sentence.
-            fallbacks = places.get(number, set()) | {
-                place
-                for place, turn in enumerate(debate.turns)
-                if turn.response is not None and turn.response.content == NOTHING_FOUND
-            }
+            fallbacks = replaced.get(number, set())
+            for at, turn in enumerate(debate.turns):
+                if turn.response is not None and turn.response.content == NOTHING_FOUND:
+                    fallbacks.add(at)
             labelled = labels_by_words.get(digests(debate), ())
-            verdicts = verdicts or ({},) * (source.kind is Kind.EVALUATIONS)
+            if not verdicts and source.kind is Kind.EVALUATIONS:
+                verdicts = ({},)
             yield DebateOfRun(run, debate, verdicts, labelled, run_calls, frozenset(fallbacks))
 
 
@@ -173,14 +188,5 @@ def _labels_by_words(
     fitting = [source for source in sources if len(source.debates) == len(truth)]
     best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
     debates = best.debates if best else ()
-    return {digests(debate): of for (debate, _), of in zip(debates, truth, strict=False)}
-
-
-def _fallback_turns(origin: RunOrigin) -> dict[int, set[int]]:
-    """Return the turns that another debater answered, by debate, counted from 0."""
-    places: dict[int, set[int]] = {}
-    turns = origin.status.get("replaced_turns") or origin.judged.get("replaced_turns")
-    for one in turns if isinstance(turns, list) else ():
-        if (match := _PLACE.fullmatch(str(one))) is not None:
-            places.setdefault(int(match[1]) - 1, set()).add(int(match[2]) - 1)
-    return places
+    pairs = zip(debates, truth, strict=False)
+    return {digests(debate): labels_of_turns for (debate, _), labels_of_turns in pairs}

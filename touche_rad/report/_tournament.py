@@ -31,7 +31,7 @@ from touche_rad.report.boards import Board, names_of
 from touche_rad.score.tables import table
 from touche_rad.text import count_of
 
-_LISTED: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
+_KINDS_OF_RUNS: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
 
 
 def is_folder_of_runs(path: Path) -> bool:
@@ -45,29 +45,35 @@ def split_runs_and_ratings(
     """Return runs and ratings files; a folder contains runs and tournaments, a tournament both."""
     runs: list[Path] = []
     ratings: list[Path] = []
-    for path in (one for given in paths for one in _inside(given, labels)):
-        if path.is_dir():
-            ratings.append(path / RATINGS)
-            runs += [one for one in (path / OUTCOMES, path / CONTESTS) if one.is_file()]
-        elif _is_ratings(path):
-            ratings.append(path)
-        else:
-            runs.append(path)
+    for input_path in paths:
+        inputs = [input_path]
+        if is_folder_of_runs(input_path):
+            inputs = _runs_and_tournaments(input_path, labels)
+        for path in inputs:
+            if path.is_dir():
+                ratings.append(path / RATINGS)
+                runs += [file for file in (path / OUTCOMES, path / CONTESTS) if file.is_file()]
+            elif _is_ratings(path):
+                ratings.append(path)
+            else:
+                runs.append(path)
     return runs, ratings
 
 
-def _inside(path: Path, labels: Path | None) -> list[Path]:
-    """Return a path, or the runs and tournaments in a folder of runs."""
-    if not is_folder_of_runs(path):
-        return [path]
-    own = [one for one in sorted(path.iterdir()) if not labels or one.resolve() != labels.resolve()]
-    if (path / GAMES).is_file():
-        command = f"the command that began it (touche-rad tournament ... -o {path})"
-        raise UserError(f"{path}: the tournament is not finished; repeat {command}")
-    found = [one for one in own if (one / RATINGS).is_file() or _is_ratings(one) or _is_run(one)]
-    if not found:
-        raise UserError(f"{path}: expected a folder with runs, or of a tournament with {RATINGS}")
-    return found
+def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:
+    """Return the runs and tournaments in a folder; the labels of the report are none of them."""
+    if (folder / GAMES).is_file():
+        command = f"the command that began it (touche-rad tournament ... -o {folder})"
+        raise UserError(f"{folder}: the tournament is not finished; repeat {command}")
+    inputs = []
+    for path in sorted(folder.iterdir()):
+        if labels and path.resolve() == labels.resolve():
+            continue
+        if (path / RATINGS).is_file() or _is_ratings(path) or _is_run(path):
+            inputs.append(path)
+    if not inputs:
+        raise UserError(f"{folder}: expected a folder with runs, or of a tournament with {RATINGS}")
+    return inputs
 
 
 def _is_ratings(path: Path) -> bool:
@@ -85,7 +91,7 @@ def _is_run(path: Path) -> bool:
     if path.name.endswith((".jsonl", ".jsonl.gz")):
         return True
     try:
-        return files.detect_kind(path) in _LISTED
+        return files.detect_kind(path) in _KINDS_OF_RUNS
     except UserError:
         return False
 
@@ -107,9 +113,11 @@ def read_tournament(path: Path) -> Tournament:
 
 def tournament_board(result: Tournament) -> Board:
     """Show the result of a tournament like other leaderboards."""
-    standings, names = result.standings, [one.name for one in result.standings]
-    costs = COST_COLUMNS if any(one.asked for one in standings) else {}
-    columns = {**COLUMNS, "{fallbacks}": "fallbacks", **costs}
+    standings = result.standings
+    names = [standing.name for standing in standings]
+    columns = {**COLUMNS, "{fallbacks}": "fallbacks"}
+    if any(standing.asked for standing in standings):
+        columns |= COST_COLUMNS
     shares = dict(zip(product(names, names), chain(*result.shares), strict=True))
     wins = boards.matrix(
         "Share of wins of the row against the column, ties as halves",
@@ -117,29 +125,37 @@ def tournament_board(result: Tournament) -> Board:
         lambda *pair: shares[pair],
         format_share,
     )
-    rated = [Dot(one.name, one.rating, one.low, one.high) for one in standings]
+    dots = [
+        Dot(standing.name, standing.rating, standing.low, standing.high) for standing in standings
+    ]
+    warnings = [] if result.judge_model else [boards.WITHOUT_MODEL]
     return Board(
         f"Tournament: {count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}",
         list(_in_words(standings, result.claims)),
         _note(result),
         [boards.board_table("Ratings", table(columns, standings)), wins],
-        [dot_plot("Ratings (1000 is average)", rated, [("average", 1000.0)], digits=0, axis=())],
-        warnings=[*[boards.WITHOUT_MODEL] * (not result.judge_model), *result.fallbacks()],
+        [dot_plot("Ratings (1000 is average)", dots, [("average", 1000.0)], digits=0, axis=())],
+        warnings=[*warnings, *result.fallbacks()],
     )
 
 
 def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
     """Say who leads, and who does not differ significantly from the leader."""
-    shown = {one.name: f"{one.rating:.0f}" for one in standings}
-    few = boards.too_few(shown, "rating", claims, "claims")
-    if few or not standings or standings[0].low is None:
-        yield from few
+    shown = {standing.name: f"{standing.rating:.0f}" for standing in standings}
+    too_few = boards.too_few(shown, "rating", claims, "claims")
+    if too_few or not standings or standings[0].low is None:
+        yield from too_few
         return
     leader = standings[0].name
     best = [name for name, rating in shown.items() if rating == shown[leader]]
-    yield f"{names_of(best)} {'has' if len(best) == 1 else 'have'} the highest rating."
-    apart = [one.name for one in standings if one.differs]
-    close = [one.name for one in standings if one.differs is False and one.name not in best]
+    have = "has" if len(best) == 1 else "have"
+    yield f"{names_of(best)} {have} the highest rating."
+    apart = [standing.name for standing in standings if standing.differs]
+    close = [
+        standing.name
+        for standing in standings
+        if standing.differs is False and standing.name not in best
+    ]
     if apart:
         yield f"{leader} is significantly stronger than {names_of(apart)}."
     if close:
@@ -150,22 +166,26 @@ def _note(result: Tournament) -> str:
     speeches = count_of(result.rounds, "speech", "speeches")
     words = f" of at most {result.words} words" if result.words else ""
     model = f" ({result.judge_model})" if result.judge_model else ""
-    limits = [
-        f"{limit} {what}"
-        for limit, what in ((result.max_calls, "calls"), (result.max_tokens, "tokens"))
-        if limit is not None
-    ]
     parts = [
         f"Each pair of debaters played both sides of each claim, {speeches} a side{words}. "
-        f"Judged by {result.judge}{model}.",
-        f"The side for the claim won {format_share(result.pro_share)} of the debates."
-        if result.pro_share is not None
-        else "",
-        f"{result.undecided} debates have no verdict and do not count." if result.undecided else "",
-        f"Budget per debater and debate: {' and '.join(limits)} of {result.model or 'a model'}."
-        if limits
-        else "",
-        "Intervals are a bootstrap of claims; with few claims they are too narrow. "
-        "“Significantly” means that the interval of the difference of two ratings excludes 0.",
+        f"Judged by {result.judge}{model}."
     ]
-    return " ".join(filter(None, parts))
+    if result.pro_share is not None:
+        share = format_share(result.pro_share)
+        parts.append(f"The side for the claim won {share} of the debates.")
+    if result.undecided:
+        parts.append(f"{result.undecided} debates have no verdict and do not count.")
+    budget = []
+    if result.max_calls is not None:
+        budget.append(f"{result.max_calls} calls")
+    if result.max_tokens is not None:
+        budget.append(f"{result.max_tokens} tokens")
+    if budget:
+        limits = " and ".join(budget)
+        model = result.model or "a model"
+        parts.append(f"Budget per debater and debate: {limits} of {model}.")
+    parts.append(
+        "Intervals are a bootstrap of claims; with few claims they are too narrow. "
+        "“Significantly” means that the interval of the difference of two ratings excludes 0."
+    )
+    return " ".join(parts)

@@ -18,7 +18,7 @@ from touche_rad.files.outputs import read_status
 from touche_rad.score.result import RunComparison
 from touche_rad.score.tables import NONE, Table, csv_rows
 
-_NAMED: Final = 4
+_NAMES_IN_SENTENCE: Final = 4
 """Names in a sentence before the rest is counted."""
 FEWEST: Final = 10
 """Debates, claims or queries from which sentences say who is better."""
@@ -33,9 +33,10 @@ class BoardCell(str):
 
     def __new__(cls, text: str, href: str = "", share: float | None = None) -> BoardCell:
         """Make a text with an address, and with a background for a share."""
-        made = super().__new__(cls, text)
-        made.href, made.shade = href, round(10 * (share or 0))
-        return made
+        cell = super().__new__(cls, text)
+        cell.href = href
+        cell.shade = round(10 * (share or 0))
+        return cell
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,9 @@ class BoardTable:
 
 def board_table(caption: str, table: Table, baselines: Iterable[str] = ()) -> BoardTable:
     """Show a table of the terminal, with the names in the first column."""
-    heads, *rows = (
-        [row[table.name], *row[: table.name], *row[table.name + 1 :]]
-        for row in (table.heads, *table.rows)
-    )
-    return BoardTable(caption, heads, rows, frozenset(baselines))
+    at = table.name
+    rows = [[row[at], *row[:at], *row[at + 1 :]] for row in (table.heads, *table.rows)]
+    return BoardTable(caption, rows[0], rows[1:], frozenset(baselines))
 
 
 def matrix(
@@ -72,10 +71,14 @@ def matrix(
     show: Callable[[float | None], str] | None = None,
 ) -> BoardTable:
     """Show a share of each two runs, shaded."""
+    show = show or number
     rows = []
-    for one in names:
-        shares = [share(one, other) if one != other else None for other in names]
-        rows.append([one, *(BoardCell((show or number)(value), share=value) for value in shares)])
+    for row_name in names:
+        row = [row_name]
+        for column_name in names:
+            value = share(row_name, column_name) if row_name != column_name else None
+            row.append(BoardCell(show(value), share=value))
+        rows.append(row)
     return BoardTable(caption, ["", *names], rows, grid=True)
 
 
@@ -86,12 +89,12 @@ Votes = Mapping[str, Sequence[bool | None]]
 def agreement(votes: Votes) -> BoardTable:
     """Show the share of equal verdicts of each two judges."""
 
-    def equal(one: str, other: str) -> float | None:
-        pairs = zip(votes[one], votes[other], strict=True)
-        same = [first == second for first, second in pairs if None not in (first, second)]
-        return fmean(same) if same else None
+    def share_of_equal(first: str, second: str) -> float | None:
+        pairs = zip(votes[first], votes[second], strict=True)
+        equal = [vote == against for vote, against in pairs if None not in (vote, against)]
+        return fmean(equal) if equal else None
 
-    return matrix("Agreement of the judges: share of equal verdicts", list(votes), equal)
+    return matrix("Agreement of the judges: share of equal verdicts", list(votes), share_of_equal)
 
 
 @dataclass
@@ -123,8 +126,10 @@ WITHOUT_MODEL: Final = (
 
 def without_model(runs: Iterable[Path]) -> list[str]:
     """Return a warning if a judge without a language model made some of these verdicts."""
-    judged = (one for one in map(read_status, runs) if one.get("verb") == "judge")
-    return [WITHOUT_MODEL] * any(not one.get("usage") for one in judged)
+    statuses = map(read_status, runs)
+    if any(status.get("verb") == "judge" and not status.get("usage") for status in statuses):
+        return [WITHOUT_MODEL]
+    return []
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -134,16 +139,19 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """Format an interval; a dash if there is none."""
-    return (
-        NONE if low is None or high is None else f"{number(low, digits)} to {number(high, digits)}"
-    )
+    if low is None or high is None:
+        return NONE
+    return f"{number(low, digits)} to {number(high, digits)}"
 
 
 def names_of(names: Sequence[str]) -> str:
     """Join names; the rest after the first few is counted."""
-    if len(names) > _NAMED + 1:
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    if len(names) < 2:
+        return "".join(names)
+    if len(names) > _NAMES_IN_SENTENCE + 1:
+        shown = ", ".join(names[:_NAMES_IN_SENTENCE])
+        return f"{shown} and {len(names) - _NAMES_IN_SENTENCE} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 Difference = Callable[[str, str], RunComparison | None]
@@ -161,22 +169,34 @@ def ranking_in_words(
         difference: Returns the paired difference of two runs.
     """
     sentences: list[str] = []
-    leader, second, *others = [*runs, None, None]
-    if leader is not None and second is not None:
+    if len(runs) > 1:
+        leader, second, *others = runs
+        gain = runs[leader] - runs[second]
         tested = difference(second, leader)
-        sentences.append(_lead(leader, second, runs[leader] - runs[second], measure, tested))
-        equal = [one for one in others if one and not _clear(difference(one, leader))]
+        lead = f"{leader} leads {second} by {number(gain)} {measure}"
+        if number(gain) == number(0):
+            lead = f"{leader} and {second} have the same {measure}"
+        elif tested is not None and tested.low is not None and tested.high is not None:
+            between = interval(-tested.high, -tested.low)
+            lead += ", significantly" if _is_significant(tested) else ", not significantly"
+            lead += f" (95 % interval of the difference {between}"
+            lead += ")" if _is_significant(tested) else " contains 0)"
+        sentences.append(f"{lead}.")
+        equal = [run for run in others if not _is_significant(difference(run, leader))]
         if equal:
             sentences.append(f"{are(equal)} not significantly different from {leader} either.")
-    for baseline, value in baselines.items():
+    for baseline, baseline_value in baselines.items():
         groups: dict[str, list[str]] = {}
-        for run, of_run in runs.items():
-            better = "better than" if of_run > value else "worse than"
-            clear = _clear(difference(run, baseline))
-            how = f"significantly {better}" if clear else "not significantly different from"
-            groups.setdefault(how, []).append(run)
-        for how, names in groups.items():
-            sentences.append(f"{are(names)} {how} the baseline {baseline} ({number(value)}).")
+        for run, value in runs.items():
+            relation = "not significantly different from"
+            if _is_significant(difference(run, baseline)):
+                better = "better" if value > baseline_value else "worse"
+                relation = f"significantly {better} than"
+            groups.setdefault(relation, []).append(run)
+        for relation, names in groups.items():
+            sentences.append(
+                f"{are(names)} {relation} the baseline {baseline} ({number(baseline_value)})."
+            )
     return sentences
 
 
@@ -190,24 +210,13 @@ def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> lis
     return [f"{head} few {units} ({count}) to tell more."]
 
 
-def _lead(leader: str, second: str, gain: float, measure: str, tested: RunComparison | None) -> str:
-    if number(gain) == number(0):
-        return f"{leader} and {second} have the same {measure}."
-    head = f"{leader} leads {second} by {number(gain)} {measure}"
-    if tested is None or tested.low is None or tested.high is None:
-        return f"{head}."
-    between = f"95 % interval of the difference {interval(-tested.high, -tested.low)}"
-    if _clear(tested):
-        return f"{head}, significantly ({between})."
-    return f"{head}, not significantly ({between} contains 0)."
-
-
 def are(names: Sequence[str]) -> str:
     """Join names as the subject of a sentence."""
-    return f"{names_of(names)} {'is' if len(names) == 1 else 'are'}"
+    verb = "is" if len(names) == 1 else "are"
+    return f"{names_of(names)} {verb}"
 
 
-def _clear(tested: RunComparison | None) -> bool:
+def _is_significant(tested: RunComparison | None) -> bool:
     if tested is None or tested.low is None or tested.high is None:
         return False
     return tested.low > 0 or tested.high < 0
@@ -215,5 +224,5 @@ def _clear(tested: RunComparison | None) -> bool:
 
 def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:
     """Look up the difference of two runs in a measure."""
-    by_runs = {(one.run, one.against): one for one in rows if one.measure == measure}
+    by_runs = {(row.run, row.against): row for row in rows if row.measure == measure}
     return lambda run, against: by_runs.get((run, against))

@@ -11,9 +11,9 @@ from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.report.boards import Board, BoardTable, number
 
-_LONGEST: Final = 6_000
+_LONGEST_TEXT: Final = 6_000
 """Maximum characters of a prompt or an answer in the report."""
-_MOST: Final = 5_000
+_MOST_CALLS: Final = 5_000
 """Maximum calls of a run in the report."""
 
 Place = tuple[str, int]
@@ -53,37 +53,37 @@ def calls(run: Path) -> dict[Place, list[Call]]:
     by_place: dict[Place, list[Call]] = {}
     name = run.name + TRACE
     trace = run.parent / "trace" / name  # TIRA
-    trace = trace if trace.is_file() else run.with_name(name)
-    for row in islice(read_trace(trace), _MOST) if trace.is_file() else ():
+    if not trace.is_file():
+        trace = run.with_name(name)
+    if not trace.is_file():
+        return by_place
+    for row in islice(read_trace(trace), _MOST_CALLS):
+        answer = row.get("answer") or {}
+        usage = answer.get("usage") if isinstance(answer, dict) else None
+        tokens = ""
+        if isinstance(usage, dict):
+            tokens = f"{usage.get('prompt_tokens')} + {usage.get('completion_tokens')} tokens"
+        seconds = row.get("seconds")
+        messages = []
+        for message in (row.get("asked") or {}).get("messages", ()):
+            if isinstance(message, dict):
+                messages.append((str(message.get("role")), _short(str(message.get("content")))))
+        call = {
+            "step": str(row.get("step", "")),
+            "cached": bool(row.get("cached")),
+            "seconds": float(seconds) if isinstance(seconds, int | float) else None,
+            "tokens": tokens,
+            "fault": str(row.get("fault", "")),
+            "messages": messages,
+            "answer": _short(answer_text(answer)),
+        }
         turn = row.get("turn")
         place = (str(row.get("debate", "")), turn if isinstance(turn, int) else -1)
-        by_place.setdefault(place, []).append(_call(row))
+        by_place.setdefault(place, []).append(call)
     return by_place
 
 
-def _call(row: Mapping[str, Any]) -> Call:
-    request, answer = row.get("asked") or {}, row.get("answer") or {}
-    usage = answer.get("usage") if isinstance(answer, dict) else None
-    tokens = ""
-    if isinstance(usage, dict):
-        tokens = f"{usage.get('prompt_tokens')} + {usage.get('completion_tokens')} tokens"
-    seconds = row.get("seconds")
-    return {
-        "step": str(row.get("step", "")),
-        "cached": bool(row.get("cached")),
-        "seconds": float(seconds) if isinstance(seconds, int | float) else None,
-        "tokens": tokens,
-        "fault": str(row.get("fault", "")),
-        "messages": [
-            (str(one.get("role")), _short(str(one.get("content"))))
-            for one in request.get("messages", ())
-            if isinstance(one, dict)
-        ],
-        "answer": _short(answer_text(answer)),
-    }
-
-
 def _short(text: str) -> str:
-    if len(text) <= _LONGEST:
+    if len(text) <= _LONGEST_TEXT:
         return text
-    return f"{text[:_LONGEST]} … ({len(text) - _LONGEST} letters more)"
+    return f"{text[:_LONGEST_TEXT]} … ({len(text) - _LONGEST_TEXT} letters more)"

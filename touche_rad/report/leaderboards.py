@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from urllib.parse import quote, urlencode
 
 from touche_rad.contests.score_report import (
@@ -33,7 +32,7 @@ from touche_rad.report.boards import (
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
-from touche_rad.score.tables import Columns, FrozenRecord, cell, table
+from touche_rad.score.tables import cell, table
 
 
 def judgement_board(report: JudgementReport) -> Board:
@@ -41,12 +40,12 @@ def judgement_board(report: JudgementReport) -> Board:
     rows = {(row.run, row.maxim): row for row in report.rows}
     keys = report.criteria.keys
     measured = [key for key in keys if rows[BASELINE, key].labelled]
-    names = [one.run for one in report.ranking]
+    names = [ranked.run for ranked in report.ranking]
     captions = {"Mean F1": MEAN, **{f"F1 on {key}": key for key in measured}}
-    dots: dict[str, list[Dot]] = {caption: [] for caption in captions}
-    for (caption, key), name in product(captions.items(), names):
-        row = rows[name, key]
-        dots[caption].append(Dot(name, row.f1, row.low, row.high))
+    dots: dict[str, list[Dot]] = {}
+    for caption, key in captions.items():
+        of_key = [rows[name, key] for name in names]
+        dots[caption] = [Dot(row.run, row.f1, row.low, row.high) for row in of_key]
     board = _ranked_board(report, "Leaderboard", dots, "mean F1", MEAN)
     board.sentences = too_few(board.scores, "mean F1", report.debates, "debates") or board.sentences
     if not measured:
@@ -58,10 +57,13 @@ def judgement_board(report: JudgementReport) -> Board:
         f"seed {report.seed}; “significantly” means that the interval of the paired difference "
         "excludes 0. * baseline, without a rank."
     )
-    runs = [name for name in names if name != BASELINE]
-    board.squares = [(run, [_square(rows[run, key]) for key in measured]) for run in runs]
-    if len(runs) > 1:
-        board.tables.append(agreement({run: list(_votes(report, run)) for run in runs}))
+    votes: dict[str, list[bool]] = {}
+    for name in names:
+        if name != BASELINE:
+            board.squares.append((name, [_square(rows[name, key]) for key in measured]))
+            votes[name] = _votes(report, name)
+    if len(votes) > 1:
+        board.tables.append(agreement(votes))
     return board
 
 
@@ -69,9 +71,10 @@ def retrieval_board(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
     first = report.measures[0]
     dots: dict[str, list[Dot]] = {measure: [] for measure in report.measures}
-    for run, row in product(report.ranking, report.rows):
-        if row.run == run.run:
-            dots[row.measure].append(Dot(row.run, row.value, row.low, row.high))
+    for ranked in report.ranking:
+        for row in report.rows:
+            if row.run == ranked.run:
+                dots[row.measure].append(Dot(row.run, row.value, row.low, row.high))
     board = _ranked_board(report, "Leaderboard of retrieval", dots, first, first)
     board.sentences = too_few(board.scores, first, report.queries, "queries") or board.sentences
     board.note = (
@@ -90,18 +93,16 @@ def _ranked_board(
     ranked = {dot.label: dot.value for dot in next(iter(dots.values()))}
     runs = {name: value for name, value in ranked.items() if name not in baselines}
     marked = {name: value for name, value in ranked.items() if name in baselines}
+    plots = []
+    for caption, dots_of_plot in dots.items():
+        shown = [dot for dot in dots_of_plot if dot.label not in baselines]
+        lines = [(dot.label, dot.value) for dot in dots_of_plot if dot.label in baselines]
+        plots.append(dot_plot(caption, shown, lines))
     return Board(
         title,
         ranking_in_words(runs, marked, what, by_pair(report.comparisons, measure)),
         tables=[board_table("Scores of the runs", report.board(), baselines)],
-        plots=[
-            dot_plot(
-                caption,
-                [dot for dot in of_measure if dot.label not in baselines],
-                [(dot.label, dot.value) for dot in of_measure if dot.label in baselines],
-            )
-            for caption, of_measure in dots.items()
-        ],
+        plots=plots,
         warnings=[*_not_scored(report.refused, report.others), *report.warnings()],
         scores={name: number(value) for name, value in ranked.items()},
     )
@@ -117,31 +118,29 @@ def _not_scored(refused: Mapping[str, str], others: Sequence[str] = ()) -> Itera
             yield f"not scored: {run}: {error}"
 
 
-def _votes(report: JudgementReport, run: str) -> Iterator[bool]:
-    """Yield whether a run says yes, for each label."""
-    for of_debate, scores in zip(report.labels, report.scores[run], strict=True):
-        for labels, of_turn in zip(of_debate, scores, strict=True):
+def _votes(report: JudgementReport, run: str) -> list[bool]:
+    """Return whether a run says yes, for each label."""
+    votes = []
+    for labels_of_debate, scores_of_debate in zip(report.labels, report.scores[run], strict=True):
+        for labels, scores in zip(labels_of_debate, scores_of_debate, strict=True):
             for key in report.criteria.keys:
                 if labels.get(key) is not None:
-                    yield says_yes(of_turn.get(key))
+                    votes.append(says_yes(scores.get(key)))
+    return votes
 
 
 def _square(row: JudgementRow) -> BoardTable:
     """Count verdicts against labels; a count opens these turns."""
-    lines = []
-    for verdict, names in (("yes", ("tp", "fp")), ("no", ("fn", "tn"))):
-        line = [f"judge {verdict}"]
-        for label, name in zip(("yes", "no"), names, strict=True):
-            count = getattr(row, name)
-            at = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
-            line.append(
-                BoardCell(
-                    str(count),
-                    f"#debates&{urlencode(at, quote_via=quote, safe='')}",
-                    count / row.labelled,
-                )
-            )
-        lines.append(line)
+
+    def cell_of(verdict: str, label: str, count: int) -> BoardCell:
+        fields = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
+        href = f"#debates&{urlencode(fields, quote_via=quote, safe='')}"
+        return BoardCell(str(count), href, count / row.labelled)
+
+    lines = [
+        ["judge yes", cell_of("yes", "yes", row.tp), cell_of("yes", "no", row.fp)],
+        ["judge no", cell_of("no", "yes", row.fn), cell_of("no", "no", row.tn)],
+    ]
     return BoardTable(row.maxim, ["", "label yes", "label no"], lines, grid=True)
 
 
@@ -160,45 +159,50 @@ def contest_board(report: ContestReport) -> Board:
         board.tables = [board_table("Who won", table(SHARE_COLUMNS, report.shares))]
     for dimension in dict.fromkeys(row.dimension for row in report.rows):
         rows = [row for row in report.rows if row.dimension == dimension]
-        runs = sorted(
-            (row for row in rows if row.basis != "constant"), key=lambda row: -(row.accuracy or 0)
-        )
         constants = [row for row in rows if row.basis == "constant"]
-        board.scores = {row.label: cell("{accuracy:percent}", row) for row in runs} | board.scores
+        runs = [row for row in rows if row.basis != "constant"]
         if not runs:
             continue
+        runs.sort(key=lambda row: -(row.accuracy or 0))
+        for row in runs:  # by their first dimension
+            board.scores.setdefault(row.label, cell("{accuracy:percent}", row))
         best = max(constants, key=lambda row: row.accuracy or 0, default=None)
-        own = [row for row in runs if row.decides]
-        board.sentences += _panels_in_words(dimension, own, best)
+        deciding = [row for row in runs if row.decides]
+        board.sentences += _panels_in_words(dimension, deciding, best)
         scores = table({"{label}": "run", **SCORE_COLUMNS}, [*runs, *constants])
         board.tables.append(
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )
-        marked = [(best.run, 100 * best.accuracy)] if best and best.accuracy is not None else []
         dots = []
         for row in runs:
-            values = (row.accuracy, row.accuracy_low, row.accuracy_high)
-            value, low, high = (None if one is None else 100 * one for one in values)
-            if value is not None:
-                dots.append(Dot(row.label, value, low, high))
+            if row.accuracy is None:
+                continue
+            low, high = (
+                None if limit is None else 100 * limit
+                for limit in (row.accuracy_low, row.accuracy_high)
+            )
+            dots.append(Dot(row.label, 100 * row.accuracy, low, high))
+        marked = []
+        if best is not None and best.accuracy is not None:
+            marked.append((best.run, 100 * best.accuracy))
         caption = f"Accuracy in percent, {dimension}"
         board.plots.append(dot_plot(caption, dots, marked, digits=1, axis=(0.0, 100.0)))
+
     if report.same:
-        same = {frozenset((one.first, one.second)): one.same for one in report.same}
-        names = list(dict.fromkeys(name for pair in same for name in sorted(pair)))
+        same = {frozenset((row.first, row.second)): row.same for row in report.same}
+        names: dict[str, None] = {}
+        for pair in same:
+            names |= dict.fromkeys(sorted(pair))
         caption = "Agreement of the panels: share of equal winners"
-        board.tables.append(matrix(caption, names, lambda *pair: same.get(frozenset(pair))))
-    further: tuple[tuple[str, Columns, Sequence[FrozenRecord]], ...] = (
-        ("Biases of the winners", BIAS_COLUMNS, report.biases),
-        ("Scores of the sides against people's scores", SIDE_COLUMNS, report.sides),
-    )
-    board.details = [
-        (caption, [board_table(caption, table(columns, rows))])
-        for caption, columns, rows in further
-        if rows
-    ]
+        board.tables.append(matrix(caption, list(names), lambda *pair: same.get(frozenset(pair))))
     if report.biases:
+        biases = board_table("Biases of the winners", table(BIAS_COLUMNS, report.biases))
+        board.details.append((biases.caption, [biases]))
         board.note += f" {BIASES.capitalize()}"
+    if report.sides:
+        caption = "Scores of the sides against people's scores"
+        sides = board_table(caption, table(SIDE_COLUMNS, report.sides))
+        board.details.append((caption, [sides]))
     board.warnings = [*report.missing_lines(), *_not_scored(report.refused)]
     return board
 
@@ -207,27 +211,31 @@ def _panels_in_words(
     dimension: str, runs: Sequence[ContestRow], best: ContestRow | None
 ) -> Iterator[str]:
     first = runs[0]
-    within = cell("{accuracy_low:share} to {accuracy_high:share}", first)
     names = [row.label for row in runs if row.accuracy == first.accuracy]
-    verb, within = ("is", f" (95 % interval {within})") if len(names) == 1 else ("are", "")
-    yield (
-        f"{dimension}: the most accurate {verb} {names_of(names)}, with the right winner in "
-        f"{cell('{accuracy:percent}', first)} of the debates{within}."
-    )
+    right = f"the right winner in {cell('{accuracy:percent}', first)} of the debates"
+    if len(names) == 1:
+        within = cell("{accuracy_low:share} to {accuracy_high:share}", first)
+        yield (
+            f"{dimension}: the most accurate is {names[0]}, with {right} (95 % interval {within})."
+        )
+    else:
+        yield f"{dimension}: the most accurate are {names_of(names)}, with {right}."
     if best is not None and (best.accuracy or 0) >= (first.accuracy or 0):
-        right, equal = cell("{accuracy:percent}", best), best.accuracy == first.accuracy
-        than = "as accurate" if equal else f"more accurate ({right})"
+        than = "as accurate"
+        if best.accuracy != first.accuracy:
+            than = f"more accurate ({cell('{accuracy:percent}', best)})"
         yield f"{dimension}: the baseline “{best.run}” is {than}."
         return
     if best is None or best.accuracy is None or first.debates < FEWEST:
         return
     # Means of repeats have no interval.
-    groups: dict[bool, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for row in runs:
         if row.accuracy_low is not None:
-            groups.setdefault(row.accuracy_low > best.accuracy, []).append(row.label)
-    for is_better, names in groups.items():
+            how = "significantly" if row.accuracy_low > best.accuracy else "not significantly"
+            groups.setdefault(how, []).append(row.label)
+    for how, labels in groups.items():
         yield (
-            f"{dimension}: {'' if is_better else 'not '}significantly better than “{best.run}”, "
-            f"which is right in {cell('{accuracy:percent}', best)}: {names_of(names)}."
+            f"{dimension}: {how} better than “{best.run}”, which is right in "
+            f"{cell('{accuracy:percent}', best)}: {names_of(labels)}."
         )

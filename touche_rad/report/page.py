@@ -22,7 +22,7 @@ from touche_rad.pages import read_asset, render_fragment, render_page, to_json
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report._browse import PART_LETTERS, browser
 from touche_rad.report._contests import contest_sections
-from touche_rad.report._conversations import ClaimTopic, topics
+from touche_rad.report._conversations import ClaimTopic, Conversation, topics
 from touche_rad.report._rankings import queries_of
 from touche_rad.report._rates import rate_board, turn_plot
 from touche_rad.report._sources import LOST, Source, debates_of, origins_of, read_sources, run_names
@@ -92,13 +92,17 @@ def write_report(
     criteria = criteria or grice()
     refused: dict[str, str] = {}
     paths, ratings = split_runs_and_ratings(runs, labels)
-    origins, skipped = origins_of(paths), {path: BadLines(bad.skip) for path in paths}
-    named = names(paths) if boards else run_names(paths, origins)
-    by_name = dict(zip(named, paths, strict=True))
+    origins = origins_of(paths)
+    skipped = {path: BadLines(bad.skip) for path in paths}
+    run_tags = names(paths) if boards else run_names(paths, origins)
+    by_name = dict(zip(run_tags, paths, strict=True))
     sources = read_sources(by_name, criteria, origins, skipped, refused)
     scored = None if boards else _score(sources, labels, criteria, seed, bad)
     unscored = scored.refused if scored else {}
-    sources = [replace(one, debates=()) if one.name in unscored else one for one in sources]
+    sources = [
+        replace(source, debates=()) if source.name in unscored else source for source in sources
+    ]
+
     content = _Content(sources, refused, criteria, labels, seed, bad)
     content.boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
     if isinstance(scored, JudgementReport):
@@ -113,9 +117,11 @@ def write_report(
     content.add_queries(queries or {}, index)
     if not boards and len(sources) > 1:
         content.add_runs(first=any(map(is_folder_of_runs, runs)))
-    ranked = [name for board in content.boards for name in board.scores if scored]
-    content.add_files(ratings, ranked)
-    content.add_warnings(skipped, {path.parent for path in ratings})
+    ranked: set[str] = set()
+    for board in content.boards:
+        ranked.update(board.scores)
+    content.add_files(ratings, ranked if scored else ())
+    content.add_warnings(skipped, ranked, {path.parent for path in ratings})
     page = content.write(out, title or "touche-rad report")
     return ReportSummary(page, {**refused, **unscored}, content.warnings)
 
@@ -145,11 +151,10 @@ class _Content:
         all_topics = topics(debates_of(self.sources, self.labels))
         if not all_topics:
             return
+        conversations = [debate for topic in all_topics for debate in topic.conversations]
         if with_boards:
-            self._add_boards(all_topics, with_rates=scored is None)
-        flagged = warning(
-            (one.id or "?", one.turns) for topic in all_topics for one in topic.conversations
-        )
+            self._add_boards(all_topics, conversations, with_rates=scored is None)
+        flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
         if flagged and self.boards:
             self.boards[0].warnings.append(flagged)
         index, parts = browser(
@@ -160,17 +165,27 @@ class _Content:
         self.browsers.append(("debates", "Debates", _DEBATES))
         self.indexes.append(("data-debates", index))
         self.parts += [(f"d{number}", part) for number, part in enumerate(parts)]
-        every = ((topic.claim, one.turns) for topic in all_topics for one in topic.conversations)
-        distinct = {(claim, repr(turns)): len(turns) for claim, turns in every}
-        numbers = [("different " * (len(self.sources) > 1), len(distinct), sum(distinct.values()))]
-        if isinstance(scored, JudgementReport):
-            numbers.insert(0, ("labelled ", scored.debates, scored.turns))
-        for which, debates, turns in numbers[: 1 + (len(distinct) != numbers[0][1])]:
-            self.summary.append(f"{count_of(debates, f'{which}debate')}, {count_of(turns, 'turn')}")
 
-    def _add_boards(self, all_topics: Sequence[ClaimTopic], *, with_rates: bool) -> None:
+        turns_of: dict[tuple[str, str], int] = {}
+        for topic in all_topics:
+            for debate in topic.conversations:
+                turns_of[topic.claim, repr(debate.turns)] = len(debate.turns)
+        if isinstance(scored, JudgementReport):
+            labelled = count_of(scored.debates, "labelled debate")
+            self.summary.append(f"{labelled}, {count_of(scored.turns, 'turn')}")
+        if not isinstance(scored, JudgementReport) or len(turns_of) != scored.debates:
+            noun = "different debate" if len(self.sources) > 1 else "debate"
+            turns = count_of(sum(turns_of.values()), "turn")
+            self.summary.append(f"{count_of(len(turns_of), noun)}, {turns}")
+
+    def _add_boards(
+        self,
+        all_topics: Sequence[ClaimTopic],
+        conversations: Sequence[Conversation],
+        *,
+        with_rates: bool,
+    ) -> None:
         judges = {source.name: source.origin.plugin("judge") for source in self.sources}
-        run_names = list(judges)
         lost = [source.debates.count(LOST) for source in self.sources]
         rated = None
         if with_rates:
@@ -182,108 +197,148 @@ class _Content:
             self.boards.append(rated)
         elif not self.boards:
             self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
-        by_turn = turn_plot(all_topics, run_names, self.criteria)
-        self.boards[-1].plots += [by_turn] if by_turn else []
-        self.boards[-1].plots.append(_length_plot(all_topics, run_names))
-        table = cost_board({run.name: run.path for run in self.sources})
-        if table:
-            self.boards.append(table)
+        by_turn = turn_plot(conversations, list(judges), self.criteria)
+        if by_turn:
+            self.boards[-1].plots.append(by_turn)
+        self.boards[-1].plots.append(_length_plot(conversations, list(judges)))
+        costs = cost_board({source.name: source.path for source in self.sources})
+        if costs:
+            self.boards.append(costs)
 
     def add_contests(self) -> None:
         """Add whole debates, with the verdicts of panels if there are any."""
+        template = "report/contest.html.jinja"
+        fragments = []
         sections = contest_sections(self.sources, self.labels, self.bad)
-        pairs = [(one.entry, one) for one in sections]
-        self._add_fragments("wholes", "Whole debates", _WHOLES, "contest", pairs)
-        self.summary += [count_of(len(pairs), "whole debate")] * bool(pairs)
+        for number, section in enumerate(sections, 1):
+            html = render_fragment(template, debate=section, id=f"w{number}")
+            fragments.append((section.entry, html))
+        if fragments:
+            self._add_fragments("wholes", "Whole debates", _WHOLES, fragments)
+            self.summary.append(count_of(len(fragments), "whole debate"))
 
     def add_queries(self, texts: Mapping[str, str], index: str | None) -> None:
         """Add the rankings of TREC runs by query."""
-        found = list(queries_of(self.sources, texts, index, self.labels, self.bad))
-        pairs = [({"id": one.id, "motion": one.text or one.id}, one) for one in found]
-        self._add_fragments("queries", "Queries", _QUERIES, "ranking", pairs)
-        self.summary += [count_of(len(pairs), "query", "queries")] * bool(pairs)
+        fragments = []
+        queries = queries_of(self.sources, texts, index, self.labels, self.bad)
+        for number, query in enumerate(queries, 1):
+            html = render_fragment("report/ranking.html.jinja", query=query, id=f"q{number}")
+            fragments.append(({"id": query.id, "motion": query.text or query.id}, html))
+        if fragments:
+            self._add_fragments("queries", "Queries", _QUERIES, fragments)
+            self.summary.append(count_of(len(fragments), "query", "queries"))
 
     def _add_fragments(
-        self,
-        name: str,
-        heading: str,
-        about: str,
-        template: str,
-        pairs: Sequence[tuple[dict[str, Any], object]],
+        self, name: str, heading: str, about: str, fragments: Sequence[tuple[dict[str, Any], str]]
     ) -> None:
-        """Add a browser of fragments, with an entry for each to list and filter it."""
+        """Add a browser of HTML fragments, with an entry for each to list and filter it."""
         entries: list[dict[str, Any]] = []
         part: list[str] = []
-        count, letter = 0, name[0]
-        for number, (entry, one) in enumerate(pairs, 1):
-            html = render_fragment(f"report/{template}.html.jinja", one=one, id=f"{letter}{number}")
+        count = 0
+        for entry, html in fragments:
             entries.append({**entry, "part": count, "place": len(part)})
             part.append(html)
             if sum(map(len, part)) > PART_LETTERS:
-                self.parts.append((f"{letter}{count}", to_json(part)))
-                part, count = [], count + 1
-        if entries:
-            self.parts.append((f"{letter}{count}", to_json(part)))
-            self.browsers.append((name, heading, about))
-            self.indexes.append((f"data-{name}", to_json({"contests": entries})))
+                self.parts.append((f"{name[0]}{count}", to_json(part)))
+                part = []
+                count += 1
+        self.parts.append((f"{name[0]}{count}", to_json(part)))
+        self.browsers.append((name, heading, about))
+        self.indexes.append((f"data-{name}", to_json({"contests": entries})))
 
     def add_runs(self, *, first: bool) -> None:
         """Add a table of the runs, newest first."""
-        scores = {name: text for board in self.boards for name, text in board.scores.items()}
-        rows = []
-        for one in self.sources:
-            finished = str(one.origin.status.get("finished") or "")[:16].replace("T", " ")
-            units = one.debates or one.contests or one.judgements
-            made = [one.origin.plugin(kind) or NONE for kind in ("debater", "judge")]
-            fallbacks = one.origin.fallbacks or ("0" if one.origin.status else NONE)
-            numbers = [str(len(units) or NONE), fallbacks, scores.get(one.name, NONE)]
-            rows.append([one.name, finished or NONE, one.kind.value, *made, *numbers])
-        rows += [[name, NONE, "cannot be read", *[NONE] * 5] for name in self.refused]
-        rows.sort(key=lambda row: row[1], reverse=True)
+        scores: dict[str, str] = {}
+        for board in self.boards:
+            scores |= board.scores
         heads = ["run", "finished", "kind", "debater", "judge", "debates", "fallbacks", "score"]
+        rows = []
+        for source in self.sources:
+            origin = source.origin
+            finished = str(origin.status.get("finished") or "")[:16].replace("T", " ")
+            units = source.debates or source.contests or source.judgements
+            row = [
+                source.name,
+                finished,
+                source.kind.value,
+                origin.plugin("debater"),
+                origin.plugin("judge"),
+                str(len(units) or ""),
+                origin.fallbacks or ("0" if origin.status else ""),
+                scores.get(source.name, ""),
+            ]
+            rows.append([text or NONE for text in row])
+        for name in self.refused:
+            row = [name, NONE, "cannot be read"]
+            rows.append(row + [NONE] * (len(heads) - len(row)))
+        rows.sort(key=lambda row: row[1], reverse=True)
         board = Board("Runs", [], _RUNS, [BoardTable("Runs", heads, rows)])
         self.boards.insert(0 if first else len(self.boards), board)
 
     def add_files(self, ratings: Sequence[Path], ranked: Collection[str]) -> None:
-        """Add the input files with their digests."""
-        self.files = [(one.name, one.path.name, one.kind.value, one.sha256) for one in self.sources]
-        self.files += [
-            (path.parent.name or path.name, path.name, "a tournament", sha256_of(path))
-            for path in ratings
-        ]
+        """Add the input files with their digests, and count them in the summary."""
+        for source in self.sources:
+            self.files.append((source.name, source.path.name, source.kind.value, source.sha256))
+        for path in ratings:
+            name = path.parent.name or path.name
+            self.files.append((name, path.name, "a tournament", sha256_of(path)))
         if self.labels is not None:
-            public = is_public(self.labels)
-            name, digest = (
-                (str(self.labels), "") if public else (self.labels.name, sha256_of(self.labels))
-            )
-            self.files.append(("truth", name, kind_of(self.labels).value, digest))
-        folders = {path.parent for path in ratings}
-        runs = [one.name for one in self.sources if one.path.parent not in folders]
-        number = sum(name in ranked for name in runs)
-        states = [count_of(number, "run scored", "runs scored"), f"{len(runs) - number} not scored"]
-        states = states if ranked else [count_of(len(runs), "run")]
-        states += [f"{len(self.refused)} not read", count_of(len(ratings), "tournament")]
-        states = [one for one in states if one[0] != "0"]
-        total = f"{len(runs) + len(self.refused) + len(ratings)} files: " * (len(states) > 1)
-        self.summary.insert(0, total + ", ".join(states))
+            kind = kind_of(self.labels).value
+            if is_public(self.labels):
+                self.files.append(("truth", str(self.labels), kind, ""))
+            else:
+                self.files.append(("truth", self.labels.name, kind, sha256_of(self.labels)))
 
-    def add_warnings(self, skipped: Mapping[Path, BadLines], rated: Collection[Path]) -> None:
+        folders = {path.parent for path in ratings}
+        runs = [source.name for source in self.sources if source.path.parent not in folders]
+        states = [count_of(len(runs), "run")]
+        if ranked:
+            scored = sum(name in ranked for name in runs)
+            states = [
+                count_of(scored, "run scored", "runs scored"),
+                f"{len(runs) - scored} not scored",
+            ]
+        states += [f"{len(self.refused)} not read", count_of(len(ratings), "tournament")]
+        states = [state for state in states if not state.startswith("0 ")]
+        summary = ", ".join(states)
+        if len(states) > 1:
+            summary = f"{len(runs) + len(self.refused) + len(ratings)} files: {summary}"
+        self.summary.insert(0, summary)
+
+    def add_warnings(
+        self,
+        skipped: Mapping[Path, BadLines],
+        ranked: Collection[str],
+        tournaments: Collection[Path],
+    ) -> None:
         """Add warnings about lines, verdicts, fallbacks, and lost debates of unranked runs."""
-        ranked = {name for board in self.boards for name in board.scores}
-        for one in self.sources:
-            own, lost = skipped[one.path], one.debates.count(LOST) * (one.name not in ranked)
-            origin, verdicts = one.origin, [of.outcome for of in one.judgements]
-            if one.path.parent in rated:  # the board names the fallbacks of the speeches
-                origin = replace(origin, status=origin.status if verdicts else {}, judged={})
-            reasons = [of.reason for of in verdicts if of.decision is not None and of.reason]
-            in_part = f"{len(reasons)} of {len(verdicts)} verdicts are in part"
-            kinds = {
-                f"{count_of(own.count, 'invalid line')} skipped; the first: {own.first}": own.count,
-                f"{origin.fallbacks} are fallbacks or missing": len(origin.fallbacks),
-                f"{in_part}; the first: {''.join(reasons[:1])}": len(reasons),
-                f"{count_of(lost, 'lost debate')} left out": lost,
-            }
-            self.warnings += [f"{one.name}: {text}" for text, number in kinds.items() if number]
+        for source in self.sources:
+            lines = skipped[source.path]
+            if lines.count:
+                count = count_of(lines.count, "invalid line")
+                self._warn(source, f"{count} skipped; the first: {lines.first}")
+            origin = source.origin
+            # The board of a tournament names the fallbacks of the speeches.
+            if source.path.parent in tournaments:
+                status = origin.status if source.judgements else {}
+                origin = replace(origin, status=status, judged={})
+            if origin.fallbacks:
+                self._warn(source, f"{origin.fallbacks} are fallbacks or missing")
+            outcomes = [judgement.outcome for judgement in source.judgements]
+            reasons = [
+                outcome.reason
+                for outcome in outcomes
+                if outcome.decision is not None and outcome.reason
+            ]
+            if reasons:
+                count = f"{len(reasons)} of {len(outcomes)} verdicts"
+                self._warn(source, f"{count} are in part; the first: {reasons[0]}")
+            lost = source.debates.count(LOST)
+            if lost and source.name not in ranked:
+                self._warn(source, f"{count_of(lost, 'lost debate')} left out")
+
+    def _warn(self, source: Source, text: str) -> None:
+        self.warnings.append(f"{source.name}: {text}")
 
     def write(self, out: Path, title: str) -> Path:
         """Write one file, or a folder with the parts beside the page."""
@@ -301,13 +356,11 @@ class _Content:
         return out / INDEX
 
     def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
-        links = [
-            *([("scores", "Scores")] if self.boards else []),
-            *((name, heading) for name, heading, _ in self.browsers),
-            ("sources", "Sources"),
-        ]
-        data = [(f"part-{name}", Markup(part)) for name, part in parts]
-        indexes = [(name, Markup(index)) for name, index in self.indexes]
+        links = [("scores", "Scores")] if self.boards else []
+        links += [(name, heading) for name, heading, _ in self.browsers]
+        links.append(("sources", "Sources"))
+        islands = [(name, Markup(index)) for name, index in self.indexes]
+        islands += [(f"part-{name}", Markup(part)) for name, part in parts]
         return render_page(
             "report/report.html.jinja",
             title=title,
@@ -319,7 +372,7 @@ class _Content:
             refused=self.refused,
             warnings=self.warnings,
             seed=self.seed,
-            islands=[*indexes, *data],
+            islands=islands,
             scripts=[read_asset(SCRIPT)],
             styles=[read_asset("report/report.css")],
             policy={} if parts or not self.parts else {"script-src": "'self'"},
@@ -339,7 +392,7 @@ _RUNS: Final = (
     "Dates, plugins and fallbacks are from the status file beside each run. The score is that of "
     "the leaderboard: mean F1, share of yes, accuracy or nDCG@10."
 )
-_TRUTHS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
+_KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
@@ -348,38 +401,47 @@ def _score(
 ) -> Scored | None:
     if labels is None:
         return None
-    given = kind_of(labels)
-    kind = _TRUTHS.get(given, Kind.EVALUATIONS)
-    if given in files.DEBATES and any(source.judgements for source in sources):
+    truth = kind_of(labels)
+    kind = _KINDS_OF_RUNS.get(truth, Kind.EVALUATIONS)
+    if truth in files.DEBATES and any(source.judgements for source in sources):
         kind = Kind.OUTCOMES
     fitting = {source.name: source.path for source in sources if source.kind is kind}
     if not fitting:
-        shows_labels = any(one.debates if given is Kind.LABELS else one.contests for one in sources)
+        # Debates are shown with their labels, and contests with their winners, also without runs.
+        if truth is Kind.LABELS:
+            shows_labels = any(source.debates for source in sources)
+        else:
+            shows_labels = any(source.contests for source in sources)
         if sources and not shows_labels:
-            needs = {one.kind: _NEEDED.get(one.kind, "labels") for one in sources}
-            expected = ", ".join(f"{kind} needs {needed}" for kind, needed in needs.items())
-            raise UserError(f"--labels {labels} contains {given}: {expected}")
+            needed = {source.kind: _NEEDED.get(source.kind, "labels") for source in sources}
+            expected = ", ".join(f"{kind} needs {truths}" for kind, truths in needed.items())
+            raise UserError(f"--labels {labels} contains {truth}: {expected}")
         return None
-    paths, tags = list(fitting.values()), list(fitting)
+    paths = list(fitting.values())
+    tags = list(fitting)
     if kind is Kind.OUTCOMES:
         return score_contests(paths, labels, seed=seed, bad=bad, tags=tags)
     return score(paths, labels, criteria=criteria, seed=seed, bad=bad, tags=tags)
 
 
-def _length_plot(all_topics: Sequence[ClaimTopic], names: Sequence[str]) -> Markup:
+def _length_plot(conversations: Sequence[Conversation], names: Sequence[str]) -> Markup:
     """Plot the words per response: the median and the middle 90 % of each run."""
     lengths: dict[str, list[int]] = {}
-    for one in (one for topic in all_topics for one in topic.conversations):
-        counts = [count_words(turn.response.content) for turn in one.turns if turn.response]
-        for run in one.runs if counts else ():
-            lengths.setdefault(names[run], []).extend(counts)
+    for debate in conversations:
+        counts = [count_words(turn.response.content) for turn in debate.turns if turn.response]
+        if counts:
+            for run in debate.runs:
+                lengths.setdefault(names[run], []).extend(counts)
+    # Judges of the same responses share a row.
     runs_by_lengths: dict[tuple[int, ...], list[str]] = {}
     for name, counts in lengths.items():
         runs_by_lengths.setdefault(tuple(sorted(counts)), []).append(name)
     rows = []
-    for every, runs in runs_by_lengths.items():
-        name, cut = runs[0] if len(runs) == 1 else f"{len(runs)} runs", len(every) // 20
-        rows.append(Dot(name, every[len(every) // 2], every[cut], every[-1 - cut]))
+    for counts_of_runs, runs in runs_by_lengths.items():
+        name = runs[0] if len(runs) == 1 else f"{len(runs)} runs"
+        cut = len(counts_of_runs) // 20
+        median = counts_of_runs[len(counts_of_runs) // 2]
+        rows.append(Dot(name, median, counts_of_runs[cut], counts_of_runs[-1 - cut]))
     return dot_plot(
         "Words per response: median, and the middle 90 %",
         rows,
