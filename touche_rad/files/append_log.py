@@ -82,11 +82,20 @@ class AppendLog:
             UserError: The file is no such log, is used by another process, cannot be written, or
                 has another identity than the header.
         """
-        self.path, self.kind = path, kind
-        self._file = _open(path)
+        self.path = path
+        self.kind = kind
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open_locked(path)
+        except BlockingIOError:
+            raise UserError(f"{path}: another process is at work on it") from None
+        except OSError as error:
+            raise UserError(f"{path}: cannot be written: {why(error)}") from None
         self._closed = False
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise UserError(f"{path} is not a regular file: choose another output")
             self.header = self._begin(header, restart=restart)
             on_failure.pop_all()
 
@@ -121,28 +130,39 @@ class AppendLog:
 
     def _begin(self, header: Mapping[str, Any], *, restart: bool) -> JsonObject:
         """Write a new header, or return the one of the log after checking it."""
-        path, kind = self.path, self.kind
-        new = _line({"format": kind.format, "kind": kind.name, **header})
+        path = self.path
+        kind = self.kind
+        new_line = _line({"format": kind.format, "kind": kind.name, **header})
+        new_header = _record(new_line)
         with os.fdopen(self._file, "rb", closefd=False) as stream:
-            line = stream.readline()
+            first_line = stream.readline()
             last_line = b"".join(deque(stream, maxlen=1))
+
+        # A file of something else is never emptied, also not by a restart.
         begin = rf'{{"format":\d+,"kind":"{kind.name}"'.encode()
-        if not (re.match(begin, line) or new.startswith(line)):
+        if not (re.match(begin, first_line) or new_line.startswith(first_line)):
             raise UserError(
                 f"{path} is not a {kind.name} log of this version of touche-rad: move it, or "
                 "choose another output"
             )
-        if restart or not line.endswith(b"\n"):  # the process was killed while it wrote the line
-            return self._restart(new)
-        try:
-            earlier = _record(line, lasting=kind.lasting)
-        except ValueError:
-            raise UserError(f"{path}: the first line is damaged: {kind.fix}") from None
-        refuse_newer(path, earlier, kind.format)
-        if not (last_line or kind.lasting):
-            return self._restart(new)  # nothing depends on another identity
-        now, then = (_identity(record, kind.identity) for record in (_record(new), earlier))
+        replaces = restart or not first_line.endswith(b"\n")  # killed while it wrote the line
+        if not replaces:
+            try:
+                earlier = _record(first_line, lasting=kind.lasting)
+            except ValueError:
+                raise UserError(f"{path}: the first line is damaged: {kind.fix}") from None
+            refuse_newer(path, earlier, kind.format)
+            replaces = not (last_line or kind.lasting)  # nothing depends on another identity
+        if replaces:
+            os.ftruncate(self._file, 0)
+            self._write(new_line)
+            return new_header
+
+        then = _identity(earlier, kind.identity)
+        now = _identity(new_header, kind.identity)
         refuse_other_identity(f"{path} is of another run:", then, now, kind.fix)
+
+        # Complete, or remove, a record that a killed process did not complete.
         if last_line and not last_line.endswith(b"\n"):
             if kind.lasting:
                 self._write(b"\n")
@@ -150,11 +170,6 @@ class AppendLog:
                 size = os.lseek(self._file, 0, os.SEEK_END)
                 os.ftruncate(self._file, size - len(last_line))
         return earlier
-
-    def _restart(self, header: bytes) -> JsonObject:
-        os.ftruncate(self._file, 0)
-        self._write(header)
-        return _record(header)
 
     def _write(self, line: bytes) -> int:
         """Write a line at the end, and return its place."""
@@ -179,7 +194,8 @@ def is_begun(path: Path, identity: Mapping[str, Any]) -> bool:
         return False
     try:
         with path.open("rb") as stream:
-            header, first_record = stream.readline(), stream.readline()
+            header = stream.readline()
+            first_record = stream.readline()
         return bool(first_record) or _record(header).get(IDENTITY) == identity
     except (OSError, ValueError):
         return False
@@ -216,29 +232,14 @@ def refuse_other_identity(
         UserError: The identities differ.
     """
     for key in dict.fromkeys([*now, *earlier]):
-        was, is_now = earlier.get(key), now.get(key)
-        if was != is_now:
-            values = f"{key} was {_short(was)} and is now {_short(is_now)}"
+        if earlier.get(key) != now.get(key):
+            values = f"{key} was {_short(earlier.get(key))} and is now {_short(now.get(key))}"
             raise UserError(f"{problem} {values}; {fix}")
 
 
 def _short(value: object) -> str:
     text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def _open(path: Path) -> int:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        opened = open_locked(path)
-    except BlockingIOError:
-        raise UserError(f"{path}: another process is at work on it") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {why(error)}") from None
-    if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
-        raise UserError(f"{path} is not a regular file: choose another output")
-    return opened
 
 
 def _identity(header: JsonObject, key: str) -> Mapping[str, Any]:
@@ -262,11 +263,11 @@ def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[Entry]:
 def _line(record: Mapping[str, Any]) -> bytes:
     """Return a record as a line with a checksum."""
     text = json.dumps(record, allow_nan=False, separators=(",", ":"))[:-1].encode()
-    return text + _CHECKSUM + _end_of(text)
+    return text + _CHECKSUM + _checksum_end(text)
 
 
-def _end_of(text: bytes) -> bytes:
-    return f'{zlib.crc32(text):08x}"}}\n'.encode()
+def _checksum_end(text: bytes) -> bytes:
+    return b'%08x"}\n' % zlib.crc32(text)
 
 
 def _record(line: bytes, *, lasting: bool = False) -> JsonObject:
@@ -276,7 +277,7 @@ def _record(line: bytes, *, lasting: bool = False) -> JsonObject:
         ValueError: It has changed since it was written.
     """
     text, _, end = line.rpartition(_CHECKSUM)
-    has_checksum = end == _end_of(text)
+    has_checksum = end == _checksum_end(text)
     if not (has_checksum or lasting):
         raise ValueError("another checksum")
     record: JsonObject = json.loads(text + b"}" if has_checksum else line)

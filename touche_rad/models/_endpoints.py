@@ -61,12 +61,16 @@ class Endpoints(Backend):
         """Send a request to the next server in turn, and to the others if it fails."""
         end = time.monotonic() + seconds
         problem: ModelError = Timeout(f"{self.place}: no answer within {seconds:.3g} s")
-        for server in self._order():
-            left = end - time.monotonic()
-            if left <= 0:
+        # Those that work, in turn; then those that failed, the oldest failure first.
+        now = time.monotonic()
+        in_turn = self._servers[self._turn :] + self._servers[: self._turn]
+        self._turn = (self._turn + 1) % len(self._servers)
+        for server in sorted(in_turn, key=lambda server: max(0.0, server.until - now)):
+            remaining = end - time.monotonic()
+            if remaining <= 0:
                 break
             try:
-                reply = await server.endpoint.complete(body, left)
+                reply = await server.endpoint.complete(body, remaining)
             except _BROKEN as error:
                 if not server.failed:
                     self.warnings.append(f"{error}; other endpoints or retries followed")
@@ -77,18 +81,11 @@ class Endpoints(Backend):
                 return reply
         raise problem
 
-    def _order(self) -> list[_Server]:
-        """Return the servers that work, in turn, and then those that failed, the oldest first."""
-        now, turn = time.monotonic(), self._turn
-        self._turn = (turn + 1) % len(self._servers)
-        in_turn = self._servers[turn:] + self._servers[:turn]
-        return sorted(in_turn, key=lambda server: max(0.0, server.until - now))
-
     async def check(self) -> None:
         """Check all servers; warn of each that cannot be used, and raise if none can."""
         problems: list[ModelError] = []
 
-        async def one(server: _Server) -> None:
+        async def check(server: _Server) -> None:
             try:
                 await server.endpoint.check()
             except ModelError as error:
@@ -97,7 +94,7 @@ class Endpoints(Backend):
 
         async with anyio.create_task_group() as group:
             for server in self._servers:
-                group.start_soon(one, server)
+                group.start_soon(check, server)
         count = len(self._servers)
         if len(problems) == count:
             raise problems[0]

@@ -32,18 +32,24 @@ def _read(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]
         kinds = [kind for kind in part["anyOf"] if kind.get("type") != "null"]
         if isinstance(value, str) and bare(value) in ("null", "none") and _allows_null(part):
             return None
-        return value if value is None or len(kinds) != 1 else _read(value, kinds[0], definitions)
+        if value is None or len(kinds) != 1:
+            return value
+        return _read(value, kinds[0], definitions)
     choices = part.get("enum", [part["const"]] if "const" in part else [])
     if choices:
         return _choice(value, choices)
     if "properties" in part:
         return _object(value, part, definitions)
     if part.get("type") == "array":
-        items = [] if value is None else value if isinstance(value, list) else [value]
-        return [_read(item, part.get("items", {}), definitions) for item in items]
-    if isinstance(value, str) and part.get("type") in ("integer", "number", "boolean"):
+        if value is None:
+            return []
+        elements = value if isinstance(value, list) else [value]
+        return [_read(element, part.get("items", {}), definitions) for element in elements]
+    if isinstance(value, str) and part.get("type") == "boolean":
+        return bare(value)
+    if isinstance(value, str) and part.get("type") in ("integer", "number"):
         number = _NUMBER.match(value.strip(" *`\"'"))
-        return bare(value) if part["type"] == "boolean" else number[0] if number else value
+        return number[0] if number else value
     return value
 
 
@@ -60,8 +66,9 @@ def _choice(value: object, choices: list[object]) -> Any:
     contained = [choice for choice, text in texts.items() if text in re.sub(r"\W", "_", words)]
     if len(contained) == 1 and words.startswith(texts[contained[0]][:-1]):
         return contained[0]
-    halves = [one for one in choices if words.strip("_") in map(bare, str(one).split("/"))]
-    return halves[0] if len(halves) == 1 else value
+    word = words.strip("_")
+    fitting = [choice for choice in choices if word in map(bare, str(choice).split("/"))]
+    return fitting[0] if len(fitting) == 1 else value
 
 
 def _object(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:

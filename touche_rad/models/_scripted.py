@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from touche_rad.files.records import read_models
-from touche_rad.models.endpoint import Backend
+from touche_rad.models.endpoint import Backend, completion
 from touche_rad.models.errors import BadRequest
 
 
@@ -33,7 +33,8 @@ class Scripted(Backend):
     def __init__(self, path: Path) -> None:
         """Read the file; an error names the line."""
         self.path = path
-        self.model, self.place = f"scripted:{path.name}", f"scripted:{path}"
+        self.model = f"scripted:{path.name}"
+        self.place = f"scripted:{path}"
         self._lines: dict[str, list[str]] = {}
         self._lock = threading.Lock()
         for line in read_models(path, _Line):
@@ -46,16 +47,8 @@ class Scripted(Backend):
         with self._lock:
             for when, answers in self._lines.items():
                 if when in prompt:
-                    return _reply(answers.pop(0) if len(answers) > 1 else answers[0], prompt)
-        raise BadRequest(f"{self.path}: no line matches the prompt: {prompt[-60:]!r}")
-
-
-def _reply(text: str, prompt: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
-    return {
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {
-            "prompt_tokens": len(prompt.split()),
-            "completion_tokens": len(text.split()),
-        },
-    }
+                    text = answers.pop(0) if len(answers) > 1 else answers[0]
+                    break
+            else:
+                raise BadRequest(f"{self.path}: no line matches the prompt: {prompt[-60:]!r}")
+        return completion(text, len(prompt.split()), len(text.split()))

@@ -39,7 +39,7 @@ START: Final = 1_800.0
 """Time limit of a start in seconds: a large model may be read from a slow disk."""
 _CONTEXT: Final = 16_384
 """Tokens that are enough for our prompts; a longer context takes more memory."""
-_SHARE: Final = 0.9
+_MEMORY_SHARE: Final = 0.9
 """Share of a GPU's memory that vLLM takes by itself, or nearly."""
 _MODULE: Final = "vllm.entrypoints.openai.api_server"
 _PROBE: Final = 30.0
@@ -79,15 +79,16 @@ class Vllm(Backend):
         log_file: Path | None = None,
     ) -> None:
         """Keep the settings; the first call starts the server."""
-        self.model, self.place = model, f"vllm:{model}"
-        self._own = {name.replace("_", "-"): value for name, value in (options or {}).items()}
+        _check_installed(model)
+        self.model = model
+        self.place = f"vllm:{model}"
+        self._options = {name.replace("_", "-"): value for name, value in (options or {}).items()}
         self._seed = seed
         self._report = report or log.info
         self._log = log_file
         self._start: asyncio.Task[Endpoint] | None = None
         """The start of the server; it goes on if a caller stops waiting for it."""
         self._server: subprocess.Popen[bytes] | None = None
-        _check_installed(model)
 
     async def ready(self) -> None:
         """Start the server if it does not run."""
@@ -108,9 +109,10 @@ class Vllm(Backend):
 
     async def close(self) -> None:
         """Stop the server and its processes."""
-        start, self._start = self._start, None
+        start = self._start
         if start is None:
             return
+        self._start = None
         while not start.done():  # it fails as soon as its server has ended
             await anyio.to_thread.run_sync(self._stop)
             await anyio.sleep(0.05)
@@ -165,6 +167,7 @@ class Vllm(Backend):
         return endpoint, self._server
 
     async def _wait_for_token(self, endpoint: Endpoint, server: subprocess.Popen[bytes]) -> None:
+        """Wait until the server has completed a token."""
         message = {"role": "user", "content": "Hello"}
         one_token = {"model": self.model, "messages": [message], "max_tokens": 1}
         begun = reported = time.monotonic()
@@ -186,7 +189,7 @@ class Vllm(Backend):
     def _command(self, port: int) -> list[str]:
         """Return the command of the server; the user's options come last and count."""
         python = os.environ.get(PYTHON) or sys.executable
-        weights = self._own.get("model", self.model)  # for an adapter, the base model
+        weights = self._options.get("model", self.model)  # for an adapter, the base model
         family = family_of(weights)
         options = {
             "model": weights,
@@ -197,7 +200,7 @@ class Vllm(Backend):
             "seed": str(self._seed),
             **(family.vllm if family is not None else {}),
             **_fitting(_config_of(weights, python), _free_shares()),
-            **self._own,
+            **self._options,
         }
         command = [python, "-m", _MODULE]
         for name, value in options.items():
@@ -208,9 +211,10 @@ class Vllm(Backend):
         return command
 
     def _stop(self) -> None:
-        server, self._server = self._server, None
+        server = self._server
         if server is None or sys.platform == "win32":
             return
+        self._server = None
         with suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
@@ -246,12 +250,13 @@ def _fitting(config: Mapping[str, Any], free: Sequence[float]) -> dict[str, str]
     cards = len(list(itertools.takewhile(lambda share: share > 0.5, free)))
     heads = config.get("num_attention_heads", 1)
     groups = config.get("num_key_value_heads") or heads
-    fits = (n for n in range(cards, 1, -1) if not heads % n and (not groups % n or not n % groups))
-    split = next(fits, 1)
+    split = max(1, cards)
+    while split > 1 and (heads % split or (groups % split and split % groups)):
+        split -= 1
     if split > 1:
         options["tensor-parallel-size"] = str(split)
     share = min(free[:split], default=1.0) - 0.02  # what vLLM's own start takes
-    if share < _SHARE:
+    if share < _MEMORY_SHARE:
         options["gpu-memory-utilization"] = f"{max(share, 0.1):.2f}"
     return options
 
@@ -262,8 +267,8 @@ def _config_of(model: str, python: str) -> Mapping[str, Any]:
     if folder.is_dir():
         path = folder / "config.json"
     else:
-        asked = subprocess.run([python, "-c", _DOWNLOAD, model], capture_output=True, text=True)
-        path = Path(asked.stdout.strip() or os.devnull)
+        done = subprocess.run([python, "-c", _DOWNLOAD, model], capture_output=True, text=True)
+        path = Path(done.stdout.strip() or os.devnull)
     try:
         config = json.loads(path.read_text("utf-8"))
         return {**config, **config.get("text_config", {})}
@@ -273,11 +278,13 @@ def _config_of(model: str, python: str) -> Mapping[str, Any]:
 
 def _free_shares() -> list[float]:
     """Return the free share of the memory of each GPU that vLLM may use; empty without NVIDIA's."""
-    which = os.environ.get("CUDA_VISIBLE_DEVICES")
-    command = _CARDS.split() + (["-i", which] if which is not None else [])
+    command = _CARDS.split()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        command += ["-i", visible]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        rows = [line.split(",") for line in told.splitlines()]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        rows = [line.split(",") for line in listed.splitlines()]
         return [float(free) / float(total) for free, total in rows]
     except (OSError, ValueError, subprocess.CalledProcessError):
         return []

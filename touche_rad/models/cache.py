@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -104,20 +105,13 @@ class Cache:
         except sqlite3.Error as error:
             self._warn(f"cannot be read: {error}")
             return None
-        row = row or self._get_behind(key)
+        if row is None and self._behind:
+            with suppress(sqlite3.Error):  # no run has made it yet
+                if not hasattr(self._local, "behind"):
+                    self._local.behind = sqlite3.connect(self._behind, uri=True)
+                row = self._local.behind.execute(_SELECT, (key,)).fetchone()
         answer: Mapping[str, Any] | None = json.loads(row[0]) if row is not None else None
         return answer
-
-    def _get_behind(self, key: str) -> tuple[str] | None:
-        if not self._behind:
-            return None
-        try:
-            if not hasattr(self._local, "behind"):
-                self._local.behind = sqlite3.connect(self._behind, uri=True)
-            row: tuple[str] | None = self._local.behind.execute(_SELECT, (key,)).fetchone()
-        except sqlite3.Error:  # no run has made it yet
-            return None
-        return row
 
     def put(
         self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]
@@ -133,9 +127,8 @@ class Cache:
         try:
             with self._database as database:
                 if not database.execute(f"INSERT OR IGNORE {_VALUES}", row).rowcount:
-                    first: Mapping[str, Any]
-                    first = json.loads(database.execute(_SELECT, (key,)).fetchone()[0])
-                    return first
+                    (earlier,) = database.execute(_SELECT, (key,)).fetchone()
+                    answer = json.loads(earlier)
         except sqlite3.Error as error:
             self._warn(f"cannot be written: {error}")
         return answer

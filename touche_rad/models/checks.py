@@ -28,7 +28,7 @@ NEEDED: Final = 4_096
 CONTEXT: Final = "model context"
 """The name of the check of the context length."""
 _SECONDS: Final = 60.0
-_SHORT: Final = 64
+_SHORT_ANSWER: Final = 64
 """Tokens that are enough for an answer without thoughts."""
 _SWITCHES: Final[tuple[Fields, ...]] = (
     SWITCH,
@@ -67,14 +67,14 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         return
     message = {"role": "user", "content": "Is water wet? Answer yes or no."}
     fields = model.settings.fields_for(model.name)
-    much = _SHORT + model.settings.think_tokens
+    with_thoughts = _SHORT_ANSWER + model.settings.think_tokens
     request: dict[str, Any] = {"model": model.name, "messages": [message], **fields}
 
-    async def ask(*more: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the reply to the first request that the server accepts."""
-        for one in more:
+    async def ask(*forms: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the reply to the first form of the request that the server accepts."""
+        for form in forms:
             with suppress(ModelError):
-                return await backend.complete({**request, **one}, _SECONDS)
+                return await backend.complete({**request, **form}, _SECONDS)
         return None
 
     def answers(reply: Mapping[str, Any] | None, question: ObjectQuestion | ChoiceQuestion) -> bool:
@@ -85,67 +85,82 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     try:
         await model.check()
         await backend.ready()
-        reply = await backend.complete(request | {"max_tokens": much}, _SECONDS)
+        reply = await backend.complete(request | {"max_tokens": with_thoughts}, _SECONDS)
     except ModelError as error:
         yield Check("model", False, error.what, error.fix or "see the server's log")
         return
     yield Check("model", True, f"{model.name} answers at {backend.place}")
 
-    place, switch, limit = _place(reply), {}, _SHORT
+    # Does it think, and which field switches that off?
+    place = _place(reply)
+    switch: Fields = {}
+    limit = _SHORT_ANSWER
     family = family_of(model.name)
     if not place:
+        result = "it answers without thoughts"
         sent = switch_of(model.name, model.settings.think).fields
-        why = f" (sent with each request: {json.dumps(sent)})" if sent else ""
-        yield Check("model thinking", True, f"it answers without thoughts{why}", optional=True)
+        if sent:
+            result += f" (sent with each request: {json.dumps(sent)})"
+        yield Check("model thinking", True, result, optional=True)
     else:
         of_family = (family.off,) if family is not None and family.off else ()
-        for one in (*of_family, *_SWITCHES):
-            off = await ask({"max_tokens": _SHORT, **one})
-            if answers(off, _WORD) and not _place(off):
-                switch = dict(one)
+        for off in (*of_family, *_SWITCHES):
+            reply_without = await ask({"max_tokens": _SHORT_ANSWER, **off})
+            if answers(reply_without, _WORD) and not _place(reply_without):
+                switch = off
                 break
         where = f"it thinks before it answers (thoughts in `{place}`)"
         if switch:
-            line = " ".join(f"-O 'model.{key}={json.dumps(one)}'" for key, one in switch.items())
+            line = " ".join(f"-O 'model.{key}={json.dumps(off)}'" for key, off in switch.items())
             if switch == switch_of(model.name, "off").fields:
                 line = "-O model.think=off"
             yield Check(
                 "model thinking", False, where, f"switch thinking off with {line}", optional=True
             )
         else:
-            limit, ended = much, answers(reply, _WORD)
-            found = f"{where}, and no request field switches that off"
-            found += "" if ended else f"; it was still thinking after {much} tokens"
+            limit = with_thoughts
+            ended = answers(reply, _WORD)
+            result = f"{where}, and no request field switches that off"
+            if not ended:
+                result += f"; it was still thinking after {with_thoughts} tokens"
             room = "raise -O model.think_tokens, or use a model that does not think"
-            yield Check("model thinking", ended, found, room, optional=True)
+            yield Check("model thinking", ended, result, room, optional=True)
 
+    # Does it follow a schema, or at least write JSON?
     form = {**_OBJECT.forms[0], "max_tokens": limit}
-    follows = answers(await ask(form | switch), _OBJECT)
-    found = f"the server {'follows' if follows else 'ignores'} JSON schemas"
+    follows = answers(await ask({**form, **switch}), _OBJECT)
+    result = "the server follows JSON schemas" if follows else "the server ignores JSON schemas"
     fix = "answers are parsed and repaired instead; vLLM supports schemas"
-    wanted = {**switch, "messages": [{**message, "content": _JSON}], "max_tokens": much}
-    writes = follows or answers(await ask({**_OBJECT.forms[1], **wanted}, wanted), _OBJECT)
+    messages = [{**message, "content": _JSON}]
+    without_schema = {**switch, "messages": messages, "max_tokens": with_thoughts}
+    json_mode = {**_OBJECT.forms[1], **without_schema}
+    writes = follows or answers(await ask(json_mode, without_schema), _OBJECT)
     if switch and follows:
-        both = answers(await ask({**form, "max_tokens": much}), _OBJECT)
-        found += ", with thoughts too" if both else ", but not together with thoughts"
+        both = answers(await ask({**form, "max_tokens": with_thoughts}), _OBJECT)
+        result += ", with thoughts too" if both else ", but not together with thoughts"
     elif place and not follows:
         parser = (family.vllm if family else {}).get("reasoning-parser", "NAME")
-        found = "no JSON object after its thoughts"
+        result = "no JSON object after its thoughts"
         fix = f"{NO_THINKING}; start vLLM with --reasoning-parser {parser}"
     elif not writes:
-        found += ", and its answers have no JSON when the prompt asks for it"
+        result += ", and its answers have no JSON when the prompt asks for it"
         fix = "pass another model, or a server that follows schemas, such as vLLM"
-    yield Check("model schemas", follows, found, fix, optional=writes)
+    yield Check("model schemas", follows, result, fix, optional=writes)
 
-    scored_forms = _WORD.forms[:2]
-    reply = await ask(*({**one, "max_tokens": limit, **switch} for one in scored_forms)) or {}
-    likely, scored = False, False
+    # Does it give the log probabilities of the answer's token?
+    forms = [{**form, "max_tokens": limit, **switch} for form in _WORD.forms[:2]]
+    reply = await ask(*forms) or {}
+    likely = False
+    result = "not available"
     with suppress(ModelError):
         likely = _WORD.likely(first_choice(reply, model.name)) is not None
-        scored = has_scores(reply)
-    found = "available" if likely else "not of the answer's token" if scored else "not available"
+        if likely:
+            result = "available"
+        elif has_scores(reply):
+            result = "not of the answer's token"
     fix = "scores are 0 or 1 instead of probabilities; vLLM supports them"
-    yield Check("model logprobs", likely, found, fix, optional=True)
+    yield Check("model logprobs", likely, result, fix, optional=True)
+
     longest = None
     with suppress(ModelError):
         longest = await backend.context()

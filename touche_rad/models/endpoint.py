@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -52,6 +52,17 @@ class Backend:
         """Close connections and stop a server that was started."""
 
 
+def completion(
+    text: str, prompt_tokens: int, completion_tokens: int, reason: str = "stop"
+) -> dict[str, Any]:
+    """Return the reply of a backend that is no server."""
+    message = {"role": "assistant", "content": text}
+    return {
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens},
+    }
+
+
 URL: Final = "OPENAI_BASE_URL"
 MODEL: Final = "OPENAI_MODEL"
 NONE: Final = "EMPTY"
@@ -92,11 +103,14 @@ def parse_address(text: str | None = None) -> Address:
         raise UserError(f"no model: pass -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
     if not url.startswith(("http://", "https://")):
         rest = url.partition("://")[2].lstrip("/") or url.lstrip("/")
-        is_set = url in os.environ.get(URL, "").split(",")
-        who, name = (f"{URL}=", "") if is_set else ("-m ", f"#{model or 'MODEL'}")
+        prefix = "-m "
+        suffix = f"#{model or 'MODEL'}"
+        if url in os.environ.get(URL, "").split(","):
+            prefix = f"{URL}="
+            suffix = ""
         raise UserError(
-            f"{who}{redact(url)}: expected an address that begins with http:// or https://, such "
-            f"as {who}http://{redact(rest)}{name}"
+            f"{prefix}{redact(url)}: expected an address that begins with http:// or https://, "
+            f"such as {prefix}http://{redact(rest)}{suffix}"
         )
     if not http.valid_address(url):
         raise UserError(
@@ -118,7 +132,8 @@ class Endpoint(Backend):
         if not is_ours:
             refuse_stranger(KEY, at.url)
         self._is_ours = is_ours
-        self._url, self.model = at.url, at.model
+        self._url = at.url
+        self.model = at.model
         self.place = at.url.partition("?")[0]  # the query may contain a key
         self._opened: httpx2.AsyncClient | None = None
 
@@ -133,9 +148,10 @@ class Endpoint(Backend):
 
     async def close(self) -> None:
         """Close the connections."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            await opened.aclose()
+        if self._opened is not None:
+            client = self._opened
+            self._opened = None
+            await client.aclose()
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send a request and return the reply, or raise a ModelError that says what happened."""
@@ -172,25 +188,18 @@ class Endpoint(Backend):
         except http.RequestError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
                 raise self._error(error) from None
-            if error.status == HTTPStatus.NOT_FOUND:
-                await self._check_root()
+            models_below: list[Mapping[str, Any]] = []
+            if error.status == HTTPStatus.NOT_FOUND:  # the API may be at /v1 of the address
+                with suppress(http.RequestError):
+                    models_below = await self._models("/v1/models", _CHECK)
+            if models_below:
+                fix = f"did you mean -m '{self.place}/v1#{self.model}'?"
+                raise WrongModel(f"{self.place}: no API there", fix=fix) from None
             return
         names = [str(model.get("id")) for model in models]
-        if names and self.model not in names:
-            await self._check_name(names)
-
-    async def _check_root(self) -> None:
-        """Raise WrongModel if the API is at `/v1` of the address."""
-        try:
-            models = await self._models("/v1/models", _CHECK)
-        except http.RequestError:
+        if not names or self.model in names:
             return
-        if models:
-            fix = f"did you mean -m '{self.place}/v1#{self.model}'?"
-            raise WrongModel(f"{self.place}: no API there", fix=fix)
-
-    async def _check_name(self, names: Sequence[str]) -> None:
-        """Ask for one token: some servers accept names that they do not list."""
+        # Some servers accept names that they do not list: ask for one token.
         message = {"role": "user", "content": "Hello"}
         probe = {"model": self.model, "messages": [message], "max_tokens": 1}
         try:
@@ -217,7 +226,8 @@ class Endpoint(Backend):
 
     def _error(self, error: http.RequestError) -> ModelError:
         """Return the error of a request as that of this model."""
-        status, reason = error.status, error.reason.lower()
+        status = error.status
+        reason = error.reason.lower()
         if status in (401, 403):
             return Unauthorized(f"{error.what}; the API key is not accepted", fix=f"set {KEY}")
         if status == 404 or (status == 400 and any(word in reason for word in _NO_MODEL)):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
 
-from touche_rad.models.endpoint import Backend
+from touche_rad.models.endpoint import Backend, completion
 
 TEXT: Final = "A short example of some words."
 _LENGTH: Final = 0.25
@@ -81,26 +81,21 @@ class Examples(Backend):
         """Keep the request and answer it."""
         request = Request.of(body)
         self.requests.append(request)
-        content = self._answer(request)
-        written, reason = estimate_tokens(content), "stop"
-        limit = int(body.get("max_tokens") or 10**9)
-        if self._varied and written > limit:
-            content, written, reason = content[: 4 * limit], limit, "length"
-        message = {"role": "assistant", "content": content}
-        return {
-            "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-            "usage": {
-                "prompt_tokens": request.tokens,
-                "completion_tokens": max(1, written) if self._varied else written,
-            },
-        }
-
-    def _answer(self, request: Request) -> str:
         writer = _Writer(request.prompt if self._varied else None)
         if request.schema is not None:
             value = writer.value(request.schema, request.schema)
-            return dumps(value, ensure_ascii=not self._varied)
-        return str(writer.one_of(request.choices)) if request.choices else writer.text({})
+            content = dumps(value, ensure_ascii=not self._varied)
+        elif request.choices:
+            content = str(writer.one_of(request.choices))
+        else:
+            content = writer.text({})
+        tokens = estimate_tokens(content)
+        if not self._varied:
+            return completion(content, request.tokens, tokens)
+        limit = int(body.get("max_tokens") or 10**9)
+        if tokens > limit:
+            return completion(content[: 4 * limit], request.tokens, max(1, limit), "length")
+        return completion(content, request.tokens, max(1, tokens))
 
 
 def example(schema: Mapping[str, Any]) -> Any:
@@ -141,13 +136,15 @@ class _Writer:
             case "array":
                 return self._list(part, schema)
             case "integer":
-                low, high = int(part.get("minimum", 0)), int(part.get("maximum", 1))
+                low = int(part.get("minimum", 0))
+                high = int(part.get("maximum", 1))
                 if self._chance and high - low <= _SCALE:
                     return self._chance.randint(low, max(low, high))
                 return min(max(1, low), high)
             case "number" if self._chance:
-                low, high = max(0.0, part.get("minimum", 0.0)), min(1.0, part.get("maximum", 1.0))
-                return round(self._chance.uniform(min(low, high), high), 2)
+                highest = min(1.0, part.get("maximum", 1.0))
+                lowest = min(highest, max(0.0, part.get("minimum", 0.0)))
+                return round(self._chance.uniform(lowest, highest), 2)
             case "number":
                 return min(max(0.5, part.get("minimum", 0.5)), part.get("maximum", 0.5))
             case "boolean":
@@ -161,12 +158,12 @@ class _Writer:
         if self._chance is None:
             return [self.value(part["items"], schema)] * max(1, least)
         most = max(least, part.get("maxItems", _ITEMS))
-        items: list[object] = []
+        values: list[object] = []
         for _ in range(least + round(_LENGTH * (most - least))):
-            item = self.value(part.get("items", {}), schema)
-            if item not in items or len(items) < least:
-                items.append(item)
-        return items
+            value = self.value(part.get("items", {}), schema)
+            if value not in values or len(values) < least:
+                values.append(value)
+        return values
 
     def text(self, part: Mapping[str, Any]) -> str:
         """Return a text; a varied one quotes words of the prompt.

@@ -18,6 +18,7 @@ import anyio
 from pydantic import BaseModel
 
 from touche_rad.errors import OptionError, UserError
+from touche_rad.files.records import drop_keys
 from touche_rad.models._endpoints import Endpoints
 from touche_rad.models.cache import VERSION, Cache, Row
 from touche_rad.models.endpoint import NONE, URL, Address, Backend, Endpoint, parse_address
@@ -75,15 +76,10 @@ def open_backend(
         from touche_rad.models._scripted import Scripted
 
         return Scripted(Path(name))
-    return _server(text or "")
 
-
-def _server(text: str) -> Address | Backend:
-    """Return one address, or several servers with the same model.
-
-    The model's name may follow the last address only, or each of them.
-    """
-    parts = [part.strip() for part in text.split(",")]
+    # An address, or several servers with the same model: its name may follow the last address only,
+    # or each of them.
+    parts = [part.strip() for part in (text or "").split(",")]
     if len(parts) == 1 and not parts[0].partition("#")[0]:
         parts = [f"{url.strip()}{parts[0]}" for url in os.environ.get(URL, "").split(",")]
     if len(parts) == 1:
@@ -134,8 +130,11 @@ class Model:
         Answers of the cache `behind` are only read. The deadline is the time limit of an answer in
         seconds, with all retries; at most `at_once` calls are open at a time.
         """
-        self.backend: Backend | None
-        self.backend = at if isinstance(at, Backend) else None if at.url == NONE else Endpoint(at)
+        self.backend: Backend | None = None
+        if isinstance(at, Backend):
+            self.backend = at
+        elif at.url != NONE:
+            self.backend = Endpoint(at)
         self.name = at.model
         self.settings = settings or Settings()
         self.usage = usage or Usage()
@@ -144,9 +143,9 @@ class Model:
         """What a user must know about the endpoints."""
         self._deadline = deadline
         # A plugin may change the folder of the process.
-        trace, cache = trace and trace.absolute(), cache and cache.absolute()
-        self._sender = Sender(self.backend, Trace(trace), at_once)
-        self._cache = Cache(cache, behind=behind) if cache is not None else None
+        trace = trace and trace.absolute()
+        self._sender = Sender(self.backend, Trace(trace), anyio.Semaphore(at_once))
+        self._cache = Cache(cache.absolute(), behind=behind) if cache is not None else None
         self._locks: dict[str, anyio.Lock] = {}
         """One for each request that is being answered, by its key."""
 
@@ -162,10 +161,11 @@ class Model:
 
         Everything else is shared.
         """
-        other = copy.copy(self)
-        other.name, other.usage = name or self.name, usage or self.usage
-        other.settings = replace(self.settings, **settings)
-        return other
+        model = copy.copy(self)
+        model.name = name or self.name
+        model.usage = usage or self.usage
+        model.settings = replace(self.settings, **settings)
+        return model
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -243,8 +243,9 @@ class Model:
         """
         question = ObjectQuestion(schema, ("yes", "no"))
         stored = await self._ask(question, messages, step, shorten, None)
-        likely = tuple((str(name), dict(one)) for name, one in stored.get("chances") or ())
-        return parse_object(str(stored["said"]), schema), likely
+        chances = stored.get("chances") or ()
+        by_field = tuple((str(name), dict(likely)) for name, likely in chances)
+        return parse_object(str(stored["said"]), schema), by_field
 
     async def ask_choice(
         self,
@@ -270,7 +271,7 @@ class Model:
         """Make calls in parallel; a failed call gives its exception as its result."""
         results: dict[int, T | ModelError] = {}
 
-        async def one(place: int) -> None:
+        async def call(place: int) -> None:
             try:
                 results[place] = await calls[place]()
             except ModelError as error:
@@ -280,7 +281,7 @@ class Model:
 
         async with anyio.create_task_group() as group:
             for place in range(len(calls)):
-                group.start_soon(one, place)
+                group.start_soon(call, place)
         return [results[place] for place in range(len(calls))]
 
     async def _ask(
@@ -300,7 +301,13 @@ class Model:
             body["max_tokens"] = _WORD
         elif max_tokens is not None:
             body["max_tokens"] = max(max_tokens, self.settings.max_tokens)
-        key = _key(body if question.kind == "object" else body | LIKELY, question)
+
+        # The key is a hash of all that decides the answer, in a fixed order.
+        decisive = body if question.kind == "object" else body | LIKELY
+        request = [VERSION, {"body": decisive, "name": question.name, "schema": question.key}]
+        canonical = json.dumps(request, sort_keys=True)
+        key = hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
         with Call.counted(step, self.usage, self._deadline) as call:
             async with self._one_at_a_time(key):
                 stored = self._cache.get(key) if self._cache is not None else None
@@ -326,16 +333,16 @@ class Model:
         """Ask; the model gets one chance to correct an answer that is not what was asked for."""
         settings = self.settings
         switch = switch_of(self.name, settings.think)
-        of_server = [body]
-        if added := switch.fields.keys() - settings.more.keys():  # a server may refuse them
-            of_server.append({key: value for key, value in body.items() if key not in added})
-        forms = [{**one, **form} for one in of_server for form in question.forms]
-        messages, repaired = body["messages"], False
+        bodies = [{**body, **form} for form in question.forms]
+        added = switch.fields.keys() - settings.more.keys()
+        if added:  # a server may refuse them
+            bodies += [drop_keys(form, added) for form in bodies]
+        repaired = False
         while True:
-            bodies = [{**form, "messages": messages} for form in forms]
-            tokens, thinks = settings.think_tokens, switch.thinks
             try:
-                answer = await self._sender.ask(call, question, bodies, tokens, thinks=thinks)
+                answer = await self._sender.ask(
+                    call, question, bodies, settings.think_tokens, thinks=switch.thinks
+                )
                 break
             except NoObject as error:
                 if repaired:
@@ -344,8 +351,10 @@ class Model:
                 call.cost.repairs += 1
                 repaired = True
                 request = f"That is not valid: {error}. {question.how}."
-                more = (Message("assistant", error.text), Message("user", request))
-                messages = [*messages, *(one.wire() for one in more)]
+                answered = Message("assistant", error.text).wire()
+                asked_again = Message("user", request).wire()
+                messages = [*body["messages"], answered, asked_again]
+                bodies = [{**form, "messages": messages} for form in bodies]
         if not self._sender.has_scores and isinstance(self.backend, Endpoint | Endpoints):
             place = self.backend.place
             line = f"{place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
@@ -373,13 +382,6 @@ class Model:
             "messages": [message.wire() for message in messages],
             **self.settings.fields_for(self.name),
         }
-
-
-def _key(body: Mapping[str, Any], question: Question) -> str:
-    """Return the key of a request: a hash of all that decides its answer, in a fixed order."""
-    request = [VERSION, {"body": body, "name": question.name, "schema": question.key}]
-    canonical = json.dumps(request, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 Item = TypeVar("Item")
@@ -410,5 +412,8 @@ async def ask_in_parts(
     calls = max(1, ceil(len(items) / size))
     step = max(1, ceil(len(items) / calls))
     parts = [items[at : at + step] for at in range(0, len(items), step)]
-    results = await Model.ask_all([partial(whole_or_halves, part) for part in parts])
-    return [one for part in results if not isinstance(part, ModelError) for one in part]
+    results: list[T] = []
+    for result in await Model.ask_all([partial(whole_or_halves, part) for part in parts]):
+        if not isinstance(result, ModelError):
+            results += result
+    return results

@@ -37,7 +37,7 @@ def numbers_to(highest: int) -> Any:
     return list[Annotated[int, Field(json_schema_extra=limits)]]
 
 
-_LIMIT: Final = 999_999
+_LARGEST_NUMBER: Final = 999_999
 """Larger than every number that a prompt asks for."""
 
 
@@ -58,20 +58,20 @@ def bounded_schema(schema: type[BaseModel]) -> dict[str, Any]:
 
 def _strict(part: object) -> Any:
     if isinstance(part, list):
-        return [_strict(item) for item in part]
+        return [_strict(inner) for inner in part]
     if not isinstance(part, dict):
         return part
-    whole = {name: _strict(item) for name, item in part.items() if name != "default"}
+    strict = {name: _strict(inner) for name, inner in part.items() if name != "default"}
     if "properties" in part:  # the names of properties are no keywords
-        whole["properties"] = {key: _strict(item) for key, item in part["properties"].items()}
-        whole["required"] = list(part["properties"])
-        whole["additionalProperties"] = False
-    if whole.get("type") in ("integer", "number"):
-        if not {"minimum", "exclusiveMinimum"} & whole.keys():
-            whole["minimum"] = -_LIMIT
-        if not {"maximum", "exclusiveMaximum"} & whole.keys():
-            whole["maximum"] = _LIMIT
-    return whole
+        strict["properties"] = {key: _strict(inner) for key, inner in part["properties"].items()}
+        strict["required"] = list(part["properties"])
+        strict["additionalProperties"] = False
+    if strict.get("type") in ("integer", "number"):
+        if not {"minimum", "exclusiveMinimum"} & strict.keys():
+            strict["minimum"] = -_LARGEST_NUMBER
+        if not {"maximum", "exclusiveMaximum"} & strict.keys():
+            strict["maximum"] = _LARGEST_NUMBER
+    return strict
 
 
 S = TypeVar("S", bound=BaseModel)
@@ -80,7 +80,10 @@ Fields = Mapping[str, Any]
 Chances = tuple[tuple[str, dict[str, float]], ...]
 """Name of a field and the probability of each choice in it, for each field with a choice."""
 
-_LONGEST: Final = 1_000_000
+_LONGEST_ANSWER: Final = 1_000_000
+"""Characters of a text that are read."""
+_MOST_TRIES: Final = 50
+"""Places in a text at which JSON is tried."""
 
 
 class NoObject(ValueError):
@@ -98,25 +101,27 @@ def parse_object(text: str, schema: type[S]) -> S:
     such as `quantity: yes`. A value that does not fit is read as a person would read it, such as
     `"**Yes**"` for the choice `yes`; see `forgiving`.
     """
-    answer = without_thoughts(text[:_LONGEST]).strip()
+    answer = without_thoughts(text[:_LONGEST_ANSWER]).strip()
     problem = "no JSON object was found"
-    at, tries = 0, 0
+    end = 0
+    tries = 0
     for match in _BEGIN.finditer(answer):
-        if match.start() < at:
+        if match.start() < end:  # inside the last value
             continue
         tries += 1
-        if tries > _MOST:
+        if tries > _MOST_TRIES:
             break
         try:
-            value, at = _DECODER.raw_decode(answer, match.start())
+            value, end = _DECODER.raw_decode(answer, match.start())
             return _validated(value, schema)
         except ValidationError as error:
-            problem = "; ".join(
-                f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
-                for one in error.errors()[:8]
-            )
+            problems = []
+            for detail in error.errors()[:8]:
+                field = ".".join(map(str, detail["loc"])) or "the object"
+                problems.append(f"{field}: {detail['msg']}")
+            problem = "; ".join(problems)
             if isinstance(value, list):  # an object in it may fit
-                at = match.start() + 1
+                end = match.start() + 1
         except (ValueError, RecursionError) as error:
             if match.start() == 0:
                 problem = f"the JSON cannot be read: {error}"
@@ -128,8 +133,6 @@ def parse_object(text: str, schema: type[S]) -> S:
 
 
 _BEGIN: Final = re.compile(r"[\[{]")
-_MOST: Final = 50
-"""Places in a text at which JSON is tried."""
 _KEY_AND_VALUE: Final = re.compile(
     r"^[ \t\r\f\v>*#-]*+[\"'`]?(?P<key>\w++)[\"'`*]*+\s*+:\s*+(?P<value>\S.*)$", re.MULTILINE
 )
@@ -137,15 +140,15 @@ _KEY_AND_VALUE: Final = re.compile(
 
 def _validated(value: object, schema: type[S]) -> S:
     form = _schema_of(schema)  # has the keys of the answer: aliases, if fields have them
-    exact = isinstance(value, dict) and not value.keys() - form.get("properties", {}).keys()
+    if not isinstance(value, dict) or value.keys() - form.get("properties", {}).keys():
+        # Its keys may be known ones in capitals, which must not be dropped.
+        return schema.model_validate(forgiving(value, form))
     try:
-        if exact:  # other keys may be known ones in capitals, which must not be dropped
-            return schema.model_validate(value)
-    except ValidationError as first:
+        return schema.model_validate(value)
+    except ValidationError as error:
         with suppress(ValidationError):
             return schema.model_validate(forgiving(value, form))
-        raise first from None
-    return schema.model_validate(forgiving(value, form))
+        raise error from None
 
 
 def _no_constant(name: str) -> float:
@@ -156,6 +159,7 @@ def _no_constant(name: str) -> float:
 _DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, strict=False)
 
 _BLANKS: Final = 20
+"""Spaces at the end of an answer that constrained decoding has written without end."""
 NO_THINKING: Final = (
     "switch thinking off with -O model.think=off, or raise -O model.think_tokens "
     "(touche-rad doctor -m URL#MODEL tries what works)"
@@ -183,14 +187,16 @@ def answer_text(reply: Mapping[str, Any], model: str) -> str:
     first = first_choice(reply, model)
     content = first["message"].get("content")
     text = without_thoughts(content) if isinstance(content, str) else ""
-    is_cut, missing = first.get("finish_reason") == "length", not text.strip()
+    is_cut = first.get("finish_reason") == "length"
+    missing = not text.strip()
     thinks = (is_cut or missing) and bool(place_of_thoughts(first["message"]))
     if is_cut:
         why = "the answer was cut off; raise -O model.max_tokens"
         if thinks and missing:
             why = f"it was still thinking at its limit of tokens; {NO_THINKING}"
         cut = Truncated(f"{model}: {why}")
-        cut.thinking, cut.begun = thinks, "{" in text
+        cut.thinking = thinks
+        cut.begun = "{" in text
         cut.blank = len(text) - len(text.rstrip()) >= _BLANKS
         raise cut
     if missing:
@@ -210,8 +216,8 @@ def _tokens(first: Fields) -> list[Fields]:
     Empty if there are none, or if the answer is not among them.
     """
     listed: Any = (first.get("logprobs") or {}).get("content")
-    tokens: list[Fields] = [one for one in listed or () if isinstance(one, dict)]
-    texts = [str(one.get("token", "")) for one in tokens]
+    tokens: list[Fields] = [token for token in listed or () if isinstance(token, dict)]
+    texts = [str(token.get("token", "")) for token in tokens]
     answer = without_thoughts(str(first["message"].get("content") or "")).strip()
     start = "".join(texts).rfind(answer)
     if start < 0:
@@ -228,25 +234,29 @@ def probabilities(tops: object, choices: tuple[str, ...]) -> dict[str, float] | 
 
     No choice may begin like another.
     """
-    weight = dict.fromkeys(choices, 0.0)
-    for one in tops if isinstance(tops, list) else ():
-        token = str(one.get("token", "")).strip().strip('"').lower()
-        chance = one.get("logprob")
-        if not token or not isinstance(chance, int | float) or math.isnan(chance):
+    if not isinstance(tops, list):
+        return None
+    weights = dict.fromkeys(choices, 0.0)
+    for top in tops:
+        token = str(top.get("token", "")).strip().strip('"').lower()
+        log_probability = top.get("logprob")
+        if not isinstance(log_probability, int | float) or math.isnan(log_probability):
             continue
         fitting = [choice for choice in choices if choice.lower().startswith(token)]
-        if len(fitting) == 1:
-            weight[fitting[0]] += math.exp(min(0.0, float(chance)))
-    total = sum(weight.values())
-    return {choice: value / total for choice, value in weight.items()} if total > 0 else None
+        if len(fitting) == 1 and token:
+            weights[fitting[0]] += math.exp(min(0.0, float(log_probability)))
+    total = sum(weights.values())
+    return {choice: weight / total for choice, weight in weights.items()} if total > 0 else None
 
 
 def _chances(first: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
     """Return the probability of each choice for each field that has a choice as its value."""
-    starts, text, tokens = [], "", _tokens(first)
-    for one in tokens:
+    tokens = _tokens(first)
+    starts = []
+    text = ""
+    for token in tokens:
         starts.append(len(text))
-        text += str(one.get("token", ""))
+        text += str(token.get("token", ""))
     either = "|".join(map(re.escape, choices))
     by_field = []
     for match in re.finditer(rf'"(\w+)"\s*:\s*(")(?:{either})"', text):
@@ -295,21 +305,21 @@ class ObjectQuestion(Question):
     choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.name, self.how = (
-            self.schema.__name__,
-            "Answer again with nothing but the corrected JSON object",
-        )
+        self.name = self.schema.__name__
+        self.how = "Answer again with nothing but the corrected JSON object"
         self.kind = "scored" if self.choices else "object"
         bounded = bounded_schema(self.schema)
         self.key = [bounded, *self.choices]
         form = {"name": self.name, "schema": bounded, "strict": True}
-        formats: list[Fields] = [
+        self.forms = []
+        for response_format in (
             {"response_format": {"type": "json_schema", "json_schema": form}},
             {"response_format": {"type": "json_object"}},
             {},
-        ]
-        both = ({**LIKELY}, {}) if self.choices else ({},)
-        self.forms = [{**one, **likely} for one in formats for likely in both]
+        ):
+            if self.choices:
+                self.forms.append({**response_format, **LIKELY})
+            self.forms.append(response_format)
 
     def read(self, reply: Fields, model: str) -> Fields:
         """Return the text and the probabilities."""
@@ -326,7 +336,9 @@ class ChoiceQuestion(Question):
     choices: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        self.name, self.kind, self.key = "choice", "choice", list(self.choices)
+        self.name = "choice"
+        self.kind = "choice"
+        self.key = list(self.choices)
         self.how = f"Answer with one word: {' or '.join(self.choices)}"
         only = {"structured_outputs": {"choice": list(self.choices)}, "max_tokens": 1}
         self.forms = [{**LIKELY, **only}, LIKELY, {}]
@@ -351,7 +363,7 @@ class ChoiceQuestion(Question):
             word = bare(text)
             fitting = [choice for choice in self.choices if word.startswith(bare(choice))]
             if len(fitting) != 1:
-                words = ", ".join(self.choices)
-                raise NoObject(f"the answer is none of {words}: {excerpt(word, 80)!r}", text)
+                problem = f"the answer is none of {', '.join(self.choices)}"
+                raise NoObject(f"{problem}: {excerpt(word, 80)!r}", text)
             likely = {choice: float(choice == fitting[0]) for choice in self.choices}
         return {"said": json.dumps(likely)}

@@ -42,8 +42,8 @@ class Message:
 
     def wire(self) -> dict[str, str]:
         """Return the message for the request, with unpaired surrogates replaced."""
-        whole = self.content.encode("utf-8", "replace").decode("utf-8")
-        return {"role": self.role, "content": whole}
+        content = self.content.encode("utf-8", "replace").decode("utf-8")
+        return {"role": self.role, "content": content}
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,10 @@ class Prompt:
 
     @cached_property
     def _parts(self) -> list[tuple[Role, jinja2.Template]]:
-        pieces = _BEGINS.split(self.source)
-        roles, texts = pieces[1::2], pieces[2::2]
+        _, *pieces = _BEGINS.split(self.source)
         return [
             (role, _jinja().from_string(text.strip("\n")))  # type: ignore[misc]
-            for role, text in zip(roles, texts, strict=True)
+            for role, text in zip(pieces[::2], pieces[1::2], strict=True)
         ]
 
     @cached_property
@@ -127,14 +126,14 @@ def drop_oldest(
 
     Each call removes half of the items; the last item and the rest of the prompt stay.
     """
-    left = list(values[name])
+    newest = list(values[name])
 
     def shorter(_: Sequence[Message]) -> Sequence[Message] | None:
-        nonlocal left
-        if len(left) <= 1:
+        nonlocal newest
+        if len(newest) <= 1:
             return None
-        left = left[(len(left) + 1) // 2 :]
-        return prompt.messages(**{**values, name: left})
+        newest = newest[(len(newest) + 1) // 2 :]
+        return prompt.messages(**{**values, name: newest})
 
     return shorter
 

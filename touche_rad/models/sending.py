@@ -48,9 +48,9 @@ class Cost:
     """Tokens of thoughts among those of the completion, where the server counts them."""
     seconds: float = 0.0
 
-    def add(self, other: Cost) -> None:
-        """Add another's counts."""
-        for name, count in vars(other).items():
+    def add(self, cost: Cost) -> None:
+        """Add the counts of another cost."""
+        for name, count in vars(cost).items():
             setattr(self, name, getattr(self, name) + count)
 
     def record(self) -> dict[str, Any]:
@@ -108,15 +108,15 @@ class Usage:
         with self._lock:
             kind = type(error).__name__
             self.faults[kind] += 1
-            self.first_fault = self.first_fault or redact(f"{kind}: {error}")
+            if not self.first_fault:
+                self.first_fault = redact(f"{kind}: {error}")
 
     def record(self) -> Mapping[str, Any]:
         """Return the counts for a run's record."""
         with self._lock:
-            plugins = {
-                plugin: {step: cost.record() for step, cost in sorted(steps.items())}
-                for plugin, steps in sorted(self.steps.items())
-            }
+            plugins: dict[str, Mapping[str, Any]] = {}
+            for plugin, costs in sorted(self.steps.items()):
+                plugins[plugin] = {step: cost.record() for step, cost in sorted(costs.items())}
             return {
                 "total": self.total.record(),
                 "plugins": plugins,
@@ -149,28 +149,26 @@ class Call:
     @contextmanager
     def counted(cls, step: str, usage: Usage, seconds: float) -> Iterator[Call]:
         """Begin a call, which ends at its own deadline or at that of its plugin; count it."""
-        here, begun = current_context(), time.monotonic()
+        context = current_context()
+        begun = time.monotonic()
         end = begun + seconds
-        call = cls(step, here, usage, end if here.deadline is None else min(end, here.deadline))
+        if context.deadline is not None:
+            end = min(end, context.deadline)
+        call = cls(step, context, usage, end)
         try:
             yield call
         except ModelError as error:
             call.cost.failures += 1
             usage.count_fault(error)
-            if here.use is not None:
-                here.use.failures.append(error)
+            if context.use is not None:
+                context.use.failures.append(error)
             raise
         else:
-            if here.use is not None:
-                here.use.answered += 1
+            if context.use is not None:
+                context.use.answered += 1
         finally:
             call.cost.seconds = time.monotonic() - begun
-            usage.note(here, step, call.cost)
-
-    @property
-    def left(self) -> float:
-        """Seconds until the deadline."""
-        return self.end - time.monotonic()
+            usage.note(context, step, call.cost)
 
 
 log = logging.getLogger(__name__)
@@ -226,8 +224,8 @@ def cost_of(reply: Mapping[str, Any]) -> Cost:
         details = counts.get(f"{kind}_tokens_details")
         counts |= details if isinstance(details, dict) else {}
     names = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
-    whole = {name: counts[name] for name in names if isinstance(counts.get(name), int)}
-    return Cost(**{name: max(0, count) for name, count in whole.items()})
+    tokens = {name: counts[name] for name in names if isinstance(counts.get(name), int)}
+    return Cost(**{name: max(0, count) for name, count in tokens.items()})
 
 
 RETRIES = Policy(tries=6, longest_retry_after=math.inf)
@@ -242,8 +240,8 @@ class Sender:
 
     backend: Backend | None
     trace: Trace
-    at_once: int
-    """Maximum calls that are open at a time."""
+    places: anyio.Semaphore
+    """One for each call that may be open at a time."""
     error: ModelError | None = None
     """The last error of a call that failed after all its retries; None if the server works."""
     has_scores: bool = True
@@ -253,15 +251,11 @@ class Sender:
     """Whether thoughts used up the tokens of an answer."""
     _accepted: dict[str, int] = field(default_factory=dict)
     """For each model and kind of question, how many of its forms the server refused before one."""
-    _places: anyio.Semaphore = field(init=False)
-    """One for each call that is open."""
-
-    def __post_init__(self) -> None:
-        self._places = anyio.Semaphore(self.at_once)
 
     def set_down(self, error: ModelError) -> None:
         """Record that the server does not work: calls are not retried for long."""
-        self.error, self._retried = error, time.monotonic()
+        self.error = error
+        self._retried = time.monotonic()
 
     async def ask(
         self,
@@ -277,19 +271,20 @@ class Sender:
         `bodies` has the best request first; the next question of its kind begins with the one that
         was accepted. If the model `thinks`, or does so without an answer, `think_tokens` are added.
         """
-        tries, policy, now = 0, RETRIES, time.monotonic()
+        policy = RETRIES
+        now = time.monotonic()
         if self.error is not None and now - self._retried < _RETRY_AFTER:
             policy = replace(RETRIES, tries=1)
         else:
             self._retried = now
-        key = f"{bodies[0]['model']} {question.kind}"
+        model = str(bodies[0]["model"])
+        key = f"{model} {question.kind}"
         at = accepted = self._accepted.get(key, 0)
-        extra = thinks
+        tries = 0
         while True:
-            limit = bodies[at]["max_tokens"]
             try:
-                reply, extra = await self._send(call, bodies[at], think_tokens, thinks=extra)
-                answer = question.read(reply, str(bodies[at]["model"]))
+                reply, thinks = await self._send(call, bodies[at], think_tokens, thinks=thinks)
+                answer = question.read(reply, model)
             except NoObject:
                 self._accepted[key] = accepted
                 raise
@@ -298,10 +293,11 @@ class Sender:
                 if at == len(bodies):
                     raise
             except Truncated as error:
-                if limit == 1 and not error.thinking:  # one token was not enough
+                if bodies[at]["max_tokens"] == 1 and not error.thinking:  # one token is too few
                     at = accepted = at + 1
-                elif not error.begun and not extra:
-                    extra, self._thinks = True, self._thinks or error.thinking
+                elif not error.begun and not thinks:
+                    thinks = True
+                    self._thinks = self._thinks or error.thinking
                 elif error.blank and at < len(question.forms) - 1:
                     at = len(question.forms) - 1
                 else:
@@ -332,20 +328,23 @@ class Sender:
         Without a deadline of the plugin, the call's time limit counts neither this time nor that in
         which the backend starts.
         """
-        backend, waits = self.backend, call.context.deadline is None
+        backend = self.backend
         if backend is None:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
-        begun = time.monotonic()
+        waits = call.context.deadline is None
+        began_to_wait = time.monotonic()
         try:
-            with anyio.fail_after(None if waits else call.left):
+            with anyio.fail_after(None if waits else call.end - began_to_wait):
                 await backend.ready()
-                await self._places.acquire()
+                await self.places.acquire()
         except TimeoutError:
             raise Timeout(f"{backend.place}: no place before the deadline") from None
+
         try:
+            begun = time.monotonic()
             if waits:
-                call.end += time.monotonic() - begun
-            if call.left <= 0:
+                call.end += begun - began_to_wait
+            if call.end <= begun:
                 raise Timeout(f"{backend.place}: no time is left before the deadline")
             call.usage.reserve()
             call.cost.calls += 1
@@ -353,22 +352,24 @@ class Sender:
             if use is not None and use.observe is not None:
                 use.observe({"event": "asking", "step": call.step, "sent": call.cost.calls})
             thinks = thinks or self._thinks
-            body = {**body, "max_tokens": body["max_tokens"] + think_tokens * thinks}
-            begun = time.monotonic()
+            if thinks:
+                body = {**body, "max_tokens": body["max_tokens"] + think_tokens}
             try:
-                reply = await backend.complete(body, call.left)
+                reply = await backend.complete(body, call.end - begun)
             except ModelError as error:
                 self.trace.write(call, body, None, fault=str(error), begun=begun)
                 raise
         finally:
-            self._places.release()
+            self.places.release()
         self.error = None
-        used = cost_of(reply)
-        call.usage.spend(used)
-        call.cost.add(used)
+
+        cost = cost_of(reply)
+        call.usage.spend(cost)
+        call.cost.add(cost)
         self.trace.write(call, body, reply, begun=begun)
-        model, written = str(body["model"]), used.completion_tokens
+        model = str(body["model"])
         is_cut = first_choice(reply, model).get("finish_reason") == "length"
-        if is_cut and 0 < written < body["max_tokens"]:
-            raise PromptTooLong(f"{model}: the prompt leaves only {written} tokens")
+        # A server cuts an answer before its maximum where prompt and answer fill the context.
+        if is_cut and 0 < cost.completion_tokens < body["max_tokens"]:
+            raise PromptTooLong(f"{model}: the prompt leaves only {cost.completion_tokens} tokens")
         return reply, thinks

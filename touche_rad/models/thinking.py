@@ -48,7 +48,7 @@ def family_of(model: str) -> Family | None:
     table = tomllib.loads(files(__package__).joinpath("families.toml").read_text("utf-8"))
     name = model.rstrip("/").rpartition("/")[2].lower()
     families = map(Family.model_validate, table["family"])
-    return next((one for one in families if re.search(one.pattern, name)), None)
+    return next((family for family in families if re.search(family.pattern, name)), None)
 
 
 @cache
@@ -57,15 +57,16 @@ def switch_of(model: str, think: Think) -> Switch:
 
     `auto` switches it off where the table says how: each step needs one JSON object or one word.
     """
-    family, on = family_of(model), think == "on"
-    if family is None and think == "auto":
-        return Switch({}, False)
+    family = family_of(model)
     if family is None:
+        if think == "auto":
+            return Switch({}, False)
         family = Family(name="", pattern="", thinks="default", off=SWITCH, on=_SWITCH_ON)
-    fields, always = family.on if on else family.off, family.thinks == "always"
+    is_on = think == "on"
+    fields = family.on if is_on else family.off
     if _OLLAMA.search(model) and family.thinks != "never" and "reasoning_effort" not in fields:
-        fields, always = {} if on else OLLAMA_OFF, False
-    return Switch(fields, on or always)
+        return Switch({} if is_on else OLLAMA_OFF, is_on)
+    return Switch(fields, is_on or family.thinks == "always")
 
 
 _MARK: Final = r"[\w:|]*(?i:think(?:ing)?|thought)\|?[>\]▷]"
