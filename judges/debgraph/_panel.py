@@ -92,7 +92,8 @@ class DebGraph:
         summary = ""
         feedback_fault = ""
         if options.feedback == "full":
-            decision = f"winner by {basis}: {winner or 'unknown'}"
+            decided = winner or "unknown"
+            decision = f"winner by {basis}: {decided}"
             try:
                 summary = await condensed(model, graph, card, findings, decision, close)
             except ModelError as error:
@@ -181,7 +182,7 @@ def _details(building: Building) -> dict[str, Any]:
             {
                 **vars(report.speech.origin),
                 "added": list(report.added),
-                "relations": dict(Counter(relation.value for relation in report.relations)),
+                "relations": dict(Counter(map(str, report.relations))),
                 "asked": report.asked,
                 "faults": list(report.faults),
                 "degraded": report.degraded,

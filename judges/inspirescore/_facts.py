@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, count, zip_longest
+from itertools import chain, zip_longest
 from typing import Final
 
 import anyio
@@ -123,7 +123,7 @@ class EvidenceSearch:
             faults += [results.fault] if results.fault else []
             for lists, pages in zip(by_query.values(), results.pages, strict=False):
                 pieces = [
-                    Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST])
+                    Piece("web: " + (page.address or page.title), clean(page.text)[:LONGEST])
                     for page in pages
                 ]
                 lists.append([piece for piece in pieces if not repeats(piece, speeches)])
@@ -299,8 +299,12 @@ class FactChecker:
 
 def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
     """Return each response's facts by key; the numbers continue from response to response."""
-    numbers = count(1)
-    return [{f"fact_{next(numbers)}": fact for fact in facts.facts} for facts in batch]
+    numbered = []
+    first = 1
+    for facts in batch:
+        numbered.append({f"fact_{n}": fact for n, fact in enumerate(facts.facts, first)})
+        first += len(facts.facts)
+    return numbered
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:

@@ -189,6 +189,8 @@ def agreement(batch: Sequence[Formalised]) -> tuple[int, int]:
 
 def _cleaned(parts: Sequence[Any]) -> list[Any]:
     """Return predicates or expressions with clean texts of limited length."""
-    return [
-        part.model_copy(update={key: clean(text)[:LONGEST] for key, text in part}) for part in parts
-    ]
+    cleaned = []
+    for part in parts:
+        texts = {key: clean(text)[:LONGEST] for key, text in part}
+        cleaned.append(part.model_copy(update=texts))
+    return cleaned

@@ -177,7 +177,7 @@ def _details(
         "subjective": [
             {
                 "unit": scored.unit.key,
-                "scores": {name: dict(scores) for name, scores in scored.scores.items()},
+                "scores": scored.scores,
                 **scored.answer,
                 **({"fault": scored.fault} if scored.fault else {}),
             }

@@ -70,7 +70,9 @@ async def score_units(
     """Score the units, several in a call."""
     detailed = options.detailed
     speakers = max((len(unit.speakers) for unit in units), default=1)
-    texts = ["\n".join(response.shown for response in unit.responses) for unit in units]
+    texts = []
+    for unit in units:
+        texts.append("\n".join(response.shown for response in unit.responses))
     size = part_size(texts, max(1, options.batch // speakers), options.characters_per_call)
 
     async def ask(batch: Sequence[Unit]) -> list[UnitScores]:

@@ -77,12 +77,9 @@ TOTALS: Final[Mapping[Total, Callable[[Scores], float | None]]] = {
 
 def common(scores: Mapping[str, Scores]) -> tuple[str, ...]:
     """Return the dimensions in which every speaker has a score; totals are compared on these."""
-    if not scores:
-        return ()
-    missing = {
-        dimension
-        for of_speaker in scores.values()
-        for dimension in DIMENSIONS
-        if of_speaker.get(dimension) is None
-    }
-    return tuple(dimension for dimension in DIMENSIONS if dimension not in missing)
+    compared = []
+    for dimension in DIMENSIONS:
+        row = [of_speaker.get(dimension) for of_speaker in scores.values()]
+        if row and None not in row:
+            compared.append(dimension)
+    return tuple(compared)

@@ -12,7 +12,6 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from touche_rad.errors import UserError
@@ -61,7 +60,7 @@ _SIGNS: Final = {
 }
 _LEVELS: Final = ("iff", "implies", "xor", "or", "and")
 """The connectives; the later ones bind more tightly."""
-_WORDS: Final = {**{one: one for one in (*_LEVELS, "not")}, "forall": "all", "exists": "some"}
+_WORDS: Final = {**{word: word for word in (*_LEVELS, "not")}, "forall": "all", "exists": "some"}
 _MEANING: Final = {sign: kind for kind, signs in _SIGNS.items() for sign in signs.split()}
 _SIGN: Final = re.compile(
     "|".join(
@@ -126,8 +125,11 @@ def parse(text: str) -> Node:
         raise FormulaError("the formula is empty")
     if len(sequence) > MOST_TOKENS:
         raise FormulaError(f"more than {MOST_TOKENS} signs and names")
-    if max(accumulate((one.kind == "(") - (one.kind == ")") for one in sequence)) > DEEPEST:
-        raise FormulaError(f"more than {DEEPEST} deep")
+    depth = 0
+    for token in sequence:
+        depth += (token.kind == "(") - (token.kind == ")")
+        if depth > DEEPEST:
+            raise FormulaError(f"more than {DEEPEST} deep")
     parser = _Parser([*sequence, Token("end", "the end")])
     formula = parser.formula()
     parser.expect("end")
@@ -161,39 +163,37 @@ class _Parser:
         return self._take().text
 
     def _list_of(self, read: Callable[[], T]) -> list[T]:
-        items = [read()]
+        parts = [read()]
         while self._next.kind == ",":
             self._take()
-            items.append(read())
-        return items
+            parts.append(read())
+        return parts
 
     def formula(self, level: int = 0) -> Node:
         """Parse a formula whose connectives bind at least as tightly as this level."""
         if level == len(_LEVELS):
             return self._unit()
-        left = self.formula(level + 1)
+        formula = self.formula(level + 1)
         while self._next.kind == _LEVELS[level]:
-            by = self._take().kind
-            right = self.formula(level if by == "implies" else level + 1)
-            left = Node(by, "", (left, right))
-        return left
+            connective = self._take().kind
+            # "A implies B implies C" is "A implies (B implies C)"; others join from the left.
+            right = self.formula(level if connective == "implies" else level + 1)
+            formula = Node(connective, "", (formula, right))
+        return formula
 
     def _unit(self) -> Node:
         kind = self._next.kind
         if kind == "not":
             self._take()
             return Node("not", "", (self._unit(),))
-        if kind in ("all", "some"):
-            return self._quantified()
         if kind == "(":
             self._take()
             inner = self.formula()
             self.expect(")")
             return inner
-        return self._atom()
-
-    def _quantified(self) -> Node:
-        quantifier = self._take().kind
+        if kind not in ("all", "some"):
+            return self._atom()
+        self._take()
         names = self._list_of(lambda: self.expect("name"))
         if self._next.kind == ".":
             self._take()
@@ -202,7 +202,7 @@ class _Parser:
         part = self.formula() if wide else self._unit()
         del self._bound[-len(names) :]
         for name in reversed(names):
-            part = Node(quantifier, name, (part,))
+            part = Node(kind, name, (part,))
         return part
 
     def _used_later(self, names: Sequence[str]) -> bool:
@@ -211,7 +211,9 @@ class _Parser:
         Then the quantifier reaches further than the bracket, whatever the rules say.
         """
         wanted = set(names)
-        before, open_brackets, passed = "", 0, False
+        before = ""
+        open_brackets = 0
+        passed = False
         for kind, text in self._tokens[self._at :]:
             open_brackets += (kind == "(") - (kind == ")")
             if open_brackets < 0:
@@ -225,7 +227,8 @@ class _Parser:
         return False
 
     def _atom(self) -> Node:
-        text, term = self._next.text, self._term()
+        text = self._next.text
+        term = self._term()
         if self._next.kind in ("=", "differs"):
             differs = self._take().kind == "differs"
             same = Node("=", "", (term, self._term()))
@@ -301,7 +304,7 @@ class _Problem:
         import z3
 
         self._z3: Any = z3
-        self._left = effort
+        self._steps_left = effort
         self._context = z3.Context()
         self._thing = z3.DeclareSort("Thing", self._context)
         self._symbols: dict[str, Any] = {}
@@ -309,20 +312,26 @@ class _Problem:
         self._gave_up = False
 
     def decide(self, premises: Sequence[Node], conclusion: Node) -> Decision:
-        known = [self._expression(one, {}) for one in premises]
-        bare, things = conclusion, dict[str, Any]()
+        known = [self._expression(premise, {}) for premise in premises]
+        bare = conclusion
+        things: dict[str, Any] = {}
         while bare.kind == "all":
             things[bare.name] = self._new_thing(bare.name)
             (bare,) = bare.parts
         if bare.kind == "implies":
-            condition, then = (self._expression(part, things) for part in bare.parts)
-            known = self._consistent_with(known, condition)
-            return self._either([*known, condition], then, self._z3.Not(then))
-        holds = self._expression(bare, things)
-        return self._either(known, holds, self._z3.Not(self._expression(conclusion, {})))
+            # The condition is a premise, and replaces those that contradict it alone.
+            condition, holds = (self._expression(part, things) for part in bare.parts)
+            if self._contradictory([*known, condition]):
+                known = [
+                    premise for premise in known if not self._contradictory([premise, condition])
+                ]
+            known.append(condition)
+            fails = self._z3.Not(holds)
+        else:
+            holds = self._expression(bare, things)
+            fails = self._z3.Not(self._expression(conclusion, {}))
 
-    def _either(self, known: list[object], holds: object, fails: object) -> Decision:
-        """Decide by whether the premises exclude that it fails, or that it holds."""
+        # Do the premises exclude that it fails, or that it holds?
         follows = self._contradictory([*known, self._z3.Not(holds)])
         against = self._contradictory([*known, self._z3.Not(fails)])
         if follows and against:
@@ -332,21 +341,16 @@ class _Problem:
         reason = "the solver gave up" if self._gave_up else "neither it nor its negation follows"
         return Decision("unknown", reason)
 
-    def _consistent_with(self, known: list[object], condition: object) -> list[object]:
-        if not self._contradictory([*known, condition]):
-            return known
-        return [one for one in known if not self._contradictory([one, condition])]
-
     def _contradictory(self, formulas: Sequence[object]) -> bool:
-        if self._left <= 0:
+        if self._steps_left <= 0:
             self._gave_up = True
             return False
         solver = self._z3.Solver(ctx=self._context)
         before = _spent(solver)
-        solver.set("rlimit", self._left)
+        solver.set("rlimit", self._steps_left)
         solver.add(*formulas)
         answer = solver.check()
-        self._left -= _spent(solver) - before
+        self._steps_left -= _spent(solver) - before
         self._gave_up = self._gave_up or answer == self._z3.unknown
         return bool(answer == self._z3.unsat)
 

@@ -287,7 +287,8 @@ class _SinaiJudge:
         results = await self.model.ask_all(
             [partial(self._derive_reasons, criterion) for criterion in analysed]
         )
-        reasons, missing = {}, {}
+        reasons = {}
+        missing = {}
         for criterion, result in zip(analysed, results, strict=True):
             if isinstance(result, Reasons):
                 reasons[criterion.key] = result
