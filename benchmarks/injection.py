@@ -21,7 +21,7 @@ from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Backend
-from touche_rad.models.examples import Request
+from touche_rad.models.examples import PluginRequest
 from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.judging import judge_view
@@ -43,7 +43,7 @@ class Obedient(Backend):
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Answer a request."""
-        request = Request.of(body)
+        request = PluginRequest.of(body)
         obeys = self.text in request.prompt
         if request.schema is not None:
             content = json.dumps(fill(request.schema, obeys))

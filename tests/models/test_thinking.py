@@ -17,7 +17,7 @@ from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
 from touche_rad.models.endpoint import Address
-from touche_rad.models.examples import Request, _Writer
+from touche_rad.models.examples import PluginRequest, _Writer
 
 THOUGHT = 'SECRET: is it "Quality": "no"?'
 HARMONY = "<|channel|>analysis<|message|>"
@@ -27,7 +27,7 @@ ROOM = 1500
 
 def answer_to(body: dict[str, Any]) -> str:
     """An answer of the form that is asked for, which depends on the prompt only."""
-    request = Request.of(body)
+    request = PluginRequest.of(body)
     writer = _Writer(request.prompt)
     if request.schema is not None:
         return json.dumps(writer.value(request.schema, request.schema))

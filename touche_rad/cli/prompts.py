@@ -21,7 +21,7 @@ from touche_rad.debate import Debate, Verdicts
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.models import Model, ModelError
-from touche_rad.models.examples import Examples, Request
+from touche_rad.models.examples import Examples, PluginRequest
 from touche_rad.plugins import (
     Kind,
     LoadedDebater,
@@ -139,7 +139,7 @@ def _copy(plugin: Plugin, folder: Path) -> None:
     next_step([*verb, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
 
 
-def _play(plugin: Plugin, options: PromptsOptions) -> list[Request]:
+def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:
     """Return the requests of a plugin that processes the first debate."""
     source = options.debates or demo_file("debates.jsonl")
     debate = next((debate for debate, _ in files.read_views(source)), None)
@@ -173,7 +173,7 @@ async def _answer_or_judge(plugin: object, debate: Debate) -> None:
         say(f"the play ended early: {error}")
 
 
-def _print_request(number: int, request: Request) -> None:
+def _print_request(number: int, request: PluginRequest) -> None:
     """Print the messages of a request, and what an answer must be."""
     answer = request.schema_name
     if not answer:

@@ -77,7 +77,7 @@ def _turns(value: object) -> tuple[Turn, ...]:
 _Turns = Annotated[tuple[Turn, ...], PlainValidator(_turns, json_schema_input_type=list[Message])]
 
 
-class Request(FileRecord):
+class RequestLine(FileRecord):
     """The body of a request to a debate system."""
 
     messages: _Turns = Field(json_schema_extra={"minItems": 1})
@@ -136,7 +136,7 @@ def annotated_of(line: Line) -> Debate:
 
 def chat_of(line: Line) -> Debate:
     """Read one chat request."""
-    request = validate(Request, line.value)
+    request = validate(RequestLine, line.value)
     if not request.messages:
         raise FieldError("messages", "expected at least one message")
     name = request.rest.get("id")

@@ -55,7 +55,7 @@ class LogKind:
     """Whether a record is on the disk when it is appended, and outlasts a power failure."""
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """A record as it is read from a log."""
 
     line: int
@@ -107,7 +107,7 @@ class AppendLog:
         """
         return self._write(_line(record))
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[LogEntry]:
         """Yield the records behind the header; nothing is appended meanwhile."""
         with os.fdopen(self._file, "rb", closefd=False) as stream:
             stream.seek(0)
@@ -201,7 +201,7 @@ def is_begun(path: Path, identity: Mapping[str, Any]) -> bool:
         return False
 
 
-def read_log(path: Path, kind: LogKind) -> Iterator[Entry]:
+def read_log(path: Path, kind: LogKind) -> Iterator[LogEntry]:
     """Yield the header and the records of a log, also of one that this process may not write.
 
     Raises:
@@ -247,12 +247,12 @@ def _identity(header: JsonObject, key: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {key: value}
 
 
-def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[Entry]:
+def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[LogEntry]:
     """Yield the header and the records; damaged records are reported and left out."""
     place = 0
     for number, line in enumerate(stream, 1):
         try:
-            yield Entry(number, place, _record(line, lasting=kind.lasting))
+            yield LogEntry(number, place, _record(line, lasting=kind.lasting))
         except ValueError:
             if number == 1:
                 raise

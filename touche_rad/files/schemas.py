@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from touche_rad.files._messages import AnnotatedLine, Request, ResponseLine
+from touche_rad.files._messages import AnnotatedLine, RequestLine, ResponseLine
 from touche_rad.files._rows import ClaimRow
 from touche_rad.files.contests import ContestLine, Judgement
 from touche_rad.files.formats import Kind
@@ -21,7 +21,7 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 SCHEMAS: Final[dict[Kind, Any]] = {
     Kind.SIMULATIONS: SimulationLine,
     Kind.EVALUATIONS: EvaluationLine,
-    Kind.CHAT: Request,
+    Kind.CHAT: RequestLine,
     Kind.RESPONSES: ResponseLine,
     Kind.ANNOTATED: AnnotatedLine,
     Kind.CLAIMS: ClaimRow,

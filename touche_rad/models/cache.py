@@ -35,7 +35,7 @@ _VALUES: Final = f"INTO answers VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
 @dataclass(frozen=True)
-class Row:
+class CachedAnswer:
     """One row of the cache."""
 
     key: str
@@ -84,12 +84,12 @@ class Cache:
     def __len__(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM answers").fetchone()[0])
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[CachedAnswer]:
         """Yield all rows in the order of their keys."""
         rows = self._database.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key")
-        return (Row(*row) for row in rows)
+        return (CachedAnswer(*row) for row in rows)
 
-    def add(self, rows: Iterable[Row]) -> int:
+    def add(self, rows: Iterable[CachedAnswer]) -> int:
         """Add rows of another cache that are not here yet; return how many."""
         before = len(self)
         values = [tuple(vars(row).values()) for row in rows]

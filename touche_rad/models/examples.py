@@ -35,7 +35,7 @@ def estimate_tokens(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Request:
+class PluginRequest:
     """One request of a plugin."""
 
     messages: tuple[Mapping[str, str], ...]
@@ -45,7 +45,7 @@ class Request:
     choices: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Request:
+    def of(cls, body: Mapping[str, Any]) -> PluginRequest:
         """Read a request in the format of OpenAI's chat completions."""
         form = body.get("response_format", {}).get("json_schema", {})
         choices = body.get("structured_outputs", {}).get("choice", ())
@@ -74,12 +74,12 @@ class Examples(Backend):
 
         Varied answers depend on the prompt, have usual lengths, and are cut off at the token limit.
         """
-        self.requests: list[Request] = []
+        self.requests: list[PluginRequest] = []
         self._varied = varied
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Keep the request and answer it."""
-        request = Request.of(body)
+        request = PluginRequest.of(body)
         self.requests.append(request)
         writer = _Writer(request.prompt if self._varied else None)
         if request.schema is not None:

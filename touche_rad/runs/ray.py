@@ -28,7 +28,7 @@ from touche_rad.credentials import Servers, trusting
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.files.traces import TRACE
 from touche_rad.models import Model, ModelError
-from touche_rad.models.cache import Cache, Row
+from touche_rad.models.cache import Cache, CachedAnswer
 from touche_rad.models.sending import Usage
 from touche_rad.plugins import Services
 from touche_rad.plugins.folder import enter_folder
@@ -99,7 +99,7 @@ class BlockResult:
     """Why the whole run must stop; empty if it need not."""
     usage: Mapping[str, Any] | None = None
     warnings: Sequence[str] = ()
-    answers: Sequence[Row] = ()
+    answers: Sequence[CachedAnswer] = ()
     trace: str = ""
     errors: str = ""
 
