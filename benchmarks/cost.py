@@ -40,7 +40,7 @@ from touche_rad.models.examples import Examples, estimate_tokens, example
 from touche_rad.models.sending import Cost, Usage
 from touche_rad.plugins import Services, find, open_index
 from touche_rad.plugins.registry import parse_plugin
-from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.answering import make_answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.text import cut_to_words
 
@@ -197,9 +197,7 @@ async def run_judge(
 async def run_debater(
     name: str, options: Mapping[str, str], debates: Views, services: Services
 ) -> None:
-    answerer = Answerer(
-        make_chain(find("debater", name).configure(options), services), services.index
-    )
+    answerer = make_answerer(find("debater", name).configure(options), services)
     for debate, _ in debates:
         for turn in range(len(debate.turns)):
             await answerer.answer(debate.before_response(turn))

@@ -70,13 +70,11 @@ def serve() -> set[tuple[str, str]]:
 
     from touche_rad.demo import DEMO
     from touche_rad.plugins import Services, find, open_index
-    from touche_rad.runs.answering import Answerer, make_chain
+    from touche_rad.runs.answering import make_answerer
     from touche_rad.serve import create_app
 
     services = Services(index=open_index(DEMO))
-    answerer = Answerer(
-        make_chain(find("debater", "grounded").configure(), services), services.index
-    )
+    answerer = make_answerer(find("debater", "grounded").configure(), services)
     client = TestClient(create_app(answerer, find("judge", "grounded").make(services)))
     arguments = [{"id": "1", "text": "Breeding in zoos saves rare species.", "attacks": SAY}]
 

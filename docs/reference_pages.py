@@ -166,12 +166,12 @@ def http_page() -> Iterator[str]:
 
 def _server_schema() -> dict[str, Any]:
     from touche_rad.plugins import Services, open_index
-    from touche_rad.runs.answering import Answerer, make_chain
+    from touche_rad.runs.answering import make_answerer
     from touche_rad.serve.app import create_app
 
     index = open_index("demo")
     services = Services(index=index)
-    answerer = Answerer(make_chain(find("debater", "grounded").configure(), services), index)
+    answerer = make_answerer(find("debater", "grounded").configure(), services)
     return create_app(answerer, find("judge", "grounded").make(services)).openapi()
 
 

@@ -34,7 +34,7 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Kind, Plugin, Services, find, registered
 from touche_rad.plugins.indexes import open_index
-from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.runs.panels import judge_contest
 from touche_rad.serve import create_app
@@ -177,7 +177,7 @@ def test_a_debate_gives_the_same_bytes_everywhere(
 async def _check_debater(world: World, name: str, lines: Sequence[bytes], at_once: int) -> None:
     """Compare answers by Python and HTTP with the lines of the file."""
     services = world.services("debater", name)
-    answerer = Answerer(make_chain(find("debater", name).configure(), services), services.index)
+    answerer = make_answerer(find("debater", name).configure(), services)
     debates = list(files.read_debates(world.sources["debater"]))
     asked = [(debate, turn) for debate in debates for turn in range(len(debate.turns))]
     chats = [json.loads(line) for line in world.sources["debater"].open()]

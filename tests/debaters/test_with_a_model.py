@@ -16,7 +16,7 @@ from touche_rad.debate import Debate, Response
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
-from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.answering import make_answerer
 from touche_rad.text import count_words
 
 KNOWN = {one.id: one for one in ARGUMENTS}
@@ -30,9 +30,7 @@ def answer(
     async def run() -> Any:
         model = Model(Address(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
-        answerer = Answerer(
-            make_chain(find("debater", name).configure(options), services), services.index
-        )
+        answerer = make_answerer(find("debater", name).configure(options), services)
         try:
             return await answerer.answer(asked)
         finally:

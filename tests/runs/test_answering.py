@@ -18,7 +18,7 @@ from touche_rad.errors import WorkError
 from touche_rad.events import EventKind
 from touche_rad.plugins import LoadedDebater, Options, Services, find
 from touche_rad.plugins import registry as plugin_registry
-from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_chain
+from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_answerer
 from touche_rad.text import count_words
 
 GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))
@@ -178,7 +178,7 @@ def a_fake(name: str, *, needs: tuple[str, ...] = ()) -> None:
 
 
 def chain_of(name: str, services: Services, **options: str) -> tuple[LoadedDebater, ...]:
-    return make_chain(find("debater", name).configure(options), services)
+    return make_answerer(find("debater", name).configure(options), services).chain
 
 
 @pytest.mark.usefixtures("registry")

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from touche_rad.demo import DEMO
 from touche_rad.plugins import Services, find, open_index
-from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.answering import make_answerer
 from touche_rad.serve import create_app
 
 
@@ -18,9 +18,7 @@ from touche_rad.serve import create_app
 def app_of_the_demo() -> FastAPI:
     """The app that `touche-rad serve` runs without any option."""
     services = Services(index=open_index(DEMO))
-    answerer = Answerer(
-        make_chain(find("debater", "grounded").configure(), services), services.index
-    )
+    answerer = make_answerer(find("debater", "grounded").configure(), services)
     judge = find("judge", "grounded").make(services)
     return create_app(answerer, judge)
 

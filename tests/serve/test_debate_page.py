@@ -27,7 +27,7 @@ from touche_rad.demo import DEMO
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import LoadedDebater, LoadedJudge, Services, find, open_index
-from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.serve import create_app
 from touche_rad.serve.debate_page import Offer
 from touche_rad.serve.observed import ObservedIndex
@@ -73,7 +73,7 @@ def _app() -> FastAPI:
     services = Services(index=ObservedIndex(open_index(DEMO)))
 
     def demo(name: str) -> Answerer:
-        return Answerer(make_chain(find("debater", name).configure(), services), services.index)
+        return make_answerer(find("debater", name).configure(), services)
 
     grounded = demo("grounded")
     judge = find("judge", "grounded").make(services)
@@ -151,9 +151,7 @@ def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
     with scripted.serving() as endpoint, caplog.at_level(logging.WARNING, "touche_rad"):
         endpoint.always = scripted.fails(401)
         services = Services(open_index(DEMO), model=Model(Address(endpoint.url, "tiny")))
-        answerer = Answerer(
-            make_chain(find("debater", "composed").configure(), services), services.index
-        )
+        answerer = make_answerer(find("debater", "composed").configure(), services)
         client = TestClient(create_app(answerer, LoadedJudge(Hostile()), model=services.model))
         for _ in range(2):
             say = {"messages": [{"role": "user", "content": ZOOS}]}
@@ -430,14 +428,8 @@ def _with_a_model(answer: scripted.Answer, deadline: float = 4) -> Iterator[str]
         services = Services(
             index=open_index(DEMO), model=Model(Address(endpoint.url, "tiny"), deadline=60)
         )
-        quick = Answerer(
-            make_chain(find("debater", "composed").configure(), services),
-            services.index,
-            deadline=deadline,
-        )
-        demo = Answerer(
-            make_chain(find("debater", "verbatim").configure(), services), services.index
-        )
+        quick = make_answerer(find("debater", "composed").configure(), services, deadline=deadline)
+        demo = make_answerer(find("debater", "verbatim").configure(), services)
         judge = find("judge", "length").make(services)
         offer = Offer({"composed": lambda: quick}, {"length": lambda: judge})
         with serving(create_app(demo, judge, offer=offer)) as (address, _):

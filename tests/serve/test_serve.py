@@ -329,3 +329,14 @@ def test_health_counts_the_answers_that_are_not_the_debaters() -> None:
     health = client.get("/health").json()
     assert health["fallbacks"] == 1
     assert health["last_fallback"].startswith("debater failing failed: KeyError: 'nothing'")
+
+
+def test_a_fallback_verdict_is_not_kept() -> None:
+    judge = Scripted(verdicts=ConnectionError("the model is down"))
+    client = _client(judge)
+    body = _question(userTurnIndex=0)
+    assert client.post("/quality", json=body).json()["score"] == 1.0
+    judge.verdicts = None
+    assert client.post("/quality", json=body).json()["score"] == 0.25
+    assert client.post("/manner", json=body).json()["score"] == 0.25
+    assert len(judge.seen) == 2

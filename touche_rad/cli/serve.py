@@ -186,7 +186,7 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
     from touche_rad.serve.limits import TimedConnection
 
     open_files = _raise_open_files_limit()
-    TimedConnection.most = open_files // 2
+    TimedConnection.most_connections = open_files // 2
 
     class Server(uvicorn.Server):
         """A server that also ends at once while it starts."""

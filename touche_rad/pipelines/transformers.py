@@ -16,7 +16,7 @@ from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.pipelines.frames import context_of
 from touche_rad.plugins import ArgumentIndex, Configured, Services
-from touche_rad.runs.answering import Answerer, make_chain
+from touche_rad.runs.answering import make_answerer
 from touche_rad.runs.judging import judge_view
 
 _ADDED: Final = ("debate", "qanswer", "qcontext", "debater")
@@ -80,7 +80,7 @@ class Answer(pt.Transformer):
             services = self.services
             if services.index is not None and "docno" in inp.columns:
                 services = replace(services, index=Candidates(services.index, group))
-            answerer = Answerer(make_chain(self.debater, services), services.index)
+            answerer = make_answerer(self.debater, services)
             answer = session.run(answerer.answer, debate)
             answered = debate.with_response(answer.response)
             rows.append(

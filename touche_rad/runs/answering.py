@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from importlib.resources import files
@@ -128,25 +128,38 @@ class Answerer:
         sided = sided and sided.within(MOST_CHARACTERS)
         for place, debater in enumerate(self.chain):
             use = ModelUse(observe=observe)
-            try:
-                seconds = self.deadline
-                if seconds is not None and place:
+            seconds = self.deadline
+            within = self.within
+            call = self._call
+            if place:
+                within = None
+                call = self._call_first
+                if seconds is not None:
                     seconds = min(seconds, max(_FALLBACK_SECONDS, seconds / 4))
+            caller = Caller(debater.name, debate.key, len(debate.turns) - 1)
+            try:
                 view = sided if sided and debater.takes_sides else debate
-                caller = Caller(debater.name, debate.key, len(debate.turns) - 1)
                 with call_context(caller=caller, use=use):
-                    response, changes = await self._ask(debater, view, seconds, first=place > 0)
+                    result = await call(debater.answer, view, seconds=seconds, within=within)
+                    # In a thread: an index may be on another machine.
+                    response, changes = await self._call_first(
+                        guard, result, self.index, self.max_words, seconds=seconds
+                    )
                 _check_words(response, debate, use.prompts)
             except Exception as error:
-                detail = describe(error)
+                failure = error
+                if isinstance(error, CallTimeout):  # a run says what the timeout is of
+                    failure = TimeoutError(str(error)).with_traceback(error.__traceback__)
+                detail = describe(failure)
                 events.append(Event(kind=EventKind.FALLBACK, plugin=debater.name, detail=detail))
-                cause = cause or error
+                cause = cause or failure
                 continue
             finally:
                 for of_other_plugin in use.fallbacks:
                     failures.add(*of_other_plugin)
             if not place and use.failure is not None:
-                cause, without_model = use.failure, True
+                cause = use.failure
+                without_model = True
                 detail = f"{debater.name}: {describe(cause)}"
                 events.append(Event(kind=EventKind.WITHOUT_MODEL, detail=detail))
             answer = Answer(response, debater.name, debater, (*events, *changes))
@@ -170,56 +183,34 @@ class Answerer:
         failures.add(fallback, cause)
         return replace(answer, fallback=fallback)
 
-    async def _ask(
-        self, debater: LoadedDebater, debate: Debate, seconds: float | None, *, first: bool
-    ) -> tuple[Response, tuple[Event, ...]]:
-        call = self._call_first if first else self._call
-        within = None if first else self.within
-        try:
-            answer = await call(debater.answer, debate, seconds=seconds, within=within)
-            # In a thread: an index may be on another machine.
-            return await self._call_first(
-                guard, answer, self.index, self.max_words, seconds=seconds
-            )
-        except CallTimeout as error:
-            raise TimeoutError(str(error)) from None
-
 
 def make_answerer(
     debater: Configured[LoadedDebater],
     services: Services,
-    max_words: int,
+    max_words: int = 60,
     deadline: float | None = None,
     within: float | None = None,
 ) -> Answerer:
-    """Make a debater with its fallbacks; see `Answerer` and, for errors, `make_chain`."""
-    chain = make_chain(debater, services)
-    return Answerer(chain, services.index, max_words=max_words, deadline=deadline, within=within)
-
-
-def make_chain(debater: Configured[LoadedDebater], services: Services) -> tuple[LoadedDebater, ...]:
-    """Make the selected debater and its fallbacks.
+    """Make the selected debater with its fallbacks; see `Answerer`.
 
     Raises:
         UserError: A requirement of the debater is missing.
         WorkError: The debater cannot be made.
     """
-    selected = debater.make(services)
+    chain = [debater.make(services)]
+    selected = debater.plugin.name
     plugins = registered("debater")
     # A fallback must not wait for the model that just failed.
     without_model = replace(services, model=None)
     if services.model is None or "model" not in debater.plugin.uses:
-        plugins.pop(debater.plugin.name)
+        plugins.pop(selected)
     settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
-    fallbacks = [
-        FallbackDebater(
-            f"{name} without a model" if name == debater.plugin.name else name,
-            partial(plugins[name].make, without_model),
-        )
-        for name in settings["debaters"]
-        if name in plugins and not plugins[name].missing(index=services.index is not None)
-    ]
-    return selected, *fallbacks
+    for name in settings["debaters"]:
+        plugin = plugins.get(name)
+        if plugin is not None and not plugin.missing(index=services.index is not None):
+            shown_name = f"{name} without a model" if name == selected else name
+            chain.append(FallbackDebater(shown_name, partial(plugin.make, without_model)))
+    return Answerer(chain, services.index, max_words=max_words, deadline=deadline, within=within)
 
 
 class FallbackDebater(LoadedDebater):
@@ -251,23 +242,75 @@ def guard(
     Raises:
         Refused: The answer is empty, or not a response.
     """
-    response = _as_response(response)
-    whole = clean(response.content[:MOST_CHARACTERS])
-    if is_blank(whole):
+    try:
+        # It may also be a dict, or a record that was made without validation.
+        fields: object = vars(response) if isinstance(response, Response) else response
+        response = Response.model_validate(fields)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        path = ".".join(str(step) for step in problem["loc"]) or "response"
+        raise Refused(f"the answer is not a response: {path}: {problem['msg']}") from None
+    answer = clean(response.content[:MOST_CHARACTERS])
+    if is_blank(answer):
         raise Refused("the answer is empty")
     events: list[Event] = []
     if len(response.content) > MOST_CHARACTERS:
         detail = f"{len(response.content)} characters to {MOST_CHARACTERS}"
         events.append(Event(kind=EventKind.CUT, detail=detail))
-    content = cut_to_words(whole, max_words) if max_words else whole
-    arguments = list(_check_citations(response.arguments, index, events))
-    if content != whole:
-        detail = f"{count_words(whole)} words to {count_words(content)}"
+
+    # Each citation stays once, with the record of the index, so that a debater cannot change what
+    # it cites. Fields that the record does not have, such as the official `key` and `score`, stay.
+    cited: dict[str, Argument | None] = {}
+    for citation in response.arguments:
+        if citation.id in cited:
+            events.append(Event(kind=EventKind.REPEATED_ARGUMENT, detail=repr(citation.id)))
+            continue
+        argument: Argument | None = citation
+        if index is not None:
+            argument = index.get(citation.id)
+            if argument is not None:
+                further = drop_keys(citation.model_extra or {}, argument.model_extra or {})
+                argument = argument.model_copy(update=further) if further else argument
+        if argument is None:
+            detail = f"{citation.id!r} is not in the index"
+            events.append(Event(kind=EventKind.UNKNOWN_ARGUMENT, detail=detail))
+        else:
+            record = dict(argument)
+            valid = writable(record)
+            if len(valid) < len(record):
+                events += _unwritable(record, valid, f"argument {argument.id!r}")
+                texts = {name: clean(record[name]) for name in ("id", "text")}
+                argument = Argument(**{**texts, **valid})
+        cited[citation.id] = argument
+    arguments = [argument for argument in cited.values() if argument is not None]
+
+    # A cut answer loses each argument that only the complete one uses. An answer uses an argument
+    # if it contains a word that no other cited argument has. An argument that shares no such word
+    # with the complete answer stays.
+    content = cut_to_words(answer, max_words) if max_words else answer
+    if content != answer:
+        detail = f"{count_words(answer)} words to {count_words(content)}"
         events.append(Event(kind=EventKind.CUT, detail=detail))
-        arguments = list(_drop_unused(arguments, whole, content, events))
-    extra = _writable(response.extra, "response", events)
-    valid = Response(content=content, arguments=tuple(arguments), extra=extra)
-    return valid, tuple(events)
+        words_of = {argument.id: set(content_words(argument.text)) for argument in arguments}
+        uses = Counter(chain.from_iterable(words_of.values()))
+        words_before = set(content_words(answer))
+        words_after = set(content_words(content))
+        for argument in list(arguments):
+            only_here = {word for word in words_of[argument.id] if uses[word] == 1}
+            if only_here & words_before and not only_here & words_after:
+                events.append(Event(kind=EventKind.ARGUMENT_CUT, detail=repr(argument.id)))
+                arguments.remove(argument)
+
+    extra = writable(response.extra)
+    if len(extra) < len(response.extra):
+        events += _unwritable(response.extra, extra, "response")
+    return Response(content=content, arguments=tuple(arguments), extra=extra), tuple(events)
+
+
+def _unwritable(fields: Mapping[str, Any], valid: Mapping[str, Any], whose: str) -> list[Event]:
+    """Return an event for each field that a file cannot hold."""
+    details = [f"{key!r} of the {whose}" for key in fields if key not in valid]
+    return [Event(kind=EventKind.UNWRITABLE_FIELD, detail=detail) for detail in details]
 
 
 def _check_words(response: Response, debate: Debate, prompts: Set[str]) -> None:
@@ -279,21 +322,22 @@ def _check_words(response: Response, debate: Debate, prompts: Set[str]) -> None:
     if not prompts:
         return
     runs = _runs(response.content)
-    if any(not runs.isdisjoint(_prompt_runs(one)) for one in prompts):
+    if any(not runs.isdisjoint(_prompt_runs(prompt)) for prompt in prompts):
         raise Refused("the answer repeats the instructions of a prompt")
-    answer = words(response.content)
-    messages = (f" {' '.join(words(turn.utterance))} " for turn in debate.turns)
-    if len(answer) > 1 and any(f" {' '.join(answer)} " in one for one in messages):
+    answer = " ".join(words(response.content))
+    messages = (" ".join(words(turn.utterance)) for turn in debate.turns)
+    if " " in answer and any(f" {answer} " in f" {message} " for message in messages):
         raise Refused("the answer only repeats words of the user")
 
 
-_RUN: Final = 8
+_WORDS_OF_RUN: Final = 8
 """Consecutive words of a prompt that no answer has by chance."""
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
     all_words = words(text)
-    return frozenset(tuple(all_words[at : at + _RUN]) for at in range(len(all_words) - _RUN + 1))
+    starts = range(len(all_words) - _WORDS_OF_RUN + 1)
+    return frozenset(tuple(all_words[start : start + _WORDS_OF_RUN]) for start in starts)
 
 
 @cache
@@ -301,75 +345,3 @@ def _prompt_runs(template: str) -> frozenset[tuple[str, ...]]:
     """Return the runs of words of a prompt file that are not interrupted by a value."""
     parts = re.split(r"\{[{%#].*?[}%#]\}|=== \w+", template, flags=re.DOTALL)
     return frozenset().union(*map(_runs, parts))
-
-
-def _as_response(answer: object) -> Response:
-    """Validate what a debater returned, which may be a dict or an unvalidated record."""
-    try:
-        return Response.model_validate(vars(answer) if isinstance(answer, Response) else answer)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(step) for step in first["loc"]) or "response"
-        raise Refused(f"the answer is not a response: {place}: {first['msg']}") from None
-
-
-def _check_citations(
-    arguments: Iterable[Argument], index: ArgumentIndex | None, events: list[Event]
-) -> Iterable[Argument]:
-    """Yield each argument once, as the index has it and with writable fields only."""
-    seen: set[str] = set()
-    for citation in arguments:
-        argument = citation if index is None else _from_index(citation, index)
-        if citation.id in seen:
-            events.append(Event(kind=EventKind.REPEATED_ARGUMENT, detail=repr(citation.id)))
-        elif argument is None:
-            detail = f"{citation.id!r} is not in the index"
-            events.append(Event(kind=EventKind.UNKNOWN_ARGUMENT, detail=detail))
-        else:
-            fields = dict(argument)
-            valid = _writable(fields, f"argument {argument.id!r}", events)
-            if len(valid) < len(fields):
-                texts = {name: clean(fields[name]) for name in ("id", "text")}
-                argument = Argument(**{**texts, **valid})
-            yield argument
-        seen.add(citation.id)
-
-
-def _from_index(citation: Argument, index: ArgumentIndex) -> Argument | None:
-    """Return the record of the index, so that a debater cannot change what it cites.
-
-    Fields that the record does not have, such as the official `key` and `score`, are kept.
-    """
-    record = index.get(citation.id)
-    if record is None:
-        return None
-    more = drop_keys(citation.model_extra or {}, record.model_extra or {})
-    return record.model_copy(update=more) if more else record
-
-
-def _writable(fields: Mapping[str, Any], whose: str, events: list[Event]) -> dict[str, Any]:
-    valid = writable(fields)
-    for key in fields:
-        if key not in valid:
-            detail = f"{key!r} of the {whose}"
-            events.append(Event(kind=EventKind.UNWRITABLE_FIELD, detail=detail))
-    return valid
-
-
-def _drop_unused(
-    arguments: list[Argument], whole: str, content: str, events: list[Event]
-) -> Iterable[Argument]:
-    """Drop each argument that the complete answer used and the cut answer does not use.
-
-    An answer uses an argument if it contains a word that no other cited argument has. An argument
-    that shares no such word with the complete answer is kept.
-    """
-    words = {argument.id: set(content_words(argument.text)) for argument in arguments}
-    uses = Counter(chain.from_iterable(words.values()))
-    before, after = set(content_words(whole)), set(content_words(content))
-    for argument in arguments:
-        its_own = {word for word in words[argument.id] if uses[word] == 1}
-        if its_own & before and not its_own & after:
-            events.append(Event(kind=EventKind.ARGUMENT_CUT, detail=repr(argument.id)))
-        else:
-            yield argument

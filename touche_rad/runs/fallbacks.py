@@ -26,7 +26,7 @@ ANSWERS: Final = "answers"
 """The name of the count of answers."""
 UTTERANCES: Final = "utterances"
 """The kind of the simulated user's results; a debate has as many utterances as answers."""
-_LONGEST: Final = 300
+_LONGEST_REASON: Final = 300
 
 
 class FallbackStop(WorkError):
@@ -77,8 +77,8 @@ class Fallback:
     @property
     def notice(self) -> str:
         """One line for a user who sees the answer."""
-        thing = self.what.removesuffix("s")
-        return printable(f"{self.cause}: this {thing} is from {self.source}")
+        result = self.what.removesuffix("s")
+        return printable(f"{self.cause}: this {result} is from {self.source}")
 
 
 @dataclass
@@ -86,7 +86,8 @@ class FailureLog:
     """Where failures of plugins are reported to: the log, and a file of tracebacks."""
 
     path: Path | None = None
-    """The file of tracebacks; it is made at the first failure."""
+    """The file of tracebacks, which is made at the first failure. The path is absolute, because a
+    plugin may change the working folder."""
     strict: bool = False
     """Whether to stop at the first fallback."""
     shows: bool = True
@@ -94,10 +95,6 @@ class FailureLog:
     first_fault: Exception | None = None
     """The first error of a unit that is a fault of ours."""
     _seen: set[tuple[str, ...]] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        if self.path is not None:
-            self.path = self.path.absolute()  # a plugin may change the folder of the process
 
     def add(self, fallback: Fallback, error: BaseException) -> None:
         """Log the first failure of its kind and write its traceback."""
@@ -161,15 +158,15 @@ def fallback_for(
     """Return the fallback for a failure of a plugin, whose class is in a module."""
     inner = _innermost(error)
     return Fallback(
-        plugin,
-        by,
-        what,
-        type(inner).__name__,
-        describe_failure(plugin, inner),
-        "" if isinstance(inner, ModelError | TimeoutError) else _place(inner, module),
-        count,
-        turn,
-        without_model,
+        plugin=plugin,
+        by=by,
+        what=what,
+        kind=type(inner).__name__,
+        reason=describe_failure(plugin, inner),
+        place="" if isinstance(inner, ModelError | TimeoutError) else _place(inner, module),
+        count=count,
+        turn=turn,
+        without_model=without_model,
     )
 
 
@@ -181,7 +178,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 def describe_failure(plugin: str, error: BaseException) -> str:
     """Return what happened, in one line."""
-    words = excerpt(error, _LONGEST)
+    words = excerpt(error, _LONGEST_REASON)
     if isinstance(error, ModelError):
         return f"{plugin}: {error.problem} ({words})" if words else f"{plugin}: {error.problem}"
     if isinstance(error, InvalidResult):
@@ -199,10 +196,10 @@ def _place(error: BaseException, module_name: str) -> str:
         path_of_module = Path(inspect.getfile(module))
     except TypeError:  # built in, or of a notebook
         return ""
-    own = path_of_module.parent if module.__package__ else path_of_module
-    best = ""
+    package = path_of_module.parent if module.__package__ else path_of_module
+    place = ""
     for frame in traceback.extract_tb(error.__traceback__):
         path = Path(frame.filename)
-        if own in (path, *path.parents):
-            best = f"{path.name}:{frame.lineno} in {frame.name}"
-    return best
+        if package in (path, *path.parents):
+            place = f"{path.name}:{frame.lineno} in {frame.name}"
+    return place

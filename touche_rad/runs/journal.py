@@ -46,16 +46,23 @@ class Journal(Generic[K]):
     def __init__(self, log: AppendLog | None = None) -> None:
         """Find the units of a log that has just been opened."""
         self.log = log
-        entries = log.entries() if log is not None else ()
-        self.places: dict[K, int] = {
-            entry.record[UNIT]: entry.place for entry in entries if UNIT in entry.record
-        }
+        self.places: dict[K, int] = {}
         """Where the records of the units begin."""
+        if log is not None:
+            for line in log.entries():
+                if UNIT in line.record:
+                    self.places[line.record[UNIT]] = line.place
         self._records: list[JsonObject] = []
 
     def append(self, unit: K, done: Done) -> None:
-        """Record a finished unit."""
-        record = _record(unit, done)
+        """Record a finished unit, without secrets."""
+        record = {
+            UNIT: unit,
+            "lines": [redact_line(line) for line in done.lines],
+            "counts": dict(done.counts),
+            "events": redact_data([event.model_dump(mode="json") for event in done.events]),
+            "fallbacks": redact_data([vars(fallback) for fallback in done.fallbacks]),
+        }
         if self.log is not None:
             self.places[unit] = self.log.append(record)
         else:
@@ -66,27 +73,12 @@ class Journal(Generic[K]):
         """Yield finished units, also when the log is closed."""
         places = [self.places[unit] for unit in units]
         if self.log is not None:
-            return read_units(self.log.path, places)
-        return (_done(self._records[place]) for place in places)
+            return map(parse_unit, read_places(self.log.path, places))
+        return (parse_unit(self._records[place]) for place in places)
 
 
-def read_units(path: Path, places: Iterable[int]) -> Iterator[Done]:
-    """Yield the units whose records begin at places of a log."""
-    return map(_done, read_places(path, places))
-
-
-def _record(unit: int | str, done: Done) -> JsonObject:
-    """Return the record of a finished unit, without secrets."""
-    return {
-        UNIT: unit,
-        "lines": [redact_line(line) for line in done.lines],
-        "counts": dict(done.counts),
-        "events": redact_data([event.model_dump(mode="json") for event in done.events]),
-        "fallbacks": redact_data([vars(fallback) for fallback in done.fallbacks]),
-    }
-
-
-def _done(record: Mapping[str, Any]) -> Done:
+def parse_unit(record: Mapping[str, Any]) -> Done:
+    """Return the result of a unit from its record."""
     fallbacks = tuple(Fallback(**fallback) for fallback in record["fallbacks"])
     events = tuple(map(Event.model_validate, record["events"]))
     return Done(tuple(record["lines"]), record["counts"], events, fallbacks, resumed=True)

@@ -11,11 +11,11 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import anyio
 from pydantic import ValidationError
@@ -41,9 +41,6 @@ from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallb
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean, excerpt
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -78,20 +75,6 @@ class ViewVerdicts:
 
 class NoVerdict(InvalidResult):
     """A judge or a panel gave no valid verdict."""
-
-
-async def call_judge(
-    plugin: LoadedJudge | LoadedPanel,
-    method: Callable[[T], R | Awaitable[R]],
-    item: T,
-    deadline: float | None,
-    use: ModelUse,
-    debate: str,
-    turn: int | None = None,
-) -> R:
-    """Call a judge or a panel within its time limit, with the context of its model calls."""
-    with call_context(caller=Caller(plugin.name, debate, turn), use=use):
-        return await CALLS(method, item, seconds=deadline)
 
 
 def fallbacks_of(
@@ -159,7 +142,8 @@ async def judge_view(
     result: object = None
     failure: Exception | None = None
     try:
-        result = await call_judge(judge, judge.judge, view, deadline, use, view.key, turn - 1)
+        with call_context(caller=Caller(judge.name, view.key, turn - 1), use=use):
+            result = await CALLS(judge.judge, view, seconds=deadline)
         reason = f"the judge gave {type(result).__name__}, not verdicts"
     except CallTimeout:
         reason = f"the judge gave nothing within {deadline:g} seconds"
@@ -232,34 +216,40 @@ def work(
     read = partial(files.read_views, source, keep_lost=True)
 
     async def do(unit: Judgeable, failures: FailureLog) -> Done:
+        """Judge the responses of one debate."""
         debate, views = unit
-
-        async def judge_turn(view: Debate) -> ViewVerdicts:
-            verdicts = await cached.judge(view, failures)
-            failures.check(*verdicts.fallbacks)
-            return verdicts
-
         if not debate.turns and not debate.wire:
-            return _lost(criteria, await anyio.to_thread.run_sync(turns_if_equal))
-        turns = await _judge_whole(judge, views, criteria, deadline)
-        return _done(debate, views, turns or await asyncio.gather(*map(judge_turn, views)))
+            count = await anyio.to_thread.run_sync(turns_if_equal)
+            noes = dict.fromkeys(criteria.keys, Verdict(score=0.0, rationale=LOST))
+            line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count, {}))
+            detail = f"{count} turns, all verdicts no" if count else "no verdicts"
+            event = Event(kind=EventKind.LOST_DEBATE, detail=detail)
+            return Done((line,), {VERDICTS: len(criteria) * count}, (event,))
+
+        turns: Sequence[ViewVerdicts] = await _judge_whole(judge, views, criteria, deadline)
+        if not turns:
+
+            async def judge_turn(view: Debate) -> ViewVerdicts:
+                verdicts = await cached.judge(view, failures)
+                failures.check(*verdicts.fallbacks)
+                return verdicts
+
+            turns = await asyncio.gather(*map(judge_turn, views))
+        events: list[Event] = []
+        fallbacks: list[Fallback] = []
+        for view, of_turn in zip(views, turns, strict=True):
+            fallbacks += of_turn.fallbacks
+            for key, reason in of_turn.unscored.items():
+                place = Place(debate=debate.id, turn=len(view.turns), maxim=key)
+                events.append(Event(kind=EventKind.UNSCORED, place=place, detail=reason))
+        for turn, sentence in flags(debate.turns):
+            event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
+            events.append(event.at(debate.id, turn))
+        verdicts = tuple(of_turn.verdicts for of_turn in turns)
+        line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
+        return Done((line,), {VERDICTS: sum(map(len, verdicts))}, tuple(events), tuple(fallbacks))
 
     return Work("judge", source, read, do, identity, cached.end)
-
-
-def _done(debate: Debate, views: Sequence[Debate], turns: Sequence[ViewVerdicts]) -> Done:
-    events: list[Event] = []
-    for view, of_turn in zip(views, turns, strict=True):
-        for key, reason in of_turn.unscored.items():
-            place = Place(debate=debate.id, turn=len(view.turns), maxim=key)
-            events.append(Event(kind=EventKind.UNSCORED, place=place, detail=reason))
-    for turn, where in flags(debate.turns):
-        event = Event(kind=EventKind.INSTRUCTION, detail=where)
-        events.append(event.at(debate.id, turn))
-    verdicts = tuple(of_turn.verdicts for of_turn in turns)
-    line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
-    fallbacks = tuple(one for of_turn in turns for one in of_turn.fallbacks)
-    return Done((line,), {VERDICTS: sum(map(len, verdicts))}, tuple(events), fallbacks)
 
 
 def _turns_if_equal(source: Path) -> int:
@@ -268,18 +258,12 @@ def _turns_if_equal(source: Path) -> int:
     return counts.pop() if len(counts) == 1 else 0
 
 
-def _lost(criteria: Criteria, turns: int) -> Done:
-    """Return the line of a lost debate: its verdicts are no."""
-    verdicts = dict.fromkeys(criteria.keys, Verdict(score=0.0, rationale=LOST))
-    line = files.evaluation_line(files.Evaluation(Debate(), (verdicts,) * turns, {}))
-    detail = f"{turns} turns, all verdicts no" if turns else "no verdicts"
-    event = Event(kind=EventKind.LOST_DEBATE, detail=detail)
-    return Done((line,), {VERDICTS: len(criteria) * turns}, (event,))
-
-
 @dataclass
 class CachedJudge:
-    """Judges views; equal views share one computation, also while it is running."""
+    """Judges views; equal views share one computation, also while it is running.
+
+    Verdicts with a fallback are not kept: the next call asks the judge again.
+    """
 
     plugin: LoadedJudge
     criteria: Criteria
@@ -295,17 +279,23 @@ class CachedJudge:
         """Return the verdicts on the last response of a view."""
         seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
         key = hashlib.sha256(seen.encode()).digest()
-        if key not in self._tasks:
+        task = self._tasks.get(key)
+        if task is None:
+
+            def forget(ended: asyncio.Task[ViewVerdicts]) -> None:
+                # If the run stops, nobody waits for it, and asyncio would print its error.
+                if ended.cancelled() or ended.exception() or ended.result().fallbacks:
+                    self._tasks.pop(key, None)
+
             verdicts = judge_view(
                 self.plugin, view, self.criteria, deadline=self.deadline, failures=failures
             )
             task = self._tasks[key] = asyncio.create_task(verdicts)
-            # If the run stops, nobody waits for it, and asyncio would print its error.
-            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            task.add_done_callback(forget)
             while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():
                 self._tasks.popitem(last=False)
         # Shielded: a client that closes its connection must not cancel it for the others.
-        return await asyncio.shield(self._tasks[key])
+        return await asyncio.shield(task)
 
     async def end(self) -> None:
         """Cancel what still runs, and wait for its end."""
@@ -340,13 +330,14 @@ async def _judge_whole(
     judge_all = judge.judge_all
     if not views or judge_all is None:
         return []
-    whole = views[-1]
-    if [whole.view(turn) for turn in range(len(whole.turns))] != list(views):
+    debate = views[-1]
+    if [debate.view(turn) for turn in range(len(debate.turns))] != list(views):
         return []
     use = begin_use()
     result: Sequence[Verdicts] | None
     try:
-        result = await call_judge(judge, judge_all, whole, deadline, use, whole.key)
+        with call_context(caller=Caller(judge.name, debate.key), use=use):
+            result = await CALLS(judge_all, debate, seconds=deadline)
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)
         return []

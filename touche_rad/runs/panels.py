@@ -9,12 +9,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from touche_rad import __version__, files
-from touche_rad.calls import CallTimeout, begin_use
+from touche_rad.calls import Caller, CallTimeout, begin_use, call_context
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flagged_sentences
@@ -25,7 +24,7 @@ from touche_rad.plugins import Configured, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import Journal
-from touche_rad.runs.judging import FAILURES, VERDICTS, NoVerdict, call_judge, fallbacks_of
+from touche_rad.runs.judging import CALLS, FAILURES, VERDICTS, NoVerdict, fallbacks_of
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import excerpt
 
@@ -82,30 +81,29 @@ async def _judge_contest(
     use = begin_use()
     failure: Exception | None = None
     try:
-        result = await call_judge(panel, panel.judge, contest, deadline, use, contest.id)
-        outcome = _check(result, contest)
-        failure = None if outcome.winner else use.failure
+        with call_context(caller=Caller(panel.name, contest.id), use=use):
+            outcome = await CALLS(panel.judge, contest, seconds=deadline)
+        if not isinstance(outcome, Outcome):
+            raise NoVerdict(f"the panel gave {type(outcome).__name__}, no outcome")
+        if outcome.winner not in (None, TIE, *contest.sides):
+            raise NoVerdict("the panel named a winner who did not speak")
+        try:
+            Outcome.model_validate(parse(dump(outcome.model_dump(mode="json"))))
+        except (ValueError, TypeError) as error:
+            raise NoVerdict(excerpt(f"the outcome cannot be written: {error}", 300)) from error
+        if outcome.winner is None:
+            failure = use.failure
+            if not outcome.reason:
+                outcome = outcome.model_copy(update={"reason": "the panel named no winner"})
     except (CallTimeout, NoVerdict) as error:
-        outcome, failure = Outcome(winner=None, reason=str(error)), NoVerdict(str(error))
+        outcome = Outcome(winner=None, reason=str(error))
+        failure = NoVerdict(str(error))
     except Exception as error:
         log.debug("the panel failed", exc_info=error)
         reason = excerpt(f"{type(error).__name__}: {error}", 300)
-        outcome, failure = Outcome(winner=None, reason=reason), error
+        outcome = Outcome(winner=None, reason=reason)
+        failure = error
     return outcome, fallbacks_of("panel", panel, failure, use, failures, by="")
-
-
-def _check(outcome: object, contest: Contest) -> Outcome:
-    if not isinstance(outcome, Outcome):
-        raise NoVerdict(f"the panel gave {type(outcome).__name__}, no outcome")
-    if outcome.winner not in (None, TIE, *contest.sides):
-        raise NoVerdict("the panel named a winner who did not speak")
-    try:
-        Outcome.model_validate(parse(dump(outcome.model_dump(mode="json"))))
-    except (ValueError, TypeError) as error:
-        raise NoVerdict(excerpt(f"the outcome cannot be written: {error}", 300)) from error
-    if outcome.winner is None and not outcome.reason:
-        return outcome.model_copy(update={"reason": "the panel named no winner"})
-    return outcome
 
 
 def work(
@@ -120,19 +118,44 @@ def work(
     """Return the work of judging every debate in a file as a whole: one verdict per line."""
 
     def read(bad: files.BadLines) -> Iterator[Contest]:
-        return (
-            one if one.id else one.model_copy(update={"id": str(number)})
-            for number, one in enumerate(files.read_contests(source, bad), 1)
-        )
+        for number, contest in enumerate(files.read_contests(source, bad), 1):
+            yield contest if contest.id else contest.model_copy(update={"id": str(number)})
 
     async def judge(failures: FailureLog, contest: Contest) -> Done:
-        both = [contest, contest.swapped()] if swap else [contest]
+        contests = [contest, contest.swapped()] if swap else [contest]
         results = await asyncio.gather(
-            *(_judge_contest(panel, one, deadline, failures) for one in both)
+            *(_judge_contest(panel, version, deadline, failures) for version in contests)
         )
-        for _, fallbacks in results:
+        outcomes: list[Outcome] = []
+        all_fallbacks: list[Fallback] = []
+        events: list[Event] = []
+        for outcome, fallbacks in results:
             failures.check(*fallbacks)
-        return _done(contest, str(identity["judge"]), *zip(*results, strict=True))
+            outcomes.append(outcome)
+            all_fallbacks += fallbacks
+            if outcome.reason:
+                kind = EventKind.UNJUDGED if outcome.decision is None else EventKind.JUDGED_IN_PART
+                place = Place(debate=contest.id)
+                events.append(Event(kind=kind, place=place, detail=outcome.reason))
+        for turn, speech in enumerate(contest.speeches):
+            for sentence in flagged_sentences(speech.text):
+                event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
+                events.append(event.at(contest.id, turn))
+
+        decisions = [outcome.decision for outcome in outcomes]
+        counts = {VERDICTS: len(outcomes), "without a winner": decisions.count(None)}
+        sides = sum(outcome.winner is None for outcome in outcomes) - decisions.count(None)
+        if sides:
+            counts["naming only a side"] = sides
+        judgement = Judgement(
+            id=contest.id,
+            judge=str(identity["judge"]),
+            outcome=outcomes[0],
+            swapped=outcomes[1] if swap else None,
+            words=words_digest(contest),
+        )
+        line = files.judgement_line(judgement)
+        return Done((line,), counts, tuple(events), tuple(all_fallbacks))
 
     async def do(contest: Contest, failures: FailureLog) -> Done:
         """Judge one debate, or return the recorded verdict on the same words by the same panel."""
@@ -142,40 +165,6 @@ def work(
         return await recorded(key, partial(judge, failures), contest)
 
     return Work("judge", source, read, do, {**identity, "swap": swap})
-
-
-def _done(
-    contest: Contest,
-    judge: str,
-    outcomes: Sequence[Outcome],
-    fallbacks: Sequence[tuple[Fallback, ...]],
-) -> Done:
-    swapped = outcomes[1] if len(outcomes) > 1 else None
-    judgement = Judgement(
-        id=contest.id,
-        judge=judge,
-        outcome=outcomes[0],
-        swapped=swapped,
-        words=words_digest(contest),
-    )
-    sides = sum(one.winner is None and one.decision is not None for one in outcomes)
-    counts = {
-        VERDICTS: len(outcomes),
-        "without a winner": sum(one.decision is None for one in outcomes),
-        **({"naming only a side": sides} if sides else {}),
-    }
-    events: list[Event] = []
-    for outcome in outcomes:
-        if outcome.reason:
-            kind = EventKind.UNJUDGED if outcome.decision is None else EventKind.JUDGED_IN_PART
-            place = Place(debate=contest.id)
-            events.append(Event(kind=kind, place=place, detail=outcome.reason))
-    for turn, speech in enumerate(contest.speeches):
-        for sentence in flagged_sentences(speech.text):
-            event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
-            events.append(event.at(contest.id, turn))
-    line = files.judgement_line(judgement)
-    return Done((line,), counts, tuple(events), tuple(chain.from_iterable(fallbacks)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ from touche_rad.files.append_log import (
     IDENTITY,
     AppendLog,
     read_log,
+    read_places,
     refuse_other_identity,
 )
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside
@@ -31,7 +32,7 @@ from touche_rad.models import Model
 from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.journal import RUN, SUFFIX, UNIT, is_finished, read_units
+from touche_rad.runs.journal import RUN, SUFFIX, UNIT, is_finished, parse_unit
 from touche_rad.runs.shard import Shard
 from touche_rad.runs.work import Done, Progress, Tally, write_readable
 from touche_rad.text import redact_data
@@ -74,9 +75,9 @@ class Part:
     def others_missing(self) -> list[Shard]:
         """Return the other shards of the run that are not complete in this place."""
         return [
-            one
-            for one in self.shard.all()
-            if one != self.shard and not (one.folder(self.run) / UNITS).is_file()
+            shard
+            for shard in self.shard.all()
+            if shard != self.shard and not (shard.folder(self.run) / UNITS).is_file()
         ]
 
     def header(self, total: int) -> Mapping[str, Any]:
@@ -110,7 +111,7 @@ class FinishedPart(Part):
 
     total: int
     """The number of units of the whole run."""
-    whole: Mapping[str, Any]
+    run_identity: Mapping[str, Any]
     """The identity of the whole run."""
     end: PartEnd
     places: Sequence[int]
@@ -118,7 +119,7 @@ class FinishedPart(Part):
 
     def units(self) -> Iterator[Done]:
         """Yield its units in the order of the input."""
-        return read_units(self.folder / UNITS, self.places)
+        return map(parse_unit, read_places(self.folder / UNITS, self.places))
 
     def command_of(self, shard: Shard) -> str:
         """Return the command line that makes a shard of the same run."""
@@ -149,7 +150,27 @@ def find_parts(places: Sequence[Path]) -> list[FinishedPart]:
                 f"{place} has no part of a run: expected a folder that --shard I/N made"
             )
         parts += map(_read, folders)
-    return _checked(parts)
+
+    # They are all of one run, and there is each of them once.
+    first = parts[0]
+    by_number: dict[int, FinishedPart] = {}
+    for part in parts:
+        identities = [
+            {**of_run.run_identity, "shards": of_run.shard.count, "debates": of_run.total}
+            for of_run in (first, part)
+        ]
+        problem = f"{first.folder} and {part.folder} are parts of different runs:"
+        fix = f"make one again with the command of the other: {first.command_of(part.shard)}"
+        refuse_other_identity(problem, identities[0], identities[1], fix)
+        earlier = by_number.setdefault(part.shard.number, part).folder
+        if earlier.resolve() != part.folder.resolve():
+            raise UserError(
+                f"shard {part.shard} is given twice: {earlier} and {part.folder}: leave one out"
+            )
+    for shard in first.shard.all():
+        if shard.number not in by_number:
+            raise UserError(f"shard {shard} is missing: make it: {first.command_of(shard)}")
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def _is_begun(folder: Path) -> bool:
@@ -162,52 +183,30 @@ def _read(folder: Path) -> FinishedPart:
     if _is_begun(folder) or not path.is_file():
         raise UserError(f"{folder} is not finished: {again}")
     try:
-        entries = read_log(path, RUN)
-        header = next(entries).record
-        names, identity = header[_PART], dict(header[IDENTITY])
+        lines = read_log(path, RUN)
+        header = next(lines).record
+        about_run = header[_PART]
+        identity = dict(header[IDENTITY])
         shard = Shard.parse(identity.pop(SHARD))
         places: dict[int, int] = {}
         end: object = None
-        for entry in entries:
-            if UNIT in entry.record:
-                places[entry.record[UNIT]] = entry.place
-            end = entry.record.get(_END)
+        for line in lines:
+            if UNIT in line.record:
+                places[line.record[UNIT]] = line.place
+            end = line.record.get(_END)
         return FinishedPart(
-            shard,
-            folder,
-            Path(names["run"]),
-            Path(names["source"]),
-            tuple(names["command"]),
-            names["total"],
-            identity,
-            PartEnd.model_validate(end),
-            [places[unit] for unit in shard.units(names["total"])],
+            shard=shard,
+            folder=folder,
+            run=Path(about_run["run"]),
+            source=Path(about_run["source"]),
+            command=tuple(about_run["command"]),
+            total=about_run["total"],
+            run_identity=identity,
+            end=PartEnd.model_validate(end),
+            places=[places[unit] for unit in shard.units(about_run["total"])],
         )
     except (StopIteration, LookupError, ValueError):
         raise WorkError(f"{path} is damaged: remove {folder}, and {again}") from None
-
-
-def _checked(parts: Sequence[FinishedPart]) -> list[FinishedPart]:
-    """Return the parts in order if they are all parts of one run, each once."""
-    first = parts[0]
-    by_number: dict[int, FinishedPart] = {}
-    for one in parts:
-        mine, other = (
-            {**part.whole, "shards": part.shard.count, "debates": part.total}
-            for part in (first, one)
-        )
-        place = f"{first.folder} and {one.folder} are parts of different runs:"
-        fix = f"make one again with the command of the other: {first.command_of(one.shard)}"
-        refuse_other_identity(place, mine, other, fix)
-        earlier = by_number.setdefault(one.shard.number, one).folder
-        if earlier.resolve() != one.folder.resolve():
-            raise UserError(
-                f"shard {one.shard} is given twice: {earlier} and {one.folder}: leave one out"
-            )
-    for shard in first.shard.all():
-        if shard.number not in by_number:
-            raise UserError(f"shard {shard} is missing: make it: {first.command_of(shard)}")
-    return [by_number[number] for number in sorted(by_number)]
 
 
 def merge_parts(
@@ -224,7 +223,7 @@ def merge_parts(
     Raises:
         UserError: The output exists already.
     """
-    if not is_output_of(out, parts[0].whole):
+    if not is_output_of(out, parts[0].run_identity):
         files.check_output(out, replace=replace)
     tally = Tally()
     with files.atomic_write(out) as stream:
@@ -255,7 +254,7 @@ def merge_parts(
         done=tally.units,
         resumed=sum(status.resumed for status in statuses),
         skipped=statuses[0].skipped,  # each part reads the whole input
-        identity=parts[0].whole,
+        identity=parts[0].run_identity,
         started=started,
         finished=finished,
         seconds=round((finished - started).total_seconds(), 3),

@@ -45,7 +45,14 @@ def simulate(
         for turn in range(turns):
             utterance = await speaker.speak(debate)
             if utterance.error is not None:
-                fallback = _fallback(speaker, utterance.error, turn)
+                fallback = fallback_for(
+                    f"user {speaker.name}",
+                    type(speaker.user).__module__,
+                    utterance.error,
+                    by="the user rules",
+                    what=UTTERANCES,
+                    turn=turn + 1,
+                )
                 failures.add(fallback, utterance.error)
                 failures.check(fallback)
                 fallbacks.append(fallback)
@@ -64,15 +71,8 @@ def simulate(
         line = simulation_line(debate, configuration, system)
         return Done((line,), {ANSWERS: turns}, tuple(events), tuple(fallbacks))
 
-    whole = {"user": speaker.name, **identity, "turns": turns}
-    return Work("simulate", source, partial(files.read_claims, source), do, whole)
-
-
-def _fallback(speaker: Speaker, error: Exception, turn: int) -> Fallback:
-    """Return the fallback of an utterance that is not from the selected user."""
-    user, by = f"user {speaker.name}", "the user rules"
-    module = type(speaker.user).__module__
-    return fallback_for(user, module, error, by=by, what=UTTERANCES, turn=turn + 1)
+    full_identity = {"user": speaker.name, **identity, "turns": turns}
+    return Work("simulate", source, partial(files.read_claims, source), do, full_identity)
 
 
 def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:
@@ -80,9 +80,9 @@ def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: st
 
     It has no times, so that a repeated run is byte-identical.
     """
-    whole = {**configuration, "system": {"class": "touche-rad", "debater": system}}
+    configuration = {**configuration, "system": {"class": "touche-rad", "debater": system}}
     turns = [user_turn(turn) for turn in debate.turns]
-    return dump({"simulation": {"configuration": whole, "userTurns": turns}})
+    return dump({"simulation": {"configuration": configuration, "userTurns": turns}})
 
 
 Shape = Literal["responses", "simulations"]
@@ -116,32 +116,28 @@ def respond(
             if answer.fallback is not None:
                 failures.check(answer.fallback)
                 fallbacks.append(answer.fallback)
-        if shape == "simulations":
-            lines: tuple[str, ...] = (_simulation(debate, responses, system),)
-        else:
-            lines = tuple(
+        if shape == "responses":
+            lines = [
                 files.response_line(debate.before_response(turn), turn, response)
                 for turn, response in responses.items()
+            ]
+        else:
+            turns = tuple(
+                Turn(utterance=turn.utterance, response=responses.get(number, turn.response))
+                for number, turn in enumerate(debate.turns)
             )
-        return Done(lines, {ANSWERS: len(responses)}, tuple(events), tuple(fallbacks))
+            configuration = {
+                "topic": {"description": debate.claim},
+                "user": {"class": "recorded", "model": debate.user},
+                "maxTurns": count,
+                **(simulation_record(debate)["simulation"].get("configuration") or {}),
+            }
+            answered = debate.model_copy(update={"turns": turns})
+            lines = [simulation_line(answered, configuration, system)]
+        return Done(tuple(lines), {ANSWERS: len(responses)}, tuple(events), tuple(fallbacks))
 
-    whole = {**identity, "last_only": last_only, "shape": shape}
-    return Work("respond", source, partial(files.read_debates, source), do, whole)
-
-
-def _simulation(debate: Debate, responses: Mapping[int, Response], system: str) -> str:
-    turns = tuple(
-        Turn(utterance=turn.utterance, response=responses.get(place, turn.response))
-        for place, turn in enumerate(debate.turns)
-    )
-    recorded = simulation_record(debate)["simulation"].get("configuration") or {}
-    configuration = {
-        "topic": {"description": debate.claim},
-        "user": {"class": "recorded", "model": debate.user},
-        "maxTurns": len(turns),
-        **recorded,
-    }
-    return simulation_line(debate.model_copy(update={"turns": turns}), configuration, system)
+    full_identity = {**identity, "last_only": last_only, "shape": shape}
+    return Work("respond", source, partial(files.read_debates, source), do, full_identity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,9 +167,6 @@ class _DebaterJob(JobSpec):
         """The debater and the length of its answers."""
         return {"debater": self.debater.tag, "max_words": self.max_words}
 
-    def _answerer(self, services: Services) -> Answerer:
-        return make_answerer(self.debater, services, self.max_words, self.deadline)
-
 
 @dataclass(frozen=True, kw_only=True)
 class RespondJob(_DebaterJob):
@@ -188,7 +181,7 @@ class RespondJob(_DebaterJob):
         """Make the debater with its fallbacks."""
         return respond(
             self.source,
-            self._answerer(services),
+            make_answerer(self.debater, services, self.max_words, self.deadline),
             identity=self.identity(services),
             last_only=self.last_only,
             shape=self.shape,
@@ -226,7 +219,7 @@ class SimulateJob(_DebaterJob):
         """Make the debater and the user, each with its fallbacks."""
         return simulate(
             self.source,
-            self._answerer(services),
+            make_answerer(self.debater, services, self.max_words, self.deadline),
             self.user.speaker(self.user_services or services, self.deadline),
             identity=self.identity(services),
             turns=self.turns,

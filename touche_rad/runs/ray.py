@@ -60,10 +60,10 @@ class Block:
             replace(
                 self,
                 units=(unit,),
-                calls=share_of(self.calls, at, at + 1, count),
-                tokens=share_of(self.tokens, at, at + 1, count),
+                calls=share_of(self.calls, place, place + 1, count),
+                tokens=share_of(self.tokens, place, place + 1, count),
             )
-            for at, unit in enumerate(self.units)
+            for place, unit in enumerate(self.units)
         ]
 
 
@@ -124,7 +124,8 @@ def process_block(task: Task, block: Block) -> BlockResult:
             return BlockResult(stopped=f"{here} cannot work: {error}")
         identity = {**work.identity, "version": __version__}
         if identity != task.identity:
-            keys = ", ".join(key for key, one in identity.items() if one != task.identity.get(key))
+            expected = task.identity
+            keys = ", ".join(key for key in identity if identity[key] != expected.get(key))
             return BlockResult(
                 stopped=f"{here} has another {keys} than the run: use the same version, index and "
                 "files on all machines"
@@ -145,7 +146,7 @@ async def _process(
             iter(block.units),
             options,
             FailureLog(folder / ERRORS, options.strict),
-            lambda number, one: done.append((number, one)),
+            lambda number, result: done.append((number, result)),
         )
     except (FallbackStop, ModelError) as error:
         stopped = redact(str(error)) or type(error).__name__
@@ -183,8 +184,8 @@ _SETTINGS: Final = {
 }
 _RETRIES: Final = 2
 """How often Ray repeats a task whose worker died."""
-_SHARE: Final = 4
-"""A block has at most this part of what is left for each CPU."""
+_BLOCKS_PER_CPU: Final = 4
+"""A block has at most one in so many of the unsent units for each CPU."""
 _MOST_ROUNDS: Final = 16
 """A block has at most this many times the units that a worker processes in parallel."""
 _POLL: Final = 0.05
@@ -204,7 +205,10 @@ class RayEngine:
         import ray
 
         self._ray: Any = ray
-        self._task, self._trace, self._tasks, self._report = task, trace, tasks, report
+        self._task = task
+        self._trace = trace
+        self._tasks = tasks
+        self._report = report
         self._tracebacks: set[str] = set()
 
     async def process(
@@ -282,7 +286,9 @@ class RayEngine:
         if model is not None and result.usage is not None:
             model.keep_answers(result.answers)
             model.usage.add(result.usage)
-            model.warnings.extend(one for one in result.warnings if one not in model.warnings)
+            for warning in result.warnings:
+                if warning not in model.warnings:
+                    model.warnings.append(warning)
         for number, done in result.done:
             keep(number, done)
         if options.errors is not None and result.errors not in self._tracebacks:
@@ -308,20 +314,20 @@ def connect(ray: Any, report: Callable[[str], None]) -> None:
         os.environ.setdefault(name, value)
     address = os.environ.get(ADDRESS) or "local"
     # The dashboard of a cluster that ends with the run takes a third of its start.
-    more = {"include_dashboard": False} if address == "local" else {}
+    arguments = {"include_dashboard": False} if address == "local" else {}
     try:
-        ray.init(address, log_to_driver=False, logging_level="ERROR", **more)
+        ray.init(address, log_to_driver=False, logging_level="ERROR", **arguments)
     except Exception as error:  # Ray raises a plain Exception if a node starts too slowly
         line = excerpt(error, 300)
         raise WorkError(f"the Ray cluster cannot be used: {line}") from None
-    cpus = f"{ray.cluster_resources().get('CPU', 0):g} CPUs"
-    if address == "local":
+    cpus = ray.cluster_resources().get("CPU", 0)
+    if address != "local":
+        report(f"Ray: joined {ray.get_runtime_context().gcs_address} ({cpus:g} CPUs)")
+    else:
         report(
-            f"Ray: started on this machine ({cpus}); {ADDRESS}=auto joins a cluster that ray "
-            "start made"
+            f"Ray: started on this machine ({cpus:g} CPUs); {ADDRESS}=auto joins a cluster that "
+            "ray start made"
         )
-        return
-    report(f"Ray: joined {ray.get_runtime_context().gcs_address} ({cpus})")
 
 
 def _cut(
@@ -332,11 +338,11 @@ def _cut(
     The budget of the run is divided among the blocks, as among shards.
     """
     usage = options.model.usage if options.model is not None else Usage()
-    begun, parallel = 0, options.workers
+    begun = 0
     while begun < total:
-        left = total - begun
-        size = max(parallel, min(_MOST_ROUNDS * parallel, left // (_SHARE * workers)))
-        size = min(left, size, -(-total // workers))
+        unsent = total - begun
+        size = min(_MOST_ROUNDS * options.workers, unsent // (_BLOCKS_PER_CPU * workers))
+        size = min(unsent, max(options.workers, size), -(-total // workers))
         block = tuple(islice(units, size))
         if not block:
             raise WorkError("the input has fewer debates than when the run began")

@@ -21,7 +21,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad import __version__, files, session
-from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.errors import InputError, UserError, WorkError, why
 from touche_rad.events import Event, EventKind
 from touche_rad.files.append_log import IDENTITY, AppendLog, is_begun
 from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
@@ -64,8 +64,12 @@ def run(
     try:
         return session.run(run_work, work, out, options, part)
     except KeyboardInterrupt:
-        kept = f"; finished work is kept in {journal_beside(out)}: run the same command to continue"
-        raise Interrupted("stopped" if out == STDOUT else f"stopped{kept}") from None
+        if out == STDOUT:
+            raise Interrupted("stopped") from None
+        raise Interrupted(
+            f"stopped; finished work is kept in {journal_beside(out)}: run the same command to "
+            "continue"
+        ) from None
 
 
 async def run_work(
@@ -103,7 +107,8 @@ async def run_work(
         total, output.copies = count_units(work.units(options.bad))
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")
-        failures = FailureLog(options.errors, options.strict)
+        errors = options.errors.absolute() if options.errors is not None else None
+        failures = FailureLog(errors, options.strict)
         with output.begin(total, part) as log:
             with keep_folder():  # a plugin may leave it, and our paths are relative
                 await _work_through(work, options, output, failures)
@@ -124,8 +129,8 @@ async def run_work(
 
 def whole_identity(verb: str, identity: Mapping[str, Any], source: Path) -> dict[str, Any]:
     """Return the identity of a run as its files have it: JSON values, without secrets."""
-    whole = {"verb": verb, **identity, "input": sha256_of(source), "version": __version__}
-    written: dict[str, Any] = redact_data(json.loads(json.dumps(whole, default=str)))
+    values = {"verb": verb, **identity, "input": sha256_of(source), "version": __version__}
+    written: dict[str, Any] = redact_data(json.loads(json.dumps(values, default=str)))
     return written
 
 
@@ -135,13 +140,13 @@ async def _work_through(
     """Process units with parallel workers; an error of the journal stops all of them."""
     numbers = output.units
     read = enumerate(work.units(files.BadLines(skip=True)))
-    here = islice(read, numbers.start, numbers.stop)
-    units = ((number, unit) for number, unit in here if number not in output.journal.places)
+    of_part = islice(read, numbers.start, numbers.stop)
+    units = ((number, unit) for number, unit in of_part if number not in output.journal.places)
     options.progress(len(output.journal.places), len(numbers))
     try:
         if options.process is not None:
-            left = len(numbers) - len(output.journal.places)
-            failed = await options.process(units, left, options, output.append)
+            unfinished = len(numbers) - len(output.journal.places)
+            failed = await options.process(units, unfinished, options, output.append)
         else:
             failed = await process_units(work, units, options, failures, output.append)
     except (FallbackStop, ModelError) as error:
@@ -208,8 +213,10 @@ class Output:
 
     def __init__(self, path: Path, work: Work[Any], options: RunOptions) -> None:
         """Prepare; nothing is read or written."""
-        self.path, self.log_path = path, journal_beside(path)
-        self.verb, self.options = work.verb, options
+        self.path = path
+        self.log_path = journal_beside(path)
+        self.verb = work.verb
+        self.options = options
         self.identity = dict(work.identity)
         """Everything that determines the output. A run is continued only with an equal one."""
         self.total = 0
@@ -220,7 +227,8 @@ class Output:
         """The warning on debates that the input has more than once."""
         self.resumed = 0
         self.journal = Journal[int]()
-        self._started, self._clock = datetime.now().astimezone(), time.monotonic()
+        self._started = datetime.now().astimezone()
+        self._clock = time.monotonic()
 
     @contextmanager
     def begin(self, total: int, part: Part | None = None) -> Iterator[AppendLog | None]:
@@ -232,13 +240,16 @@ class Output:
         log: AppendLog | None = None
         if self.path.exists() and not self.path.is_file():
             raise UserError(f"{self.path} is a folder or a device: name a file to write")
-        header = {IDENTITY: self.identity, **(part.header(total) if part is not None else {})}
+        header: dict[str, Any] = {IDENTITY: self.identity}
+        if part is not None:
+            header |= part.header(total)
         if self.path != STDOUT:
             with self._writing(self.log_path):
                 log = AppendLog(self.log_path, RUN, header, restart=self.options.restart)
         try:
             self.journal = Journal[int](log)
-            self.total, self.resumed = total, len(self.journal.places)
+            self.total = total
+            self.resumed = len(self.journal.places)
             self.units = range(total) if part is None else part.shard.units(total)
             if not self.resumed:
                 if self.options.errors is not None:
@@ -261,7 +272,7 @@ class Output:
         """Write the output and its status; the journal remains."""
         tally = Tally(units=self.units.start)
         with self._writing(self.path), files.atomic_write(self.path) as stream:
-            for done in self._done():
+            for done in self.journal.read(sorted(self.journal.places)):  # in the order of the input
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
         sha256 = sha256_of(self.path) if self.path != STDOUT else ""
@@ -270,10 +281,6 @@ class Output:
             write_readable(self.options.status_path, status.model_dump(mode="json"))
         return status
 
-    def _done(self) -> Iterator[Done]:
-        """Yield the finished units in the order of the input."""
-        return self.journal.read(sorted(self.journal.places))
-
     def stop(self, state: State, error: str) -> None:
         """Write the status of a run that did not finish; the journal is kept."""
         path = self.options.status_path
@@ -281,7 +288,7 @@ class Output:
             return  # nothing has happened to the output, so its status remains
         tally = Tally(units=self.units.start)
         if self.log_path.exists():
-            for done in self._done():
+            for done in self.journal.read(sorted(self.journal.places)):
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
             status = self._status(tally, state, error=error)
@@ -299,8 +306,9 @@ class Output:
             warnings.append(Event(kind=EventKind.UNREAD_LINES, detail=detail))
         if self.copies is not None:
             warnings.append(self.copies)
-        for line in options.model.warnings if options.model is not None else ():
-            warnings.append(Event(kind=EventKind.MODEL, detail=printable(line)))
+        if options.model is not None:
+            for line in options.model.warnings:
+                warnings.append(Event(kind=EventKind.MODEL, detail=printable(line)))
         return tuple(warnings)
 
     def how_to_continue(self, fix: str = "") -> str:
@@ -335,5 +343,5 @@ class Output:
         try:
             yield
         except OSError as error:
-            problem = f"{path}: cannot be written: {error.strerror or error}"
+            problem = f"{path}: cannot be written: {why(error)}"
             raise WorkError(f"{problem}; {self.how_to_continue()}") from error

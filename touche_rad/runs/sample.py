@@ -43,7 +43,7 @@ async def sample(
     if not sizes:
         raise InputError(work.source, "expected at least one debate, found none")
     count = min(len(sizes), SAMPLE)
-    numbers = [at * len(sizes) // count for at in range(count)]  # spread over the input
+    numbers = [place * len(sizes) // count for place in range(count)]  # spread over the input
     fallbacks = 0
     failures = FailureLog()
     usage = usage or Usage()
@@ -64,17 +64,16 @@ async def sample(
     # A plugin may prepare itself with the first unit, so this one is counted once.
     factor = (sum(sizes) - of_first) / others if others else 0.0
 
-    def whole(name: str) -> float:
-        begin, end = float(getattr(costs[0], name)), float(getattr(costs[-1], name))
-        return begin + factor * (end - begin)
-
+    first = costs[0]
+    last = costs[-1]
     return Sample(
-        len(sizes),
-        count,
-        whole("calls"),
-        whole("prompt_tokens"),
-        whole("completion_tokens"),
-        fallbacks,
+        units=len(sizes),
+        sampled=count,
+        calls=first.calls + factor * (last.calls - first.calls),
+        prompt_tokens=first.prompt_tokens + factor * (last.prompt_tokens - first.prompt_tokens),
+        answer_tokens=first.completion_tokens
+        + factor * (last.completion_tokens - first.completion_tokens),
+        fallbacks=fallbacks,
     )
 
 

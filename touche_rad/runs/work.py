@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -26,6 +26,7 @@ T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
 
 MOST_EXAMPLES: Final = 5
+"""Events of each title that a status shows."""
 
 
 @dataclass(frozen=True)
@@ -88,17 +89,21 @@ class Work(Generic[T]):
 
 def count_units(units: Iterable[object]) -> tuple[int, Event | None]:
     """Return the number of units, and a warning if debates are there more than once."""
-    total, copies, first = 0, list[tuple[int, int]](), dict[int, int]()
+    total = 0
+    copies: list[tuple[int, int]] = []
+    first_with_words: dict[int, int] = {}
     for total, unit in enumerate(units, 1):
         debate = unit[0] if isinstance(unit, tuple) else unit
         if isinstance(debate, Debate | Contest) and debate != Debate():  # a lost one
             words = repr(debate.model_copy(update={"id": ""}))  # the id may be the place's
-            earlier = first.setdefault(hash(words), total)
-            copies += [(total, earlier)] if earlier != total else []
+            earlier = first_with_words.setdefault(hash(words), total)
+            if earlier != total:
+                copies.append((total, earlier))
     if not copies:
         return total, None
-    here = "debate {} has the words of debate {}".format(*copies[0])
-    detail = f"debates given twice: {len(copies)}; the first: {here}"
+    number, earlier = copies[0]
+    example = f"debate {number} has the words of debate {earlier}"
+    detail = f"debates given twice: {len(copies)}; the first: {example}"
     return total, Event(kind=EventKind.COPIES, detail=detail)
 
 
@@ -163,12 +168,6 @@ class FallbackGroup:
         source = f"from {self.first.source}" if self.first.by else "missing"
         return f"{source}: {printable(self.first.cause)}"
 
-    def record(self) -> dict[str, Any]:
-        """Return the row of the status."""
-        row = {**vars(self.first), "count": self.count, "turns": list(map(_turn_text, self.turns))}
-        row.pop("turn")
-        return row
-
 
 @dataclass
 class Tally:
@@ -207,23 +206,40 @@ class Tally:
     ) -> Status:
         """Return the status of a run with these results; `warnings` are about other things."""
         groups = sorted(self.groups.values(), key=lambda group: -group.count)
-        replaced_turns: set[DebateTurn] = set()
-        for group in groups:
-            if group.first.what == ANSWERS:
-                replaced_turns.update(group.turns)
-        all_warnings = [*warnings, *_warnings_of(groups, self.counts)]
+        all_warnings = list(warnings)
+        details: list[str] = []
+        for what in dict.fromkeys(group.first.what for group in groups):
+            of_kind = [group for group in groups if group.first.what == what]
+            count = sum(group.count for group in of_kind)
+            begin = f"{count} of {total_of(what, self.counts)} {what} are"
+            if len(of_kind) == 1:
+                details.append(f"{begin} {of_kind[0].origin}")
+            else:
+                details.append(f"{begin} not from the selected plugin")
+                details += [f"{group.count} {what} are {group.origin}" for group in of_kind]
+        all_warnings += [Event(kind=EventKind.FALLBACKS, detail=detail) for detail in details]
         if usage is not None and usage.faults:
             kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
             calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
             detail = f"{calls}; the first: {printable(usage.first_fault)}"
             all_warnings.append(Event(kind=EventKind.FAILED_CALLS, detail=detail))
+
+        rows: list[dict[str, Any]] = []
+        replaced_turns: set[DebateTurn] = set()
+        for group in groups:
+            turns = list(map(_turn_text, group.turns))
+            row = {**vars(group.first), "count": group.count, "turns": turns}
+            row.pop("turn")
+            rows.append(row)
+            if group.first.what == ANSWERS:
+                replaced_turns.update(group.turns)
         return Status(
             output=str(out),
             warnings=tuple(all_warnings),
             errors=str(errors) if errors is not None and errors.is_file() else "",
             usage=usage.record() if usage is not None and usage.steps else {},
             replaced=sum(group.count for group in groups),
-            fallbacks=tuple(group.record() for group in groups),
+            fallbacks=tuple(rows),
             replaced_turns=tuple(map(_turn_text, sorted(replaced_turns))),
             counts=dict(self.counts),
             events=tuple(
@@ -240,24 +256,11 @@ def _turn_text(place: DebateTurn) -> str:
     return f"{debate}.{turn}" if turn else str(debate)
 
 
-def _warnings_of(groups: Sequence[FallbackGroup], counts: Mapping[str, int]) -> Iterator[Event]:
-    """Yield warnings that say how many results are fallbacks, by whom and why."""
-    for what in dict.fromkeys(group.first.what for group in groups):
-        of_kind = [group for group in groups if group.first.what == what]
-        begin = f"{sum(group.count for group in of_kind)} of {total_of(what, counts)} {what} are"
-        if len(of_kind) == 1:
-            details = [f"{begin} {of_kind[0].origin}"]
-        else:
-            details = [f"{begin} not from the selected plugin"]
-            details += [f"{group.count} {what} are {group.origin}" for group in of_kind]
-        for detail in details:
-            yield Event(kind=EventKind.FALLBACKS, detail=detail)
-
-
 def write_readable(path: Path, value: object) -> None:
     """Write JSON that people read: keys are hidden, and unprintable characters are escaped."""
     text = json.dumps(redact_data(value), ensure_ascii=False, indent=2)
     with files.atomic_write(path) as stream:
-        for one in text:
-            stream.write(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1])
+        for character in text:
+            is_shown = character.isprintable() or character == "\n"
+            stream.write(character if is_shown else json.dumps(character)[1:-1])
         stream.write("\n")

@@ -57,9 +57,9 @@ def to_debate(request: ChatRequest) -> Debate:
             continue
         # The task's client does not send the arguments of earlier answers; others may.
         cited: list[Argument] = []
-        for one in of_role:
-            if one.arguments is not None:
-                body = validate(ResponseBody, {"arguments": one.arguments}, lenient=True)
+        for message in of_role:
+            if message.arguments is not None:
+                body = validate(ResponseBody, {"arguments": message.arguments}, lenient=True)
                 cited += body.arguments
         response = Response(content=text, arguments=tuple(cited))
         utterance = turns.pop().utterance if turns else ""

@@ -27,7 +27,6 @@ from touche_rad.files.simulations import parse_simulation, system_response
 from touche_rad.pages.marks import marked_answer
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
 from touche_rad.plugins import LoadedJudge
-from touche_rad.plugins.loaded import Explain
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, Body
@@ -35,15 +34,16 @@ from touche_rad.text import is_blank, redact
 
 log = logging.getLogger(__name__)
 
-_OWN: Final = ("serve/debate.js", "serve/debate.css")
-_ASSETS: Final = {*SCRIPTS, STYLE, *_OWN}
+_SCRIPT: Final = "serve/debate.js"
+_PAGE_STYLE: Final = "serve/debate.css"
+_ASSETS: Final = {*SCRIPTS, STYLE, _SCRIPT, _PAGE_STYLE}
 _HEADERS: Final = {
     "Content-Security-Policy": SERVED_POLICY,
     "Cache-Control": "no-cache",
 }
-_ALIVE: Final = 5.0
+_ALIVE_SECONDS: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
-_CANDIDATES: Final = 5
+_SHOWN_CANDIDATES: Final = 5
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def add_debate_page(
         }
         return page_response(
             "serve/debate.html.jinja",
-            scripts=_OWN[:1],
-            styles=_OWN[1:],
+            scripts=(_SCRIPT,),
+            styles=(_PAGE_STYLE,),
             title="touche-rad debate",
             setup=setup,
         )
@@ -133,7 +133,9 @@ class _Steps:
     """Answers one message and judges the answer, and reports each step as a JSON line."""
 
     def __init__(self, request: PageRequest, offer: Offer, deadline: float | None) -> None:
-        self.request, self.offer, self.deadline = request, offer, deadline
+        self.request = request
+        self.offer = offer
+        self.deadline = deadline
         self.debate = _debate_of(request, offer)
         self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
@@ -141,7 +143,9 @@ class _Steps:
 
     def _begin(self) -> None:
         """Begin to measure an answer or verdict."""
-        self._start, self._calls, self._tokens = time.monotonic(), 0, 0
+        self._start = time.monotonic()
+        self._calls = 0
+        self._tokens = 0
 
     def _spent(self) -> dict[str, Any]:
         seconds = round(time.monotonic() - self._start, 2)
@@ -165,7 +169,7 @@ class _Steps:
         try:
             while True:
                 try:
-                    event = await asyncio.wait_for(self._queue.get(), _ALIVE)
+                    event = await asyncio.wait_for(self._queue.get(), _ALIVE_SECONDS)
                 except TimeoutError:
                     event = {"event": "alive"}
                 if event is None:
@@ -180,9 +184,9 @@ class _Steps:
             task.cancel()
 
     async def _work(self, count: Callable[[Answer], None]) -> None:
-        name = self.request.debater
-        self._put("start", debater=name)
-        answerer = await asyncio.to_thread(self.offer.debaters[name])
+        """Answer, list the candidates, and judge; each of them is a step of the page."""
+        self._put("start", debater=self.request.debater)
+        answerer = await asyncio.to_thread(self.offer.debaters[self.request.debater])
         self._begin()
         answer = await answerer.answer(self.debate, observe=self._observe)
         count(answer)
@@ -191,50 +195,53 @@ class _Steps:
             system=system_response(answer.response),
             shown=marked_answer(answer.response),
             by=answer.by,
-            notices=[redact(one) for one in answer.notices],
+            notices=[redact(notice) for notice in answer.notices],
             notes=[redact(event.text) for event in answer.events],
             **self._spent(),
         )
-        debater = answer.debater
-        if debater is not None and debater.explain is not None and not self._calls:
-            await self._explain(debater.explain, answer)
-        for judge in self.request.judges:
-            await self._judge(judge, self.debate.with_response(answer.response))
 
-    async def _explain(self, explain: Explain, answer: Answer) -> None:
-        """Send the candidates, which the debater lists without calls of a model."""
-        cited = {argument.id for argument in answer.response.arguments}
-        try:
-            candidates = await Calls()(explain, self.debate)
-            records = [
-                one.record(rank, chosen=one.id in cited) for rank, one in enumerate(candidates, 1)
-            ]
-        except Exception as error:
-            log.info("no candidates: %s", redact(str(error)))
-            return
-        best = [one for one in records if one["rank"] <= _CANDIDATES or one["chosen"]]
-        self._put("candidates", considered=len(records), list=best)
+        # The candidates, which the debater lists without calls of a model.
+        explain = answer.debater.explain if answer.debater is not None else None
+        if explain is not None and not self._calls:
+            cited = {argument.id for argument in answer.response.arguments}
+            try:
+                candidates = await Calls()(explain, self.debate)
+                records = [
+                    candidate.record(rank, chosen=candidate.id in cited)
+                    for rank, candidate in enumerate(candidates, 1)
+                ]
+            except Exception as error:
+                log.info("no candidates: %s", redact(str(error)))
+            else:
+                shown = [
+                    record
+                    for record in records
+                    if record["rank"] <= _SHOWN_CANDIDATES or record["chosen"]
+                ]
+                self._put("candidates", considered=len(records), list=shown)
 
-    async def _judge(self, name: str, view: Debate) -> None:
-        self._put("judging", judge=name)
-        self._begin()
-        try:
-            judge = await asyncio.to_thread(self.offer.judges[name])
-        except ToucheRadError as error:
-            notices = [redact(str(error))]
-            self._put("verdicts", judge=name, list=[], notices=notices, **self._spent())
-            return
-        judgement = await judge_view(
-            judge, view, grice(), deadline=self.deadline, observe=self._observe
-        )
-        verdicts = [
-            {
-                "maxim": criterion.title,
-                "score": judgement.score(criterion.key),
-                "yes": judgement.verdicts[criterion.key].yes,
-                "rationale": redact(judgement.verdicts[criterion.key].rationale),
-            }
-            for criterion in grice()
-        ]
-        notices = [redact(one.notice) for one in judgement.fallbacks]
-        self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())
+        view = self.debate.with_response(answer.response)
+        for name in self.request.judges:
+            self._put("judging", judge=name)
+            self._begin()
+            verdicts: list[dict[str, object]] = []
+            try:
+                judge = await asyncio.to_thread(self.offer.judges[name])
+            except ToucheRadError as error:
+                notices = [redact(str(error))]
+            else:
+                judgement = await judge_view(
+                    judge, view, grice(), deadline=self.deadline, observe=self._observe
+                )
+                notices = [redact(fallback.notice) for fallback in judgement.fallbacks]
+                for criterion in grice():
+                    verdict = judgement.verdicts[criterion.key]
+                    verdicts.append(
+                        {
+                            "maxim": criterion.title,
+                            "score": judgement.score(criterion.key),
+                            "yes": verdict.yes,
+                            "rationale": redact(verdict.rationale),
+                        }
+                    )
+            self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())

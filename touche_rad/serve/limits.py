@@ -57,7 +57,8 @@ class Refusal(Exception):
     """A response that is sent without calling the application."""
 
     def __init__(self, status: int, detail: str) -> None:
-        self.status, self.detail = status, detail
+        self.status = status
+        self.detail = detail
 
     def response(self) -> JSONResponse:
         """Return one line of JSON; the connection is closed, because the body may be unread."""
@@ -94,7 +95,8 @@ class Access:
 
     def check(self, headers: Headers) -> None:
         """Refuse web pages of other servers, and foreign names that lead to this machine."""
-        origin, host = headers.get("origin"), headers.get("host", "")
+        origin = headers.get("origin")
+        host = headers.get("host", "")
         if origin is not None and origin.partition("://")[2] != host:
             raise Refusal(403, "web pages of other servers may not send requests to this one")
         by_browser = origin is not None or "sec-fetch-site" in headers
@@ -105,8 +107,8 @@ class Access:
 
     def _is_ours(self, host: str) -> bool:
         match = _HOST.fullmatch(host)
-        address, name = (part or "" for part in match.groups()) if match else ("", "")
-        name = name.lower()
+        address = (match[1] if match else None) or ""
+        name = ((match[2] if match else None) or "").lower()
         is_local = name == "localhost" or name.endswith(".localhost")
         return is_local or name in self.names or _address(address or name) is not None
 
@@ -146,7 +148,9 @@ class Gate:
     """Checks each request, and reads its whole body, before the application sees it."""
 
     def __init__(self, app: ASGIApp, limits: Limits, access: Access) -> None:
-        self.app, self.limits, self.access = app, limits, access
+        self.app = app
+        self.limits = limits
+        self.access = access
         self.requests = 0
         """Number of requests that are being answered."""
         self._starts = asyncio.Semaphore(STARTS)
@@ -171,59 +175,60 @@ class Gate:
                 async with self._starts:
                     await asyncio.sleep(0)
             try:
-                await self._answer(scope, receive, send_secured)
+                headers = Headers(scope=scope)
+                self.access.check(headers)
+                if self.access.token and not self.access.is_authorized(headers):
+                    if scope["path"] == "/health":
+                        await JSONResponse({"status": "ok"})(scope, receive, send_secured)
+                        return
+                    raise Refusal(401, "expected the server's token: `Authorization: Bearer TOKEN`")
+                if "content-length" in headers and "transfer-encoding" in headers:
+                    # A proxy may read such a request in another way than this server does.
+                    raise Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
+                length = headers.get("content-length", "0")
+                if length.isdigit() and int(length) > self.limits.body:
+                    raise self._too_large()
+                if self.requests >= self.limits.requests and scope["method"] == "POST":
+                    raise Refusal(
+                        503, f"busy: {self.requests} requests are being answered; try later"
+                    )
+                self.requests += 1
+                try:
+                    body = await self._read(receive)
+                    pending = [{"type": "http.request", "body": body, "more_body": False}]
+
+                    async def receive_again() -> Message:
+                        return pending.pop() if pending else await receive()
+
+                    await self.app(scope, receive_again, send_secured)
+                finally:
+                    self.requests -= 1
             except Refusal as refusal:
                 await refusal.response()(scope, receive, send_secured)
             except ClientDisconnect:
                 pass
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        self.access.check(headers)
-        if self.access.token and not self.access.is_authorized(headers):
-            if scope["path"] == "/health":
-                await JSONResponse({"status": "ok"})(scope, receive, send)
-                return
-            raise Refusal(401, "expected the server's token: `Authorization: Bearer TOKEN`")
-        length = headers.get("content-length", "0")
-        if "content-length" in headers and "transfer-encoding" in headers:
-            # A proxy may read such a request in another way than this server does.
-            raise Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
-        if length.isdigit() and int(length) > self.limits.body:
-            raise self._too_large()
-        if self.requests >= self.limits.requests and scope["method"] == "POST":
-            raise Refusal(503, f"busy: {self.requests} requests are being answered; try later")
-        self.requests += 1
-        try:
-            body = await self._read(receive)
-            pending = [{"type": "http.request", "body": body, "more_body": False}]
-
-            async def receive_again() -> Message:
-                return pending.pop() if pending else await receive()
-
-            await self.app(scope, receive_again, send)
-        finally:
-            self.requests -= 1
 
     def _too_large(self) -> Refusal:
         return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
 
     async def _read(self, receive: Receive) -> bytes:
         """Read the whole body."""
-        body, more, seconds = bytearray(), True, self.limits.body_seconds
+        body = bytearray()
+        is_complete = False
+        seconds = self.limits.body_seconds
         try:
             async with asyncio.timeout(seconds):
-                while more:
+                while not is_complete:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
                     body += message.get("body", b"")
                     if len(body) > self.limits.body:
                         raise self._too_large()
-                    more = message.get("more_body", False)
+                    is_complete = not message.get("more_body", False)
         except TimeoutError:
-            late = f"the body did not arrive within {seconds:g} seconds"
-            raise Refusal(408, late) from None
+            detail = f"the body did not arrive within {seconds:g} seconds"
+            raise Refusal(408, detail) from None
         if len(body) > SMALL and len(body.translate(None, _NO_TEXT)) < _LEAST_TEXT * len(body):
             raise Refusal(413, "expected a body of texts, got many numbers or short values")
         return bytes(body)
@@ -236,7 +241,7 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
     the application as `scope["state"]`, by which `Gate` finds the connection of a request.
     """
 
-    most: ClassVar[int] = sys.maxsize
+    most_connections: ClassVar[int] = sys.maxsize
     """Maximum number of open connections; for a further one, the longest waiting one is closed."""
 
     def __init__(self, *, app_state: dict[str, Any], **options: object) -> None:
@@ -258,9 +263,11 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         self.head_since = self.loop.time()
         self.timer = self.loop.call_later(CHECK_SECONDS, self._check)
         super().connection_made(transport)
-        if len(self.connections) > self.most:  # without a free file, no other one is answered
-            waiting = [one for one in self.connections if one.is_waiting()]
-            min(waiting, key=lambda one: one.head_since, default=self)._reset()
+        # Without a free file, no further client would be answered.
+        if len(self.connections) > self.most_connections:
+            waiting = [connection for connection in self.connections if connection.is_waiting()]
+            longest = min(waiting, key=lambda connection: connection.head_since, default=self)
+            longest._reset()
 
     def is_waiting(self) -> bool:
         """Whether the connection is open and its request has not arrived."""
@@ -274,8 +281,8 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         """
         if self.head_since is None and not self.requests:
             self.head_since = self.loop.time()
-        for at in range(0, len(data), _PIECE):
-            super().data_received(data[at : at + _PIECE])
+        for start in range(0, len(data), _PIECE):
+            super().data_received(data[start : start + _PIECE])
             if len(self.pipeline) > AHEAD:
                 self._reset()
             if self.transport.is_closing():
@@ -308,8 +315,8 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
 
     def _check(self) -> None:
         """Close the connection if a time limit is over; rare checks cost less than timers."""
-        limits = (self.head_since, HEADER_SECONDS), (self.unread_since, READ_SECONDS)
         now = self.loop.time()
+        limits = [(self.head_since, HEADER_SECONDS), (self.unread_since, READ_SECONDS)]
         if any(since is not None and now - since > seconds for since, seconds in limits):
             self._reset()
         else:

@@ -19,7 +19,7 @@ from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Turn
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import Services, build_index, find, open_index
-from touche_rad.runs.answering import LAST_RESORT, Answerer, make_chain
+from touche_rad.runs.answering import LAST_RESORT, make_answerer
 
 pytestmark = pytest.mark.services
 
@@ -162,9 +162,7 @@ def _nothing_made_up(index: ElasticArguments, told: str) -> None:
         with pytest.raises(WorkError) as refused:
             call()
         assert str(refused.value).removeprefix(f"{index.location}: ") in (told, SLOW)
-    answerer = Answerer(
-        make_chain(find("debater", "grounded").configure(), Services(index=index)), index
-    )
+    answerer = make_answerer(find("debater", "grounded").configure(), Services(index=index))
     debate = Debate(claim="Zoos are cruel.", turns=(Turn(utterance="Zoos are cruel."),))
     answer = anyio.run(answerer.answer, debate)
     assert answer.by == LAST_RESORT
