@@ -8,8 +8,8 @@ from pathlib import Path
 
 from touche_rad.criteria import grice
 from touche_rad.debate import Maxim
-from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
-from touche_rad.labelling.session import Session
+from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdicts
+from touche_rad.labelling.session import LabelSession
 
 MAXIMS = ("Quantity", "Quality", "Relation", "Manner")
 TURNS = 3
@@ -61,17 +61,19 @@ def open_session(
     annotator: str = "ana",
     share: float = 0.3,
     others: Sequence[Path] = (),
-) -> Session:
+) -> LabelSession:
     """Open a session like the command."""
     exchanges = read_exchanges(run)
     judges = read_verdicts(evaluations, exchanges, grice(), {})
-    return Session(exchanges, judges, annotator, output, grice(), others=others, random_share=share)
+    return LabelSession(
+        exchanges, judges, annotator, output, grice(), others=others, random_share=share
+    )
 
 
 def answer(
     run: Path,
     output: Path,
-    answers: Iterable[tuple[Place | int, Maxim | None, int | None]],
+    answers: Iterable[tuple[TurnPlace | int, Maxim | None, int | None]],
     annotator: str = "ana",
     judges: Sequence[Path] = (),
     share: float = 0.3,

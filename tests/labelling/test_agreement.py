@@ -13,16 +13,16 @@ from tests.labelling.makers import answer, open_session, write_run
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.labelling.agreement import agreement
-from touche_rad.labelling.exchanges import Place
-from touche_rad.labelling.session import Session
+from touche_rad.labelling.exchanges import TurnPlace
+from touche_rad.labelling.session import LabelSession
 from touche_rad.score.measures import alpha
 
 
-def _two(folder: Path) -> Session:
+def _two(folder: Path) -> LabelSession:
     """Ana labels four turns; Ben differs on two labels of Quality and does not know one."""
     run, output = write_run(folder / "run.jsonl"), folder / "labels.jsonl"
     for name, labels in (("ana", (1, 1, 0, 0)), ("ben", (1, 0, 1, None))):
-        rows = [(Place(at, 0), Maxim.QUALITY, label) for at, label in enumerate(labels)]
+        rows = [(TurnPlace(at, 0), Maxim.QUALITY, label) for at, label in enumerate(labels)]
         answer(run, output, rows, name)
     return open_session(run, output, annotator="cem")
 
@@ -51,19 +51,19 @@ def test_alpha_is_the_krippendorff_librarys(seed: int) -> None:
 def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_path: Path) -> None:
     session = _two(tmp_path)
     assert session.study.open_disagreements() == [
-        (Place(1, 0), Maxim.QUALITY),
-        (Place(2, 0), Maxim.QUALITY),
+        (TurnPlace(1, 0), Maxim.QUALITY),
+        (TurnPlace(2, 0), Maxim.QUALITY),
     ]
     session.write()
     before = [json.loads(line)[0]["quality"] for line in session.output.read_text().splitlines()]
     assert before == [1, None, None, 0]
-    session.answer(Place(1, 0), Maxim.QUALITY, 0, settle=True)
+    session.answer(TurnPlace(1, 0), Maxim.QUALITY, 0, settle=True)
     session.write()
     turn = json.loads(session.output.read_text().splitlines()[1])[0]
     assert turn["quality"] == 0
     assert turn["settled"] == {"quality": {"label": 0, "by": "cem"}}
     assert turn["annotators"] == {"ana": {"quality": 1}, "ben": {"quality": 0}}
-    assert session.study.open_disagreements() == [(Place(2, 0), Maxim.QUALITY)]
+    assert session.study.open_disagreements() == [(TurnPlace(2, 0), Maxim.QUALITY)]
     session.undo()
     assert len(session.study.open_disagreements()) == 2
 
@@ -75,7 +75,7 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     other.write_text("".join(json.dumps(row) + "\n" for row in official))
     session = open_session(run, tmp_path / "labels.jsonl", others=[other])
     for number in range(4):
-        session.answer(Place(number, 0), Maxim.QUALITY, 1)
+        session.answer(TurnPlace(number, 0), Maxim.QUALITY, 1)
     row = next(one for one in agreement(session.study).pairs if one.maxim == Maxim.QUALITY)
     assert (row.turns, row.same) == (2, 0.5)
     assert {row.first, row.second} == {"ana", "ben"}

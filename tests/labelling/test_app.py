@@ -13,21 +13,21 @@ from fastapi.testclient import TestClient
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
-from touche_rad.labelling.session import Session
+from touche_rad.labelling.session import LabelSession
 
 HOST = "http://127.0.0.1:8000"
 TOKEN = "secret"
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
+def session(tmp_path: Path) -> LabelSession:
     run = write_run(tmp_path / "run.jsonl")
     judge = write_verdicts(tmp_path / "strict.jsonl", run, [0.4] * 12)
     return open_session(run, tmp_path / "labels.jsonl", judge)
 
 
 @pytest.fixture
-def client(session: Session) -> Iterator[TestClient]:
+def client(session: LabelSession) -> Iterator[TestClient]:
     with TestClient(create_app(session, TOKEN), base_url=HOST) as client:
         client.base_url = client.base_url.join(f"/{TOKEN}/")
         yield client
@@ -42,7 +42,7 @@ def _label(client: TestClient, debate: int, turn: int, label: int | None = 1) ->
 
 
 def test_an_answer_is_on_the_disk_before_it_is_acknowledged(
-    session: Session, client: TestClient
+    session: LabelSession, client: TestClient
 ) -> None:
     body = {"debate": 1, "turn": 2, "maxim": "quality", "label": 0}
     assert client.post("answer", json=body).json()["answers"] == {"quality": 0}
@@ -111,14 +111,16 @@ def test_settling_shows_all_answers(tmp_path: Path) -> None:
     assert client.post("answer", json=body).json()["state"]["unsettled"] == 0
 
 
-def test_without_the_token_everything_is_refused(session: Session) -> None:
+def test_without_the_token_everything_is_refused(session: LabelSession) -> None:
     client = TestClient(create_app(session, TOKEN), base_url=HOST)
     for path in ("/", "/queue", "/wrong/queue", "/docs", "/openapi.json"):
         assert client.get(path).status_code == 404
     assert client.post("/answer", json={}).status_code == 404
 
 
-def test_other_host_names_and_other_pages_are_refused(session: Session, client: TestClient) -> None:
+def test_other_host_names_and_other_pages_are_refused(
+    session: LabelSession, client: TestClient
+) -> None:
     body = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
     rebound = client.post("answer", json=body, headers={"Host": "evil.example:8000"})
     assert rebound.status_code == 400
@@ -151,7 +153,7 @@ def test_the_page_has_a_strict_policy_and_only_its_own_files(client: TestClient)
     ],
 )
 def test_wrong_answers_are_refused(
-    session: Session, client: TestClient, body: dict[str, object]
+    session: LabelSession, client: TestClient, body: dict[str, object]
 ) -> None:
     assert client.post("answer", json=body).status_code == 422
     missing = {"debate": 99, "turn": 0, "maxim": "quality", "label": 1}
@@ -160,7 +162,7 @@ def test_wrong_answers_are_refused(
 
 
 def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(
-    session: Session, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    session: LabelSession, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")

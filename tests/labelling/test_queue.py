@@ -9,13 +9,13 @@ import pytest
 from tests.labelling.makers import TURNS, write_run, write_verdicts
 from touche_rad.criteria import grice
 from touche_rad.errors import InputError
-from touche_rad.labelling._queue import Item, Selection, make_queue, samples
-from touche_rad.labelling.exchanges import Place, read_exchanges, read_verdicts
+from touche_rad.labelling._queue import QueuedTurn, Selection, make_queue, samples
+from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdicts
 
 DEBATES = 20
 
 
-def _queue(folder: Path, share: float, seed: int = 0) -> list[Item]:
+def _queue(folder: Path, share: float, seed: int = 0) -> list[QueuedTurn]:
     run = write_run(folder / "run.jsonl", DEBATES)
     turns = DEBATES * TURNS
     rising = [number / turns for number in range(turns)]
@@ -36,7 +36,7 @@ def test_each_turn_comes_once_and_the_share_is_kept_at_any_time(tmp_path: Path) 
 
 def test_the_audits_turns_are_the_most_disputed_ones(tmp_path: Path) -> None:
     queue = [item.place for item in _queue(tmp_path, 0.0)]
-    assert queue[:3] == [Place(19, 2), Place(19, 1), Place(19, 0)]
+    assert queue[:3] == [TurnPlace(19, 2), TurnPlace(19, 1), TurnPlace(19, 0)]
 
 
 def test_the_random_order_depends_on_the_seed_only(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
     (verdicts,) = read_verdicts([path], read_exchanges(run), grice(), {}).values()
     scores = {place: {one.score for one in of.values()} for place, of in verdicts.items()}
-    assert scores == {Place(n // 3, n % 3): {n / 10} for n in range(9)}
+    assert scores == {TurnPlace(n // 3, n % 3): {n / 10} for n in range(9)}
 
 
 def test_verdicts_on_other_debates_are_refused(tmp_path: Path) -> None:

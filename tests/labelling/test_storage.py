@@ -14,8 +14,8 @@ from tests.labelling.makers import TURNS, open_session, write_run, write_verdict
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
-from touche_rad.labelling.exchanges import Place
-from touche_rad.labelling.session import LABELS, Session
+from touche_rad.labelling.exchanges import TurnPlace
+from touche_rad.labelling.session import LABELS, LabelSession
 
 Q, L, R, M = Maxim
 
@@ -25,7 +25,7 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run.jsonl")
 
 
-def _reopen(session: Session, run: Path, **more: Any) -> Session:
+def _reopen(session: LabelSession, run: Path, **more: Any) -> LabelSession:
     session.log.close()
     return open_session(run, session.output, **more)
 
@@ -91,8 +91,8 @@ def test_a_log_of_an_earlier_version_goes_on(run: Path, tmp_path: Path) -> None:
     log = tmp_path / "labels.jsonl.log"
     log.write_text(OLD)
     session = open_session(run, tmp_path / "labels.jsonl")
-    place = Place(2, 1)
-    assert [item.place for item in session.queue] == [place, Place(0, 0)]
+    place = TurnPlace(2, 1)
+    assert [item.place for item in session.queue] == [place, TurnPlace(0, 0)]
     assert session.study.answers["ana"][place] == {Q: 1}
     session.answer(place, R, 0)
     again = _reopen(session, run)
@@ -161,8 +161,8 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
 ) -> None:
     run = write_run(tmp_path / "run.jsonl", lost=[1])
     session = open_session(run, tmp_path / "labels.jsonl")
-    session.answer(Place(2, 1), Q, 1)
-    session.answer(Place(2, 1), M, None)
+    session.answer(TurnPlace(2, 1), Q, 1)
+    session.answer(TurnPlace(2, 1), M, None)
     session.write()
     rows = [json.loads(line) for line in session.output.read_text().splitlines()]
     assert [len(row) for row in rows] == [TURNS, 0, TURNS, TURNS]

@@ -21,7 +21,7 @@ from touche_rad.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from touche_rad.labelling.session import Session
+    from touche_rad.labelling.session import LabelSession
 
 
 @opt.options
@@ -69,7 +69,7 @@ def label_command(options: LabelOptions) -> None:
     """
     from touche_rad.criteria import grice
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
-    from touche_rad.labelling.session import Session, log_beside
+    from touche_rad.labelling.session import LabelSession, log_beside
 
     annotator = " ".join((options.annotator or os.environ.get("USER", "annotator")).split())
     if not annotator or len(annotator) > 60 or not annotator.isprintable():
@@ -86,7 +86,7 @@ def label_command(options: LabelOptions) -> None:
     if not judges and not log_beside(output).exists():
         note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
         say(note, Label.NOTE)
-    session = Session(
+    session = LabelSession(
         exchanges,
         judges,
         annotator,
@@ -118,7 +118,7 @@ def _check_output(output: Path, log: Path, *, replace: bool) -> None:
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
 
 
-def _serve(session: Session, options: LabelOptions) -> None:
+def _serve(session: LabelSession, options: LabelOptions) -> None:
     """Serve the page until Ctrl-C."""
     import uvicorn
 
@@ -143,7 +143,7 @@ def _serve(session: Session, options: LabelOptions) -> None:
         run(server.serve, [listening])
 
 
-def _print_summary(session: Session, paths: Sequence[Path]) -> None:
+def _print_summary(session: LabelSession, paths: Sequence[Path]) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
     from touche_rad.labelling.agreement import agreement
 

@@ -41,16 +41,20 @@ _ALPHAS: Columns = {
 
 def agreement(study: Study) -> Agreement:
     """Return the agreement of the annotators of a study."""
-    places = {place for of_one in study.answers.values() for place in of_one}
-    votes = {key: [study.votes(place, key) for place in places] for key in study.criteria.keys}
-    pairs, alphas = [], []
+    turns_by_key = {}
+    for key in study.criteria.keys:
+        turns_by_key[key] = [study.votes(place, key) for place in study.places]
+    pairs = []
     for first, second in combinations(study.annotators, 2):
-        for key, units in votes.items():
-            both = [
-                (bool(one[first]), bool(one[second])) for one in units if {first, second} <= {*one}
+        for key, turns in turns_by_key.items():
+            labels = [
+                (bool(votes[first]), bool(votes[second]))
+                for votes in turns
+                if first in votes and second in votes
             ]
-            pairs.append(pair_agreement(first, second, key, both))
-    for key, units in votes.items():
-        several = [list(one.values()) for one in units if len(one) > 1]
+            pairs.append(pair_agreement(first, second, key, labels))
+    alphas = []
+    for key, turns in turns_by_key.items():
+        several = [list(votes.values()) for votes in turns if len(votes) > 1]
         alphas.append(AlphaRow(maxim=key, turns=len(several), alpha=alpha(several)))
     return Agreement(pairs=tuple(pairs), alphas=tuple(alphas))

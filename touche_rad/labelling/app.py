@@ -19,14 +19,15 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.errors import why
 from touche_rad.labelling._views import answers_record, state_record, turn_record
-from touche_rad.labelling.exchanges import Place
-from touche_rad.labelling.session import Session
+from touche_rad.labelling.exchanges import TurnPlace
+from touche_rad.labelling.session import LabelSession
 from touche_rad.pages import rendering
 
 HOSTS: Final = ("127.0.0.1", "localhost")
-_SCRIPT, _STYLE = "labelling/label.js", "labelling/label.css"
+_SCRIPT: Final = "labelling/label.js"
+_STYLE: Final = "labelling/label.css"
 _ASSETS: Final = (rendering.STYLE, *rendering.SCRIPTS, _SCRIPT, _STYLE)
-_EVERY: Final = 1.0
+_SECONDS_BETWEEN_WRITES: Final = 1.0
 """Seconds between two writes of the labels file; the log has each answer at once."""
 _HEADERS: Final = {
     "Content-Security-Policy": (
@@ -40,7 +41,7 @@ _HEADERS: Final = {
 }
 
 
-class AnswerBody(BaseModel):
+class LabelBody(BaseModel):
     """An answer: 1 yes, 0 no, null unknown."""
 
     model_config = ConfigDict(extra="forbid")
@@ -52,7 +53,7 @@ class AnswerBody(BaseModel):
     settle: bool = False
 
 
-def create_app(session: Session, token: str, *, settle: bool = False) -> FastAPI:
+def create_app(session: LabelSession, token: str, *, settle: bool = False) -> FastAPI:
     """Make the server of one annotator's work."""
     app = FastAPI(
         title="touche-rad label",
@@ -82,12 +83,12 @@ def create_app(session: Session, token: str, *, settle: bool = False) -> FastAPI
 
 
 @asynccontextmanager
-async def _writing(session: Session) -> AsyncIterator[None]:
+async def _writing(session: LabelSession) -> AsyncIterator[None]:
     """Write the labels file at most once a second, and at the end."""
 
     async def write() -> None:
         while True:
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(_SECONDS_BETWEEN_WRITES)
             with suppress(OSError):  # it is tried again, and the log has all answers
                 session.write()
 
@@ -99,7 +100,7 @@ async def _writing(session: Session) -> AsyncIterator[None]:
         session.write()
 
 
-def _add_page(router: APIRouter, session: Session, token: str, settle: bool) -> None:
+def _add_page(router: APIRouter, session: LabelSession, token: str, settle: bool) -> None:
     @router.get("/", response_class=HTMLResponse)
     async def page() -> str:
         return rendering.render_served(
@@ -128,13 +129,13 @@ def _add_page(router: APIRouter, session: Session, token: str, settle: bool) -> 
         return Response(rendering.read_asset(name), media_type=kind)
 
 
-def _add_data(router: APIRouter, session: Session) -> None:
-    def places(settle: bool) -> list[Place]:
+def _add_data(router: APIRouter, session: LabelSession) -> None:
+    def places(settle: bool) -> list[TurnPlace]:
         if settle:
             return list(dict.fromkeys(place for place, _ in session.study.disagreements()))
-        return [item.place for item in session.queue]
+        return [turn.place for turn in session.queue]
 
-    def check(place: Place) -> Place:
+    def check(place: TurnPlace) -> TurnPlace:
         if place not in session.exchanges.views:
             raise HTTPException(404, "there is no such turn")
         return place
@@ -143,25 +144,27 @@ def _add_data(router: APIRouter, session: Session) -> None:
     async def queue(settle: bool = False) -> dict[str, Any]:
         """Return the turns of a view, their progress, and the first open one."""
         turns = places(settle)
-        opened = {place for place, _ in session.study.open_disagreements()}
         first = session.first_open()
+        is_open = None
         if settle:
-            first = next((at for at, place in enumerate(turns) if place in opened), 0)
+            unsettled = {place for place, _ in session.study.open_disagreements()}
+            is_open = [place in unsettled for place in turns]
+            first = is_open.index(True) if unsettled else 0
         return {
             "places": turns,
             "first": first,
-            "open": [place in opened for place in turns] if settle else None,
+            "open": is_open,
             **state_record(session, turns),
         }
 
     @router.get("/turn")
     async def turn(debate: int, turn: int, settle: bool = False) -> dict[str, Any]:
         """Return a turn with the annotator's answers."""
-        return turn_record(session, check(Place(debate, turn)), settle=settle)
+        return turn_record(session, check(TurnPlace(debate, turn)), settle=settle)
 
     @router.post("/answer")
-    async def answer(body: AnswerBody) -> dict[str, Any]:
-        place = check(Place(body.debate, body.turn))
+    async def answer(body: LabelBody) -> dict[str, Any]:
+        place = check(TurnPlace(body.debate, body.turn))
         if body.maxim not in session.criteria.keys:
             raise HTTPException(422, "there is no such question")
         with _reported():

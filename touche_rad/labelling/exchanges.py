@@ -19,7 +19,7 @@ from touche_rad.score.naming import each_run, names
 from touche_rad.score.reference import Reference
 
 
-class Place(NamedTuple):
+class TurnPlace(NamedTuple):
     """A turn of a run; both numbers count from 0."""
 
     debate: int
@@ -32,15 +32,15 @@ class Exchanges:
 
     path: Path
     debates: Sequence[Debate]
-    views: Mapping[Place, Debate] = field(repr=False)
+    views: Mapping[TurnPlace, Debate] = field(repr=False)
 
     @cached_property
     def digest(self) -> str:
         """A digest of all texts; verdicts in the file do not change it."""
-        whole = hashlib.sha256()
+        hashed = hashlib.sha256()
         for debate in self.debates:
-            whole.update("\x1e".join((debate.id, *digests(debate), "\x1d")).encode())
-        return whole.hexdigest()
+            hashed.update("\x1e".join((debate.id, *digests(debate), "\x1d")).encode())
+        return hashed.hexdigest()
 
     @cached_property
     def shape(self) -> list[int]:
@@ -51,19 +51,17 @@ class Exchanges:
 def read_exchanges(path: Path) -> Exchanges:
     """Read the debates of a run. A lost debate keeps its place, because labels have no ids."""
     debates: list[Debate] = []
-    views: dict[Place, Debate] = {}
+    views: dict[TurnPlace, Debate] = {}
     for number, (debate, of_debate) in enumerate(files.read_views(path, keep_lost=True)):
         debates.append(debate)
-        answered = [at for at, turn in enumerate(debate.turns) if turn.response]
-        views.update(
-            {Place(number, at): view for at, view in zip(answered, of_debate, strict=True)}
-        )
+        for view in of_debate:
+            views[TurnPlace(number, len(view.turns) - 1)] = view
     if not views:
         raise UserError(f"{path} contains no response to label")
     return Exchanges(path, debates, views)
 
 
-JudgeVerdicts = Mapping[str, Mapping[Place, Verdicts]]
+JudgeVerdicts = Mapping[str, Mapping[TurnPlace, Verdicts]]
 """The verdicts of each judge on the turns of a run."""
 
 
@@ -72,28 +70,38 @@ def read_verdicts(
 ) -> JudgeVerdicts:
     """Read evaluations of a run's debates, matched by id and text; bad files go to `refused`."""
     reference = Reference.of_debates(exchanges.path, exchanges.debates)
-    named = dict(zip(names(paths), paths, strict=True))
-    return each_run(named, lambda _, path: _verdicts(path, exchanges, criteria, reference), refused)
+    paths_by_name = dict(zip(names(paths), paths, strict=True))
+    return each_run(
+        paths_by_name, lambda _, path: _verdicts(path, exchanges, criteria, reference), refused
+    )
 
 
 def _verdicts(
     path: Path, exchanges: Exchanges, criteria: Criteria, reference: Reference
-) -> dict[Place, Verdicts]:
-    result: dict[Place, Verdicts] = {}
+) -> dict[TurnPlace, Verdicts]:
+    verdicts_by_place: dict[TurnPlace, Verdicts] = {}
     matched: set[int] = set()
     if files.detect_kind(path) is not files.Kind.EVALUATIONS:
         raise InputError(path, "expected evaluations: run `touche-rad judge` first")
     for line, (debate, verdicts) in enumerate(read_judged(path, criteria, files.BadLines()), 1):
         if not verdicts:
             continue
+        # A line may have the verdicts only: its debate is the one on the same line of the run.
+        number: int | None = line - 1
         row = JudgedLine(line, id=debate.id, conversation=digests(debate))
-        at = reference.find(row, line - 1, matched) if debate.turns else line - 1
-        if at is None or at >= len(exchanges.debates):
+        if debate.turns:
+            number = reference.find(row, line - 1, matched)
+        if number is None or number >= len(exchanges.debates):
             raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
         if debate.turns:
-            reference.check(path, row, at)
-        matched.add(at)
-        whole = debate if debate.turns else exchanges.debates[at]
-        places = [Place(at, number) for number, turn in enumerate(whole.turns) if turn.response]
-        result |= zip(places, verdicts, strict=False)
-    return result
+            reference.check(path, row, number)
+        else:
+            debate = exchanges.debates[number]
+        matched.add(number)
+        places = [
+            TurnPlace(number, turn)
+            for turn in range(len(debate.turns))
+            if debate.turns[turn].response
+        ]
+        verdicts_by_place |= zip(places, verdicts, strict=False)
+    return verdicts_by_place

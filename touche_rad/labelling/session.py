@@ -13,9 +13,9 @@ from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.records import write_text
-from touche_rad.labelling._queue import Item, Selection, make_queue, samples
-from touche_rad.labelling._study import Answer, Event, Study, effective, label_rows, labels_of
-from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, Place
+from touche_rad.labelling._queue import QueuedTurn, Selection, make_queue, samples
+from touche_rad.labelling._study import Answer, LabelEvent, Study, effective, label_rows, labels_of
+from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, TurnPlace
 
 LABELS: Final = LogKind(
     "labelling",
@@ -38,7 +38,7 @@ def is_begun(path: Path) -> bool:
     return path.is_file() and b"\n" in path.read_bytes()
 
 
-class Session:
+class LabelSession:
     """One annotator's work on a labels file."""
 
     def __init__(
@@ -54,26 +54,30 @@ class Session:
         random_share: float = 0.3,
     ) -> None:
         """Open the log beside a labels file, or begin it with a queue, and read the answers."""
-        self.exchanges, self.judges = exchanges, judges
-        self.annotator, self.output, self.unwritten = annotator, output, True
+        self.exchanges = exchanges
+        self.judges = judges
+        self.annotator = annotator
+        self.output = output
         self.criteria = criteria
+        self.unwritten = True
         queue = make_queue(exchanges, judges, criteria, seed=seed, random_share=random_share)
         header = {
             "run": exchanges.path.name,
             "digest": exchanges.digest,
             "seed": seed,
             "random_share": random_share,
-            "queue": [[*item.place, item.sample, item.rank] for item in queue],
+            "queue": [[*turn.place, turn.sample, turn.rank] for turn in queue],
         }
         self.log = AppendLog(log_beside(output), LABELS, header)
         with ExitStack() as on_failure:
             on_failure.callback(self.log.close)
-            self._events = [(entry.line, entry.record) for entry in self.log.entries()]
+            self._events = [(logged.line, logged.record) for logged in self.log.entries()]
+            # The queue of the log, which was begun with these judges or with others.
             self.queue = [
-                Item(Place(debate, turn), Selection(sample), rank)
+                QueuedTurn(TurnPlace(debate, turn), Selection(sample), rank)
                 for debate, turn, sample, rank in self.log.header["queue"]
             ]
-            self._sample_of = {item.place: item.sample for item in self.queue}
+            self._sample_of = {turn.place: turn.sample for turn in self.queue}
             self.others = {path: self._read(path) for path in others}
             self.study = self._study()
             on_failure.pop_all()
@@ -88,11 +92,11 @@ class Session:
                 raise InputError(
                     self.log.path, f"expected an event: {error!r}", line=number
                 ) from None
-        for path, other in self.others.items():
-            for name in other.annotators:
+        for path, labels in self.others.items():
+            for name in labels.annotators:
                 if name == self.annotator or name in study.annotators:
                     raise UserError(f"{path} has labels of {name}, and so has {self.log.path}")
-                study.answers[name] = other.answers[name]
+                study.answers[name] = labels.answers[name]
         return study
 
     def _read(self, path: Path) -> Study:
@@ -107,15 +111,19 @@ class Session:
             raise UserError(f"{path} has no labels")
         return study
 
-    def answer(self, place: Place, key: str, label: Answer, *, settle: bool = False) -> None:
+    def answer(self, place: TurnPlace, key: str, label: Answer, *, settle: bool = False) -> None:
         """Store an answer, or settle a disagreement."""
-        at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        event: dict[str, Any] = {"at": at, "by": self.annotator, **place._asdict()}
-        event |= {"maxim": key, "label": label}
+        event: dict[str, Any] = {
+            "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "by": self.annotator,
+            **place._asdict(),
+            "maxim": key,
+            "label": label,
+        }
         if settle:
             event["settle"] = True
-        elif (sample := self._sample_of.get(place)) is not None:
-            event["sample"] = sample
+        elif place in self._sample_of:
+            event["sample"] = self._sample_of[place]
         self._append(event)
         self.study.apply(event)
         self.unwritten = True
@@ -125,7 +133,7 @@ class Session:
         self.log.append(event)
         self._events.append((len(self._events) + 2, event))
 
-    def undo(self) -> tuple[Place, str] | None:
+    def undo(self) -> tuple[TurnPlace, str] | None:
         """Take back the annotator's last answer; None if there is none."""
         event = self._last()
         if event is None:
@@ -133,29 +141,33 @@ class Session:
         self._append({"by": self.annotator, "undo": True})
         self.study = self._study()
         self.unwritten = True
-        return Place(event["debate"], event["turn"]), event["maxim"]
+        return TurnPlace(event["debate"], event["turn"]), event["maxim"]
 
-    def _last(self) -> Event | None:
-        events = [event for _, event in effective(self._events)]
-        return next((one for one in reversed(events) if one["by"] == self.annotator), None)
+    def _last(self) -> LabelEvent | None:
+        for _, event in reversed(effective(self._events)):
+            if event["by"] == self.annotator:
+                return event
+        return None
 
     @property
     def can_undo(self) -> bool:
         """Whether the annotator has an answer to take back."""
         return self._last() is not None
 
-    def samples(self) -> dict[Place, Selection]:
+    def samples(self) -> dict[TurnPlace, Selection]:
         """Return which turns are random, and which were chosen."""
         return samples(self.queue, self.study.samples)
 
     def first_open(self) -> int:
         """Return the number of the first incomplete turn of the queue, or of the last turn."""
-        done = (self.study.is_complete(self.annotator, item.place) for item in self.queue)
-        return next((at for at, one in enumerate(done) if not one), max(len(self.queue) - 1, 0))
+        for number, turn in enumerate(self.queue):
+            if not self.study.is_complete(self.annotator, turn.place):
+                return number
+        return max(len(self.queue) - 1, 0)
 
     def done(self) -> int:
         """Return the number of turns of the queue that are labelled."""
-        return sum(self.study.is_complete(self.annotator, item.place) for item in self.queue)
+        return sum(self.study.is_complete(self.annotator, turn.place) for turn in self.queue)
 
     def write(self) -> None:
         """Write the labels file, if an answer is new."""
