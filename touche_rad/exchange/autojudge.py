@@ -42,7 +42,7 @@ class GriceJudge:
         llm_config: Any,
         *,
         judge: str = "",
-        **more: object,
+        **settings: object,
     ) -> Any:
         """Return the scores of each report on the four maxims."""
         from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec
@@ -51,18 +51,17 @@ class GriceJudge:
             raise UserError("workflow: settings.judge names no judge: touche-rad list judge")
         name, options = parse_plugin(judge)
         plugin = find("judge", name)
-        made = plugin.make(Services(model=_model(plugin, llm_config)), options)
+        loaded_judge = plugin.make(Services(model=_model(plugin, llm_config)), options)
         criteria = grice()
-        keys = criteria.keys
-        names = [key.upper() for key in keys]
-        spec = LeaderboardSpec(measures=tuple(MeasureSpec(one) for one in (*names, MEAN)))
+        measures = [*(key.upper() for key in criteria.keys), MEAN]
+        spec = LeaderboardSpec(measures=tuple(MeasureSpec(measure) for measure in measures))
         builder = LeaderboardBuilder(spec)
         for report, view in _views(rag_responses, rag_topics):
-            verdicts = session.run(judge_view, made, view, criteria).verdicts
-            values = {key.upper(): verdicts[key].score or 0.0 for key in keys}
+            verdicts = session.run(judge_view, loaded_judge, view, criteria).verdicts
+            values = {key.upper(): verdicts[key].score or 0.0 for key in criteria.keys}
             values[MEAN] = sum(values.values()) / len(values)
-            about = report.metadata
-            builder.add(run_id=about.run_id, topic_id=about.topic_id, values=values)
+            metadata = report.metadata
+            builder.add(run_id=metadata.run_id, topic_id=metadata.topic_id, values=values)
         topics = [topic.request_id for topic in rag_topics]
         return builder.build(expected_topic_ids=topics, on_missing="fix_aggregate")
 
@@ -71,7 +70,7 @@ class GriceJudge:
         rag_responses: Iterable[Any],
         rag_topics: Sequence[Any],
         llm_config: Any,
-        **more: object,
+        **settings: object,
     ) -> Any:
         """Return for each cited argument whether it supports a sentence of a response.
 
@@ -88,15 +87,20 @@ class GriceJudge:
             topic = str(report.metadata.topic_id)
             if not response.arguments:
                 grades[topic, doc_id_md5(response.content)] = 0
-            sentences = findings_in(response.content, [one.text for one in response.arguments])
-            used = {one.source for one in sentences if one.support.supported}
+            texts = [argument.text for argument in response.arguments]
+            findings = findings_in(response.content, texts)
+            supporting = {finding.source for finding in findings if finding.support.supported}
             for number, argument in enumerate(response.arguments):
+                # Several runs may cite it for the same topic.
                 key = topic, argument.id
-                grades[key] = max(grades.get(key, 0), int(number in used))
-        rows = [QrelRow(topic_id=t, doc_id=d, grade=grade) for (t, d), grade in grades.items()]
+                grades[key] = max(grades.get(key, 0), int(number in supporting))
+        rows = [
+            QrelRow(topic_id=topic, doc_id=document, grade=grade)
+            for (topic, document), grade in grades.items()
+        ]
         return Qrels(rows=rows)
 
-    def create_nuggets(self, *args: object, **more: object) -> None:
+    def create_nuggets(self, *args: object, **settings: object) -> None:
         """Create no nuggets: a debate has no list of facts that a response must name."""
 
 
@@ -109,9 +113,8 @@ def _views(reports: Iterable[Any], topics: Sequence[Any]) -> Iterable[tuple[Any,
 def _model(plugin: Plugin, config: Any) -> Model | None:
     """Return the model that AutoJudge configured, if the judge needs or uses one."""
     address = getattr(config, "base_url", None)
-    needed = "model" in plugin.needs
-    if not needed and not (address and "model" in plugin.uses):
-        return None
-    if not address:
+    if address and plugin.uses_model:
+        return Model(open_backend(f"{address}#{config.model}"))
+    if "model" in plugin.needs:
         raise UserError(f"judge {plugin.name} needs a model: set OPENAI_BASE_URL and OPENAI_MODEL")
-    return Model(open_backend(f"{address}#{config.model}"))
+    return None

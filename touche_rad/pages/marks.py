@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from touche_rad.debate import Response, path_of
-from touche_rad.evidence.support import Finding, findings_in, supporting_spans
+from touche_rad.evidence.support import findings_in, supporting_spans
 from touche_rad.text import count_words, sentences
 
-Part = tuple[str, list[int]]
+MarkedPart = tuple[str, list[int]]
 """A piece of an argument, and the numbers of the sentences that it supports."""
 
 
@@ -21,12 +21,21 @@ def marked_answer(response: Response) -> dict[str, Any]:
     the number of its citation or None. A sentence is free if it claims nothing. A citation has
     `number`, `id`, `parts`, `topic`, `attacks`, `path`, and `uses`, which says what it supports.
     """
-    texts = [argument.text for argument in response.arguments]
-    claims = findings_in(response.content, texts)
-    rows = _sentences(response.content, claims)
+    rows = _sentences(response)
     citations = []
     for number, argument in enumerate(response.arguments, 1):
-        supported = [(one["number"], one["text"]) for one in rows if one["source"] == number]
+        supported = []
+        sentences_by_reason: dict[str, list[str]] = {}
+        for row in rows:
+            if row["source"] == number:
+                supported.append((row["number"], row["text"]))
+                sentences_by_reason.setdefault(row["why"], []).append(str(row["number"]))
+        uses = []
+        for why, numbers in sentences_by_reason.items():
+            if len(numbers) > 1:
+                uses.append(f"sentences {' and '.join(numbers)}: each {why}")
+            else:
+                uses.append(f"sentence {numbers[0]} {why}")
         citations.append(
             {
                 "number": number,
@@ -35,59 +44,41 @@ def marked_answer(response: Response) -> dict[str, Any]:
                 "topic": argument.topic,
                 "attacks": argument.attacks,
                 "path": list(path_of(argument)),
-                "uses": _uses(number, rows),
+                "uses": "; ".join(uses),
             }
         )
     words = count_words(response.content)
     return {"content": response.content, "words": words, "sentences": rows, "citations": citations}
 
 
-def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[Part]:
+def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[MarkedPart]:
     """Divide an argument's text at the words that it shares with the sentences it supports."""
-    spans = [
-        (start, end, number)
-        for number, sentence in supported
-        for start, end in supporting_spans(sentence, text)
-    ]
-    edges = sorted({0, len(text), *(at for span in spans for at in span[:2])})
-    parts: list[Part] = []
-    for start, end in pairwise(edges):
+    spans: list[tuple[int, int, int]] = []
+    edges = {0, len(text)}
+    for number, sentence in supported:
+        for start, end in supporting_spans(sentence, text):
+            spans.append((start, end, number))
+            edges |= {start, end}
+    parts: list[MarkedPart] = []
+    for start, end in pairwise(sorted(edges)):
         numbers = sorted({number for low, high, number in spans if low <= start and end <= high})
         parts.append((text[start:end], numbers))
     return parts
 
 
-def _sentences(content: str, claims: Sequence[Finding]) -> list[dict[str, Any]]:
+def _sentences(response: Response) -> list[dict[str, Any]]:
     """Return the sentences of the whole text; those that claim something have their support."""
-    rest = list(claims)
+    texts = [argument.text for argument in response.arguments]
+    findings = findings_in(response.content, texts)
     rows = []
-    for number, text in enumerate(sentences(content), 1):
-        one = next((claim for claim in rest if claim.text.strip() in text), None)
-        if one is not None:
-            rest.remove(one)
-        state = "free" if one is None else "supported" if one.support.supported else "unsupported"
-        rows.append(
-            {
-                "number": number,
-                "text": text,
-                "state": state,
-                "why": one.support.why if one else "",
-                "source": one.source + 1
-                if one and one.support.supported and one.source is not None
-                else None,
-            }
-        )
+    for number, text in enumerate(sentences(response.content), 1):
+        row = {"number": number, "text": text, "state": "free", "why": "", "source": None}
+        finding = next((finding for finding in findings if finding.text.strip() in text), None)
+        if finding is not None:
+            findings.remove(finding)
+            row["why"] = finding.support.why
+            row["state"] = "supported" if finding.support.supported else "unsupported"
+            if finding.support.supported and finding.source is not None:
+                row["source"] = finding.source + 1
+        rows.append(row)
     return rows
-
-
-def _uses(number: int, rows: Sequence[dict[str, Any]]) -> str:
-    by_reason: dict[str, list[str]] = {}
-    for one in rows:
-        if one["source"] == number:
-            by_reason.setdefault(one["why"], []).append(str(one["number"]))
-    return "; ".join(
-        f"sentences {' and '.join(numbers)}: each {why}"
-        if len(numbers) > 1
-        else f"sentence {numbers[0]} {why}"
-        for why, numbers in by_reason.items()
-    )

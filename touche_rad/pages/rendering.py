@@ -31,7 +31,7 @@ SERVED_POLICY: Final = (
 """The Content-Security-Policy header of a served page."""
 
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-_ISLAND = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"})
+_ISLAND = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"})
 
 
 def visible(text: object) -> str:
@@ -137,7 +137,9 @@ def _environment() -> Environment:
 
 
 def _digests(texts: Sequence[str]) -> str:
-    return " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-        for text in texts
-    )
+    """Return the sources of a policy that allow exactly these scripts or styles."""
+    sources = []
+    for text in texts:
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        sources.append(f"'sha256-{digest}'")
+    return " ".join(sources)
