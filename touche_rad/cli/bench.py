@@ -17,7 +17,7 @@ from touche_rad.bench.plan import PlanFile, load_plan
 from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, read_record
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.bench_options import RunOptions
+from touche_rad.cli.bench_options import BenchRunOptions
 from touche_rad.cli.console import Label, next_step, open_page, progress, say, terminal_width
 from touche_rad.cli.program import Group, command
 from touche_rad.credentials import trust_all
@@ -46,7 +46,7 @@ def bench_command() -> None:
 
 
 @opt.options
-class NewOptions:
+class BenchNewOptions:
     """The options of `bench new`."""
 
     folder: Path = opt.argument(Path, "DIR")
@@ -83,7 +83,7 @@ class NewOptions:
     "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j grounded",
     group=bench_command,
 )
-def new(options: NewOptions) -> None:
+def new(options: BenchNewOptions) -> None:
     """Write the folder of a new bench: bench.toml, copies of the data, and their hashes.
 
     Without options it is a bench of the demo's claims. Change bench.toml as you like before the
@@ -93,6 +93,12 @@ def new(options: NewOptions) -> None:
     check_output(folder, replace=options.replace)
     if (options.labels is None) != (options.debates is None):
         raise OptionError("give --debates and --labels together")
+    # Files that are not named are the demo's, but its labels do not belong to other claims.
+    data = {"claims": options.claims or demo_file("claims.tsv")}
+    if options.labels is not None and options.debates is not None:
+        data |= {"debates": options.debates, "labels": options.labels}
+    elif options.claims is None:
+        data |= {"debates": demo_file("debates.jsonl"), "labels": demo_file("labels.jsonl")}
     index = options.index or DEMO
     settings = {
         "index": index,
@@ -103,25 +109,15 @@ def new(options: NewOptions) -> None:
     }
     entries = {
         "users": options.users or ("rules",),
-        "debaters": [str(one) for one in options.debaters] or _DEBATERS,
-        "judges": [str(one) for one in options.judges] or _JUDGES,
+        "debaters": [str(spec) for spec in options.debaters] or _DEBATERS,
+        "judges": [str(spec) for spec in options.judges] or _JUDGES,
     }
-    plan = new_bench(folder, _data(options), entries, settings, _BASELINES)
-    say(plan, Label.WRITTEN)
-    next_step(["bench", "run", folder])
-
-
-def _data(options: NewOptions) -> dict[str, Path]:
-    """Return the files of a new bench; those that are missing are the demo's."""
-    data = {"claims": options.claims or demo_file("claims.tsv")}
-    if options.labels is not None and options.debates is not None:
-        data |= {"debates": options.debates, "labels": options.labels}
-    elif options.claims is None:
-        data |= {"debates": demo_file("debates.jsonl"), "labels": demo_file("labels.jsonl")}
     for path in data.values():
         if not path.is_file():
             raise UserError(f"{path} does not exist: expected a file to read")
-    return data
+    plan = new_bench(folder, data, entries, settings, _BASELINES)
+    say(plan, Label.WRITTEN)
+    next_step(["bench", "run", folder])
 
 
 @command(
@@ -131,7 +127,7 @@ def _data(options: NewOptions) -> dict[str, Path]:
     "bench run paper:sinai/table2 --data rad2025 -m http://localhost:8000/v1#llama",
     group=bench_command,
 )
-def run(options: RunOptions) -> int:
+def run(options: BenchRunOptions) -> int:
     """Play all debaters against all users, judge and score them, and write the leaderboard page.
 
     The results are the debates, the verdicts, figures.json, a page, and record.json, which bench
@@ -147,9 +143,11 @@ def run(options: RunOptions) -> int:
         return run_table(options)
     if options.data is not None or options.model_of:
         raise OptionError("--data and --model-of are for tables of papers")
-    path, results = options.plan, options.output
+    path = options.plan
+    results = options.output
     if path.is_dir():
-        path, results = path / PLAN, results or path / _RESULTS
+        results = results or path / _RESULTS
+        path /= PLAN
         if not path.is_file():
             raise UserError(f"{path.parent} has no {PLAN}: make one with: touche-rad bench new DIR")
     elif not path.exists():
@@ -192,8 +190,9 @@ def verify(options: VerifyOptions) -> None:
 class _Models:
     """Opens the models that a plan names; all cells share the server of a model."""
 
-    def __init__(self, session: Session, options: RunOptions) -> None:
-        self.session, self.options = session, options
+    def __init__(self, session: Session, options: BenchRunOptions) -> None:
+        self.session = session
+        self.options = options
         self._backends: dict[str, Backend | None] = {}
 
     def open(self, model: str, out: Path | None, seed: int) -> Model | None:
@@ -208,28 +207,32 @@ class _Models:
     def check(self, models: Iterable[str]) -> None:
         """Check the endpoint of each model before anything is played."""
         for name in dict.fromkeys(models):
-            if (model := self.open(name, None, 0)) is not None:
+            model = self.open(name, None, 0)
+            if model is not None:
                 prepare.check_model(model, self.options)
 
 
-def open_index(plan_file: PlanFile, options: RunOptions) -> Any:
+def open_index(plan_file: PlanFile, options: BenchRunOptions) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
     plugins = [entry.configured.plugin for entry in plan_file.entries]
-    needed = plan_file.debaters or any("index" in plugin.needs for plugin in plugins)
+    is_needed = plan_file.debaters or any("index" in plugin.needs for plugin in plugins)
     place = options.index or plan_file.plan.index
-    if not place or not needed:
+    if not place or not is_needed:
         return None
     if options.index:
         return prepare.open_index_of(options)
-    beside = Path(os.path.normpath(plan_file.folder / place))
+    folder = Path(os.path.normpath(plan_file.folder / place))
+    if place != DEMO and folder.is_dir():
+        place = str(folder)
     try:
-        is_folder = place != DEMO and beside.is_dir()
-        return prepare.open_index_of(replace(options, index=str(beside) if is_folder else place))
+        return prepare.open_index_of(replace(options, index=place))
     except UserError as error:
         raise InputError(plan_file.path, str(error), field="index") from None
 
 
-def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench, BenchSummary]:
+def _run(
+    plan_file: PlanFile, results: Path, options: BenchRunOptions
+) -> tuple[Bench, BenchSummary]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     from touche_rad.bench.run import Bench
     from touche_rad.files.outputs import alone_in
@@ -274,7 +277,7 @@ def _run(plan_file: PlanFile, results: Path, options: RunOptions) -> tuple[Bench
         return bench, bench.finish()
 
 
-def _show(bench: Bench, summary: BenchSummary, options: RunOptions) -> int:
+def _show(bench: Bench, summary: BenchSummary, options: BenchRunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
     from touche_rad.report.page import INDEX
 
@@ -283,9 +286,9 @@ def _show(bench: Bench, summary: BenchSummary, options: RunOptions) -> int:
     else:
         tables = [summary.figures.lines(terminal_width())]
         if summary.judges is not None:
-            ranked = summary.judges.model_copy(update={"comparisons": ()})
-            refused = [f"not scored: {run}: {error}" for run, error in ranked.refused.items()]
-            tables.append([*ranked.lines(terminal_width()), *refused])
+            ranks = summary.judges.model_copy(update={"comparisons": ()})
+            refused = [f"not scored: {run}: {error}" for run, error in ranks.refused.items()]
+            tables.append([*ranks.lines(terminal_width()), *refused])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
     for line in bench.warnings():
         say(line, Label.WARNING)
@@ -293,8 +296,7 @@ def _show(bench: Bench, summary: BenchSummary, options: RunOptions) -> int:
     say(results, Label.WRITTEN)
     verify = ["bench", "verify", options.output or options.plan]
     next_step(verify, open_page(results / PAGE / INDEX))
-    code = 0
-    for line in bench.all_replaced():
+    lines = list(bench.all_replaced())
+    for line in lines:
         say(f"{line} are of a fallback: see the warnings above", Label.ERROR)
-        code = 1
-    return code
+    return 1 if lines else 0

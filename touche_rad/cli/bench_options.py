@@ -8,7 +8,7 @@ from touche_rad.cli import options as opt
 
 
 @opt.options
-class RunOptions(opt.Common):
+class BenchRunOptions(opt.Common):
     """The options of `bench run`."""
 
     plan: Path = opt.argument(Path, "DIR|FILE.toml|paper:TABLE")

@@ -29,7 +29,7 @@ class CachesOptions:
 @command("merge", "cache merge cache other-cache one-more", group=cache_command)
 def merge_caches(options: CachesOptions) -> None:
     """Add the model answers of other caches; existing answers are kept."""
-    sources = [Cache(other, make=False) for other in options.others]
+    sources = [Cache(folder, make=False) for folder in options.others]  # each must be a cache
     cache = Cache(options.folder)
-    for other in sources:
-        say(f"{other.folder}: {cache.add(other.rows())} new answers")
+    for source in sources:
+        say(f"{source.folder}: {cache.add(source.rows())} new answers")

@@ -13,6 +13,7 @@ from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, plain, say
 from touche_rad.cli.program import command
 from touche_rad.errors import UserError
+from touche_rad.text import count_of
 
 if TYPE_CHECKING:
     from touche_rad.score.repair import Repair
@@ -63,47 +64,53 @@ def check_command(options: CheckOptions) -> int:
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check
 
-    runs, output = options.runs, options.output
+    runs = options.runs
+    output = options.output
     if options.fix != (output is not None):
         raise UserError("check: --fix and -o go together: check RUN --fix -o NEW.jsonl")
     index = open_index(options.index) if options.index else None
-    repaired = None
+    repair = None
     if output is not None:
-        repaired = _fix(runs, output, options.source)
-        runs = (output,) if repaired.done else runs
+        repair = _fix(runs, output, options.source)
+        if repair.done:
+            runs = (output,)
     results = [
         check(run, source=options.source, index=index, words=options.max_words) for run in runs
     ]
     if options.as_json:
-        rows = [one.record() for one in results]
-        if repaired is not None:
-            rows[0]["repaired"] = dict(repaired.done.most_common())
+        rows = [result.record() for result in results]
+        if repair is not None:
+            rows[0]["repaired"] = dict(repair.done.most_common())
         click.echo(json.dumps(rows, indent=2))
     else:
-        if repaired is not None:
-            for what, count in repaired.done.most_common():
+        if repair is not None:
+            for what, count in repair.done.most_common():
                 click.echo(f"repaired {count:5}  {what}")
-            if repaired.done:
+            if repair.done:
                 say(output, Label.WRITTEN)
             else:
                 say("nothing could be repaired or written")
-        reports = [one for one in results if not (options.quiet and one.good)]
-        for one in reports:
-            count = one.debates + one.unread
-            lines = f"{count} line{'' if count == 1 else 's'}"
-            verdict = click.style(one.verdict, fg="green" if one.good else "red")
-            click.echo(f"{plain(one.path)}: {one.kind or 'unknown format'}, {lines}: {verdict}")
-        for one in reports:
-            if len(reports) > 1 and one.findings:
-                click.echo(f"\n{plain(one.path)}")
-            _print_findings(one)
-            if not one.valid and (one.official or not one.kind):
-                _print_advice(one, options.source, fixed=output in runs)
-        if len(results) > 1 and reports:
-            bad = [plain(one.path) for one in results if not one.good]
-            rest = f"; the first that is not: {bad[0]}" if bad else ""
-            click.echo(f"\n{len(results) - len(bad)} of {len(results)} runs are valid{rest}")
-    return max((not one.good) + (not Path(one.path).exists()) for one in results)
+        shown = [result for result in results if not (options.quiet and result.good)]
+        for result in shown:
+            lines = count_of(result.debates + result.unread, "line")
+            verdict = click.style(result.verdict, fg="green" if result.good else "red")
+            kind = result.kind or "unknown format"
+            click.echo(f"{plain(result.path)}: {kind}, {lines}: {verdict}")
+        for result in shown:
+            if len(shown) > 1 and result.findings:
+                click.echo(f"\n{plain(result.path)}")
+            _print_findings(result)
+            if not result.valid and (result.official or not result.kind):
+                _print_advice(result, options.source, fixed=output in runs)
+        if len(results) > 1 and shown:
+            bad = [plain(result.path) for result in results if not result.good]
+            text = f"\n{len(results) - len(bad)} of {len(results)} runs are valid"
+            if bad:
+                text += f"; the first that is not: {bad[0]}"
+            click.echo(text)
+    if not all(Path(result.path).exists() for result in results):
+        return 2
+    return 0 if all(result.good for result in results) else 1
 
 
 def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
@@ -115,15 +122,16 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
 
     if len(runs) != 1 or not runs[0].is_file():
         raise UserError("check --fix: give one run file")
-    made = repair(runs[0], source)
-    if not made.done:
-        return made
+    repaired = repair(runs[0], source)
+    if not repaired.done:
+        return repaired
     with files.atomic_write(out) as stream:
-        stream.writelines(f"{line}\n" for line in made.lines)
-    if status := read_status(runs[0]):  # how the run was made stays true of its copy
-        more = {"output": out.name, "sha256": sha256_of(out)}
-        write_readable(status_beside(out), {**status, **more})
-    return made
+        stream.writelines(f"{line}\n" for line in repaired.lines)
+    status = read_status(runs[0])
+    if status:  # how the run was made stays true of its copy
+        of_copy = {**status, "output": out.name, "sha256": sha256_of(out)}
+        write_readable(status_beside(out), of_copy)
+    return repaired
 
 
 def _print_findings(result: Validation) -> None:
@@ -132,9 +140,9 @@ def _print_findings(result: Validation) -> None:
         level = group[0].level
         click.secho(f"{level:7}", fg="red" if level == "fault" else "yellow", nl=False)
         click.echo(f" {len(group):6}  {group[0].kind}")
-        for one in group[:EXAMPLES]:
-            if one.message != one.kind or one.line is not None:
-                click.echo(f"    {one.place}: {plain(one.message)}")
+        for issue in group[:EXAMPLES]:
+            if issue.message != issue.kind or issue.line is not None:
+                click.echo(f"    {issue.place}: {plain(issue.message)}")
     if any(len(group) > EXAMPLES for group in result.groups):
         click.echo("Print every finding: --json")
 
@@ -143,13 +151,21 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
     """Print the command that repairs a run, or makes it again."""
     from touche_rad.score.repair import repair
 
-    judged = result.kind != "simulations"
-    given = plain(str(source)) if source else "DEBATES" if judged else "CLAIMS"
-    what = f"judge {given} -j JUDGE" if judged else f"simulate {given} -i INDEX -d DEBATER"
-    fix = "It cannot be repaired: get the file again, or make the run again"
+    is_judged = result.kind != "simulations"
+    source_name = "DEBATES" if is_judged else "CLAIMS"
+    if source:
+        source_name = plain(str(source))
+    can_repair = False
     with suppress(UserError):
-        is_lost = not judged and result.unread  # a debate that was not played to its end
-        done = not (fixed or is_lost) and repair(Path(result.path), source).done
-        if done or (judged and not source):
-            fix, what = "To repair it", f"check {plain(result.path)} --input {given} --fix"
-    click.echo(f"{fix}: touche-rad {what} -o NEW")
+        is_lost = not is_judged and result.unread  # a debate that was not played to its end
+        can_repair = not (fixed or is_lost) and bool(repair(Path(result.path), source).done)
+        can_repair = can_repair or (is_judged and not source)
+    if can_repair:
+        command = f"check {plain(result.path)} --input {source_name} --fix"
+        click.echo(f"To repair it: touche-rad {command} -o NEW")
+        return
+    command = f"simulate {source_name} -i INDEX -d DEBATER"
+    if is_judged:
+        command = f"judge {source_name} -j JUDGE"
+    fix = "It cannot be repaired: get the file again, or make the run again"
+    click.echo(f"{fix}: touche-rad {command} -o NEW")

@@ -37,16 +37,18 @@ def contests_command(options: ContestsOptions) -> None:
     PanelBench: motion/1.json is {"motion": "Ban cars.", "pro_side": ["Ann"], "con_side": ["Ben"],
     "speech_order": ["Ann", "Ben"]}, speech/1.json ["Yes.", "No."], gold.json {"1": "Ben"}.
     """
-    source, output = options.source, options.output
+    source = options.source
+    output = options.output
     if not source.exists():
         raise UserError(f"{source} does not exist")
     bad = files.BadLines(skip=options.skip_bad)
-    count = decided = 0
+    count = 0
+    decided = 0
     with files.atomic_write(output) as stream:
         for contest in contests(source, bad):
             stream.write(files.contest_line(contest) + "\n")
             count += 1
-            decided += bool(set(contest.gold) - {"votes", "scores"})
+            decided += not {"votes", "scores"}.issuperset(contest.gold)
     if bad.count:
         say(f"{bad.count} invalid records were skipped; the first: {bad.first}")
     say(f"{output}: {count} contests, {decided} with a known result", Label.WRITTEN)

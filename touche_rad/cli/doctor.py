@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model
 from touche_rad.models.checks import CONTEXT, Check, checks
-from touche_rad.plugins import KINDS, Plugin, index_backend_of, registered
+from touche_rad.plugins import KINDS, index_backend_of, registered
 from touche_rad.session import Session
 from touche_rad.text import printable
 
@@ -45,7 +44,7 @@ def doctor_command(options: DoctorOptions) -> int:
     of_model = _check_model(options) if prepare.names_model(options) else []
     failed = {check.what for check in of_model if not (check.ok or check.optional)}
     has_model = bool(of_model) and failed <= {CONTEXT}
-    plugins = list(_check_plugins(has_model))
+    plugins, summary = _check_plugins(has_model)
     version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     checks = [
@@ -54,13 +53,13 @@ def doctor_command(options: DoctorOptions) -> int:
         _check_index(options.index),
         *of_model,
     ]
-    all_checks = [*checks, *(check for _, check in plugins)]
+    all_checks = [*checks, *plugins]
     if options.as_json:
         rows = [asdict(check) for check in all_checks]
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
     else:
         indent = " " * 9
-        for check in [*checks, *_grouped(plugins)]:
+        for check in [*checks, *summary]:
             text = printable(f"{check.what}: {check.found}")
             if check.ok:
                 print_text(text, click.style("ok       ", fg="green"), indent)
@@ -103,29 +102,27 @@ def _check_model(options: DoctorOptions) -> list[Check]:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
 
 
-def _check_plugins(has_model: bool) -> Iterator[tuple[Plugin, Check]]:
+def _check_plugins(has_model: bool) -> tuple[list[Check], list[Check]]:
+    """Return a check of each plugin, and a summary: the failures, then one check for each state."""
+    checks: list[Check] = []
+    summary: list[Check] = []
+    groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
     for kind in KINDS:
         for plugin in registered(kind).values():
             name = f"{kind} {plugin.name}"
             try:
                 missing = plugin.missing(index=True, model=has_model)
-                optional = plugin.optional
+                state = f"needs {'; '.join(missing)}" if missing else "ready"
+                check = Check(name, not missing, state, state, optional=plugin.optional)
             except ToucheRadError as error:
-                yield plugin, Check(name, False, str(error))
-                continue
-            state = f"needs {'; '.join(missing)}" if missing else "ready"
-            yield plugin, Check(name, not missing, state, state, optional=optional)
-
-
-def _grouped(plugins: Sequence[tuple[Plugin, Check]]) -> Iterator[Check]:
-    """Yield the failures, then one check for all plugins of the same state."""
-    groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
-    for plugin, check in plugins:
-        if check.ok or check.optional:
-            kinds = groups.setdefault((check.found, check.ok), {})
-            kinds.setdefault(plugin.kind, []).append(plugin.name)
-        else:
-            yield check
-    for (state, is_ready), kinds in groups.items():
-        lists = [f"{kind} {', '.join(names)}" for kind, names in kinds.items()]
-        yield Check(state, is_ready, "; ".join(lists), optional=True)
+                check = Check(name, False, str(error))
+            checks.append(check)
+            if check.ok or check.optional:
+                names_by_kind = groups.setdefault((check.found, check.ok), {})
+                names_by_kind.setdefault(kind, []).append(plugin.name)
+            else:
+                summary.append(check)
+    for (state, is_ready), names_by_kind in groups.items():
+        lists = [f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items()]
+        summary.append(Check(state, is_ready, "; ".join(lists), optional=True))
+    return checks, summary

@@ -70,19 +70,18 @@ def autojudge(options: AutojudgeOptions) -> None:
     truth: list[str] = []
     for (name, run), labels in zip(runs.items(), options.labels, strict=False):
         truth += reports.truth_lines(run, name, labels, grice())
-    records = {out / "topics.jsonl": reports.topic_records(options.runs)}
+    topics = reports.topic_records(options.runs)
+    lines = {out / "topics.jsonl": [json.dumps(topic, ensure_ascii=False) for topic in topics]}
     for name, run in runs.items():
+        records = reports.report_records(run, name, options.team)
         path = out / "runs" / f"{name}.jsonl"
-        records[path] = list(reports.report_records(run, name, options.team))
-    lines = {
-        path: [json.dumps(record, ensure_ascii=False) for record in of_file]
-        for path, of_file in records.items()
-    }
+        lines[path] = [json.dumps(record, ensure_ascii=False) for record in records]
     if truth:
         lines[out / "truth.eval.txt"] = truth
-    for path, of_file in lines.items():
+    # Nothing is written before all of it is read.
+    for path, file_lines in lines.items():
         with files.atomic_write(path) as stream:
-            stream.writelines(f"{line}\n" for line in of_file)
+            stream.writelines(f"{line}\n" for line in file_lines)
         say(path, Label.WRITTEN)
     warn_of_copies(*options.runs)
     with files.atomic_write(out / "workflow.yml") as stream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,21 +70,28 @@ def label_command(options: LabelOptions) -> None:
     """
     from touche_rad.criteria import grice
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
-    from touche_rad.labelling.session import LabelSession, log_beside
+    from touche_rad.labelling.session import LabelSession, is_begun, log_beside
 
     annotator = " ".join((options.annotator or os.environ.get("USER", "annotator")).split())
     if not annotator or len(annotator) > 60 or not annotator.isprintable():
         raise OptionError("--annotator: expected a name of 1 to 60 printable characters")
-    paths, output = options.paths, options.output
-    _check_output(output, log_beside(output), replace=options.replace)
+    paths = options.paths
+    output = options.output
+    log = log_beside(output)
+    if str(output) == "-":
+        raise OptionError("-o -: label needs a file, which it can reopen")
+    if not is_begun(log):
+        files.check_output(output, replace=options.replace)
+    elif options.replace:  # no label is lost: the old log gets another name
+        log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
     exchanges = read_exchanges(paths[0])
-    own = paths[:1] if files.detect_kind(paths[0]) is files.Kind.EVALUATIONS else ()
+    has_verdicts = files.detect_kind(paths[0]) is files.Kind.EVALUATIONS
     refused: dict[str, str] = {}
     criteria = grice()
-    judges = read_verdicts([*own, *paths[1:]], exchanges, criteria, refused)
+    judges = read_verdicts(paths if has_verdicts else paths[1:], exchanges, criteria, refused)
     for error in refused.values():
         say(f"left out: {error}", Label.WARNING)
-    if not judges and not log_beside(output).exists():
+    if not judges and not log.exists():
         note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
         say(note, Label.NOTE)
     session = LabelSession(
@@ -106,18 +114,6 @@ def label_command(options: LabelOptions) -> None:
         session.log.close()
 
 
-def _check_output(output: Path, log: Path, *, replace: bool) -> None:
-    """Refuse a file that is not ours; with --replace, keep an old log under another name."""
-    from touche_rad.labelling.session import is_begun
-
-    if str(output) == "-":
-        raise OptionError("-o -: label needs a file, which it can reopen")
-    if not is_begun(log):
-        files.check_output(output, replace=replace)
-    elif replace:
-        log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
-
-
 def _serve(session: LabelSession, options: LabelOptions) -> None:
     """Serve the page until Ctrl-C."""
     import uvicorn
@@ -133,11 +129,12 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"
         )
     )
-    done, total = session.done(), len(session.queue)
-    where = f"{done} of {total} turns labelled" if done else f"{total} turns"
-    say(f"{session.annotator}: {where}; stop with Ctrl-C")
-    address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/{token}/"
-    click.echo(f"open in your browser: {address}")
+    done = session.done()
+    total = len(session.queue)
+    progress = f"{done} of {total} turns labelled" if done else f"{total} turns"
+    say(f"{session.annotator}: {progress}; stop with Ctrl-C")
+    port = listening.getsockname()[1]
+    click.echo(f"open in your browser: http://{HOSTS[0]}:{port}/{token}/")
     # Python hands signals to the main thread only, where we wait for the event loop.
     with suppress(KeyboardInterrupt), server.capture_signals():
         run(server.serve, [listening])
@@ -151,24 +148,25 @@ def _print_summary(session: LabelSession, paths: Sequence[Path]) -> None:
     for name in study.annotators or [session.annotator]:
         answers = study.answers[name]
         done = sum(study.is_complete(name, place) for place in answers)
-        begun = f", {len(answers) - done} unfinished" if done < len(answers) else ""
-        click.echo(f"{name}: {done} turns labelled{begun}")
+        line = f"{name}: {done} turns labelled"
+        if done < len(answers):
+            line += f", {len(answers) - done} unfinished"
+        click.echo(line)
     samples = session.samples()
-    kinds = [samples[place].value for place in study.samples]
+    kinds = Counter(samples[place].value for place in study.samples)
     if kinds:
-        counts = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
-        click.echo(f"{len(kinds)} turns with a label: {counts}")
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        click.echo(f"{kinds.total()} turns with a label: {counts}")
     if len(study.annotators) > 1:
         click.echo("\n".join(agreement(study).lines(terminal_width())))
-    left = len(study.open_disagreements())
-    if left:
-        click.echo(f"{left} disagreements are not settled: null in {session.output}")
-    say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
     steps: list[list[object]] = []
-    if left:
+    unsettled = len(study.open_disagreements())
+    if unsettled:
+        click.echo(f"{unsettled} disagreements are not settled: null in {session.output}")
         steps.append(["label", *paths, "-o", session.output, "--settle"])
-    if session.study.samples:
+    say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
+    if study.samples:
         runs = [path for path in paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
-        runs = runs[:1] or [Path("EVALUATIONS")]
-        steps.append(["score", *runs, session.output, "--debates", paths[0], "--correct"])
+        run = runs[0] if runs else "EVALUATIONS"
+        steps.append(["score", run, session.output, "--debates", paths[0], "--correct"])
     next_step(*steps)

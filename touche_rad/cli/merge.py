@@ -40,7 +40,8 @@ def merge_command(options: MergeOptions) -> int:
     with progress("merging") as report:
         status = merge_parts(parts, output, replace=options.replace, progress=report)
     show_status(status)
-    if caches := caches_of(parts):
+    caches = caches_of(parts)
+    if caches:
         line = shlex.join(["touche-rad", "cache", "merge", "CACHE", *map(str, caches)])
         say(f"to add the model answers of the parts to a cache: {line}", Label.NOTE)
     say(output, Label.WRITTEN)

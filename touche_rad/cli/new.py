@@ -26,7 +26,8 @@ def new_command(options: NewOptions) -> None:
     """Write the package of a new plugin with one working step and a test of its contract."""
     from touche_rad.testing.skeleton import write_package
 
-    name, out = options.name, options.output or Path(options.name)
+    name = options.name
+    out = options.output or Path(name)
     for path in write_package(options.kind, name, out):
         say(path, Label.WRITTEN)
     next_step(f"cd {out} && pip install -e . pytest && python -m pytest && touche-rad list {name}")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from touche_rad import __version__
-from touche_rad.cli.bench_options import RunOptions
+from touche_rad.cli.bench_options import BenchRunOptions
 from touche_rad.cli.console import Label, say, terminal_width
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
@@ -28,7 +28,7 @@ _RUNS: Final = ("judge", "respond", "tournament")
 """The commands that play or judge."""
 
 
-def run_table(options: RunOptions) -> int:
+def run_table(options: BenchRunOptions) -> int:
     """Run the commands of a table with the options of `bench run`, and print its values."""
     name = str(options.plan).removeprefix(PREFIX)
     table = load(name)
@@ -54,44 +54,50 @@ def run_table(options: RunOptions) -> int:
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
         work = _run_commands(work, options, refused)
     comparison = _score(name, work, refused)
-    as_text = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
-    for suffix, text in ((".json", as_text), (".txt", "\n".join(comparison.lines(sys.maxsize)))):
+    as_json = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
+    in_full = "\n".join(comparison.lines(sys.maxsize))
+    for suffix, text in ((".json", as_json), (".txt", in_full)):
         path = work.out / f"{RESULT}{suffix}"
         with atomic_write(path) as stream:
             stream.write(f"{text}\n")
         say(path, Label.WRITTEN)
-    click.echo(as_text if options.as_json else "\n".join(comparison.lines(terminal_width())))
+    click.echo(as_json if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):
-        causes = sorted(work.out.glob(f"*{ERRORS}")) if not work.rows else ()
-        fix = (
-            f"the causes are in {causes[0]}"
-            if causes
-            else f"touche-rad score on the runs in {work.out} says why"
-        )
+        fix = f"touche-rad score on the runs in {work.out} says why"
+        causes = sorted(work.out.glob(f"*{ERRORS}"))
+        if causes and not work.rows:
+            fix = f"the causes are in {causes[0]}"
         refused.append(f"no row has a value: {fix}")
     for error in refused:
         say(error, Label.ERROR)
     return 1 if refused else 0
 
 
-def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -> Reproduction:
+def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[str]) -> Reproduction:
     """Run the commands that are not finished, or all of them again.
 
     A row whose command fails is left out, and its error is added to `refused`.
     """
-    more: list[str] = []
+    run_options: list[str] = []
     for key in ("cache", "workers", "wait"):
-        if (value := getattr(options, key)) is not None:
-            more.append(f"--{key}={value}")
-    more += ["--strict"] * options.strict + ["--no-trace"] * (not options.trace)
+        value = getattr(options, key)
+        if value is not None:
+            run_options.append(f"--{key}={value}")
+    if options.strict:
+        run_options.append("--strict")
+    if not options.trace:
+        run_options.append("--no-trace")
     for plugin in ("model", "vllm"):
         for key, text in options.plugin_options.get(plugin, {}).items():
-            more += ["-O", f"{plugin}.{key}={text}"]
-    commands = [
-        (row, [[*words, *(more if words[0] in _RUNS else ())] for words in of_row])
-        for row, of_row in work.commands()
-    ]
-    lines = [line_of(words) for _, of_row in commands for words in of_row]
+            run_options += ["-O", f"{plugin}.{key}={text}"]
+
+    commands = list(work.commands())
+    lines = set()
+    for _, row_commands in commands:
+        for words in row_commands:
+            if words[0] in _RUNS:
+                words += run_options
+            lines.add(line_of(words))
     identity = {"version": __version__, "data": work.digests()}
     restart = options.restart or options.replace
 
@@ -100,14 +106,14 @@ def _run_commands(work: Reproduction, options: RunOptions, refused: list[str]) -
 
     failed: list[PaperRow] = []
     with closing(Steps(work.out, identity, restart=restart)) as steps:
-        if not set(steps.finished) <= set(lines):
+        if not lines.issuperset(steps.finished):
             raise UserError(
                 f"{work.out} has runs with other models or options: --replace makes them again; or "
                 "name another folder with -o"
             )
-        for row, of_row in commands:
+        for row, row_commands in commands:
             try:
-                steps.run(of_row, call)
+                steps.run(row_commands, call)
                 if row is None:
                     work.check_examples()
             except WorkError as error:

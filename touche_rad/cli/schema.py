@@ -27,7 +27,8 @@ def schema_command(options: SchemaOptions) -> None:
     responses, annotated-debates, claims (the columns of the TSV), labels, arguments, contests,
     outcomes or annotations.
     """
-    kinds, kind = names(), options.kind
+    kinds = names()
+    kind = options.kind
     if kind is not None and kind not in kinds:
         raise OptionError(f"there is no schema {kind!r}{nearest(kind, kinds)}")
     schema = schema_of(kinds[kind]) if kind else {name: schema_of(kinds[name]) for name in kinds}

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.tables import Printed
 
-_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
-_FOR_PAIRS: Final = ("baseline", "pairs")
+_ONLY_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
+_ONLY_FOR_RANKS: Final = (*_ONLY_FOR_LABELS, "baseline", "pairs")
 _BY_PLACE: Final = "--by-place takes the lines in their order"
-_WIDEST: Final = 200
+_MAX_WIDTH: Final = 200
 
 
 @opt.options
@@ -99,11 +99,12 @@ def score_command(options: ScoreOptions) -> int:
     report: Any = score_runs(options, bad if options.skip_bad else None)
     refused: dict[str, str] = report.refused
     tags = list(zip(paths[:-1], names(paths[:-1]), strict=True))
-    scored = {str(path) for path, tag in tags if tag not in refused}
-    if skipped := [error for error in bad.errors if error.path in scored]:
-        say(
-            f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}", Label.WARNING
-        )
+    scored = [path for path, tag in tags if tag not in refused]
+    names_of_scored = {str(path) for path in scored}
+    skipped = [error for error in bad.errors if error.path in names_of_scored]
+    if skipped:
+        count = len(skipped)
+        say(f"invalid lines of runs skipped: {count}; the first: {skipped[0]}", Label.WARNING)
     if options.correct:
         from touche_rad.score.corrected import correct
 
@@ -117,10 +118,13 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
-    for path, tag in tags:
-        for what in all_fallbacks(path) if tag not in refused else ():
-            whose = "its scores are not those of the plugin that it names"
-            say(f"{path}: all {what} are fallbacks: {whose}", Label.WARNING)
+    for path in scored:
+        for kind in all_fallbacks(path):
+            say(
+                f"{path}: all {kind} are fallbacks: its scores are not those of the plugin that it "
+                "names",
+                Label.WARNING,
+            )
     click.echo(_printed(report, options, refused))
     for error in refused.values():
         say(f"not scored: {error}", Label.ERROR)
@@ -134,7 +138,7 @@ def score_runs(
     from touche_rad import files
     from touche_rad.score import Policy, kind_of, score
 
-    runs, truth = list(options.paths[:-1]), options.paths[-1]
+    *runs, truth = options.paths
     kind = kind_of(truth)
     if kind in files.DEBATES and files.detect_kind(runs[0]) is files.Kind.OUTCOMES:
         kind = files.Kind.CONTESTS
@@ -143,7 +147,7 @@ def score_runs(
     if kind is files.Kind.CONTESTS:
         from touche_rad.contests.scoring import score_contests
 
-        _refuse(options, (*_FOR_LABELS, *_FOR_PAIRS), "whole debates")
+        _refuse(options, _ONLY_FOR_RANKS, "whole debates")
         return score_contests(
             runs,
             truth,
@@ -155,10 +159,10 @@ def score_runs(
     if kind is files.Kind.ANNOTATIONS:
         from touche_rad.score.agreement import score_annotations
 
-        _refuse(options, (*_FOR_LABELS, *_FOR_PAIRS), "annotations")
+        _refuse(options, _ONLY_FOR_RANKS, "annotations")
         return score_annotations(runs, truth, bad=bad)
     if kind is not files.Kind.LABELS:
-        _refuse(options, _FOR_LABELS, kind.value)
+        _refuse(options, _ONLY_FOR_LABELS, kind.value)
     policy = Policy(
         options.strict,
         options.debates,
@@ -196,11 +200,13 @@ def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) ->
     if options.as_json:
         return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
     if options.as_csv:
-        compared = getattr(report, "comparisons", ())
-        rows = [one.model_dump() for one in compared] if options.pairs else [*report.records()]
+        rows = list(report.records())
+        if options.pairs:
+            comparisons = getattr(report, "comparisons", ())
+            rows = [comparison.model_dump() for comparison in comparisons]
         errors = [{"run": run, "error": error} for run, error in refused.items()]
         return csv_text([*rows, *errors]).rstrip("\n")
     parts = list(report.parts())
     if options.details and isinstance(report, JudgementReport):
         parts += report.details()
-    return "\n".join(terminal_lines(parts, terminal_width(_WIDEST)))
+    return "\n".join(terminal_lines(parts, terminal_width(_MAX_WIDTH)))

@@ -320,7 +320,7 @@ def dpo(options: DpoOptions) -> None:
 
 
 @opt.options
-class MergeOptions:
+class TrainMergeOptions:
     """The options of `train merge`."""
 
     folder: Path = opt.argument(Path, "DIR")
@@ -330,7 +330,7 @@ class MergeOptions:
 
 
 @command("merge", "train merge sft -o model", group=train_command)
-def merge(options: MergeOptions) -> None:
+def merge(options: TrainMergeOptions) -> None:
     """Write the base and the adapter of a finished training as one model."""
     check_output(options.output or TrainingFolder(options.folder).merged, replace=options.replace)
     _print_result(trainer("merge")(options.folder, options.output))

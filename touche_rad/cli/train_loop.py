@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -24,12 +24,11 @@ from touche_rad.credentials import Server, trust_all, trusted_servers
 from touche_rad.errors import UserError
 from touche_rad.files.records import write_json
 
-if TYPE_CHECKING:
-    pass
-
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
-_STEP: Final = "import sys; from touche_rad.cli.train_loop import run_step; run_step(*sys.argv[1:])"
+_RUN_STEP: Final = (
+    "import sys; from touche_rad.cli.train_loop import run_step; run_step(*sys.argv[1:])"
+)
 """Of a Python whose first argument is the trusted servers as JSON; the words of a step follow."""
 
 
@@ -69,18 +68,22 @@ def loop_command(options: LoopOptions) -> None:
     loop = Loop(load_loop(options.plan), options.output)
     if options.trust:
         trust_all()
-    elif name := loop.plan.need_trust():
-        raise UserError(f"{options.plan}: serve.{name} may run code: confirm the plan with --trust")
+    else:
+        name = loop.plan.need_trust()
+        if name:
+            raise UserError(
+                f"{options.plan}: serve.{name} may run code: confirm the plan with --trust"
+            )
     commands = list(loop.commands())
     parts = split_topics(loop.plan)
     for words in commands:
         _check(words)
     if options.dry_run:
         click.echo("\n".join(map(line_of, commands)))
-    installed = partial(open_backend, f"vllm:{loop.plan.model}")  # starts nothing
-    for check in (check_packages, installed):
+    open_model = partial(open_backend, f"vllm:{loop.plan.model}")  # starts nothing
+    for check_installed in (check_packages, open_model):
         try:
-            check()
+            check_installed()
         except UserError as error:
             if not options.dry_run:
                 raise
@@ -110,8 +113,8 @@ def loop_command(options: LoopOptions) -> None:
         "rounds": scores,
     }
     write_json(manifest, record)
-    for one in scores:
-        click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(one))
+    for score in scores:
+        click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(score))
     say(manifest, Label.WRITTEN)
     next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"])
 
@@ -121,12 +124,13 @@ def _check(words: Sequence[str]) -> None:
     from touche_rad.cli.program import touche_rad
 
     command: click.Command | None = touche_rad
-    context, rest = click.Context(touche_rad), list(words)
+    context = click.Context(touche_rad)
+    arguments = list(words)
     while isinstance(command, click.Group):
-        command = command.get_command(context, rest.pop(0))
+        command = command.get_command(context, arguments.pop(0))
     assert command is not None
     try:
-        command.make_context(command.name, rest, parent=context)
+        command.make_context(command.name, arguments, parent=context)
     except click.ClickException as error:
         raise UserError(f"the plan: {command.name}: {error.format_message()}") from None
 
@@ -135,7 +139,9 @@ def _call(words: Sequence[str], *, quiet: bool) -> int:
     """Run a command in a process of its own: only its end frees the card's memory."""
     trusted = trusted_servers()
     servers = json.dumps(None if trusted is None else sorted(trusted))
-    command = [sys.executable, "-c", _STEP, servers, *words, *(["--quiet"] if quiet else [])]
+    command = [sys.executable, "-c", _RUN_STEP, servers, *words]
+    if quiet:
+        command.append("--quiet")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
             return process.wait()
@@ -146,6 +152,6 @@ def _call(words: Sequence[str], *, quiet: bool) -> int:
 
 def run_step(servers: str, *words: str) -> None:
     """Run a step in a process of its own, and exit with its exit code."""
-    trusted: list[list[Any]] | None = json.loads(servers)
-    as_set = None if trusted is None else frozenset(Server(*server) for server in trusted)
-    sys.exit(run(list(words), is_step=True, trusted=as_set))
+    fields: list[list[Any]] | None = json.loads(servers)
+    trusted = None if fields is None else frozenset(Server(*server) for server in fields)
+    sys.exit(run(list(words), is_step=True, trusted=trusted))

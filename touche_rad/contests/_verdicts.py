@@ -86,17 +86,14 @@ Error = tuple[float, int]
 """An error and its count."""
 
 
-def root_mean_square(errors: Sequence[Error]) -> float | None:
-    """Root mean square error times 100, as in the papers."""
+def mean_errors(errors: Sequence[Error]) -> dict[str, float]:
+    """Return the root mean square and the mean absolute error times 100, as in the papers."""
     count = sum(times for _, times in errors)
-    squares = sum(times * error * error for error, times in errors)
-    return 100 * math.sqrt(squares / count) if count else None
-
-
-def mean_absolute(errors: Sequence[Error]) -> float | None:
-    """Mean absolute error times 100."""
-    count = sum(times for _, times in errors)
-    return 100 * sum(times * abs(error) for error, times in errors) / count if count else None
+    if not count:
+        return {}
+    squares = sum(times * error**2 for error, times in errors)
+    sizes = sum(times * abs(error) for error, times in errors)
+    return {"rmse": 100 * math.sqrt(squares / count), "mae": 100 * sizes / count}
 
 
 def constant_predictors(contests: Sequence[Contest]) -> dict[str, list[str]]:

@@ -28,8 +28,7 @@ from touche_rad.contests._verdicts import (
     gold_winners,
     is_right,
     longest_speaker,
-    mean_absolute,
-    root_mean_square,
+    mean_errors,
     score_difference,
     share,
     two_sided,
@@ -58,6 +57,7 @@ Contests = Mapping[str, Contest]
 Judgements = Mapping[str, Judgement]
 """The verdicts of a run by contest."""
 
+_NO_OUTCOME: Final = Outcome(winner=None)
 NO_DIMENSIONS: Final = ("votes", SCORES)
 """Keys of `gold` that name no winner."""
 
@@ -72,22 +72,9 @@ def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
     return {winner for winner in named if isinstance(winner, str)}
 
 
-def is_scored(outcome: Outcome, dimension: str) -> bool:
-    """Whether an outcome has a winner or a score of a dimension."""
-    tables = (outcome.winners, *outcome.scores.values())
-    return dimension == "general" or any(dimension in table for table in tables)
-
-
-def winner_of(outcome: Outcome | None, dimension: str) -> str | None:
-    """Return the winner of a dimension in the file."""
-    if outcome is None:
-        return None
-    return outcome.decision if dimension == "general" else outcome.winners.get(dimension)
-
-
-def winner_by(outcome: Outcome | None, key: str, dimension: str) -> str | None:
+def winner_by(outcome: Outcome, key: str, dimension: str) -> str | None:
     """Return the winner `by_verdict` or `by_score`, for panels that report both."""
-    winners = outcome.details.get(key) if outcome else None
+    winners = outcome.details.get(key)
     winner = winners.get(dimension) if isinstance(winners, Mapping) else None
     return winner if isinstance(winner, str) else None
 
@@ -353,19 +340,24 @@ class _Scale:
     def _rows_of(self, name: str, judgements: Judgements) -> Iterator[ContestRow]:
         """Yield the row of the winners in the file, and a row of the panel's other winners."""
         dimension = self.dimension
-        outcomes = [
-            judgements[contest.id].outcome if contest.id in judgements else None
-            for contest in self.contests
-        ]
-        if not any(outcome and is_scored(outcome, dimension) for outcome in outcomes):
+        is_scored = False
+        in_file = []
+        by_verdict = []
+        by_score = []
+        differences = []
+        for contest in self.contests:
+            outcome = judgements[contest.id].outcome if contest.id in judgements else _NO_OUTCOME
+            winners = {**outcome.winners, "general": outcome.decision}
+            if contest.id in judgements:
+                is_scored |= any(
+                    dimension in table for table in (winners, *outcome.scores.values())
+                )
+            in_file.append(winners.get(dimension))
+            by_verdict.append(winner_by(outcome, "by_verdict", dimension))
+            by_score.append(winner_by(outcome, "by_score", dimension))
+            differences.append(score_difference(contest, outcome, dimension))
+        if not is_scored:
             return
-        differences = [
-            score_difference(contest, outcome, dimension) if outcome else None
-            for contest, outcome in zip(self.contests, outcomes, strict=True)
-        ]
-        in_file = [winner_of(outcome, dimension) for outcome in outcomes]
-        by_verdict = [winner_by(outcome, "by_verdict", dimension) for outcome in outcomes]
-        by_score = [winner_by(outcome, "by_score", dimension) for outcome in outcomes]
         if any(by_score) and by_score == in_file != by_verdict:
             yield self._row(name, "score", in_file, differences)
             if any(by_verdict):
@@ -423,8 +415,7 @@ class _Scale:
             accuracy_low=low,
             accuracy_high=high,
             accuracy_completed=share(right_of_completed),
-            rmse=root_mean_square(errors),
-            mae=mean_absolute(errors),
+            **mean_errors(errors),
             rmse_low=None if bottom is None else 100 * bottom**0.5,
             rmse_high=None if top is None else 100 * top**0.5,
             **correlations(known_differences, values),
@@ -450,6 +441,5 @@ class _Scale:
             completed=1.0,
             accuracy=mean,
             accuracy_completed=mean,
-            rmse=root_mean_square(errors),
-            mae=mean_absolute(errors),
+            **mean_errors(errors),
         )

@@ -235,13 +235,13 @@ def _unanswered() -> dict[str, Debate]:
 
 def _plain(value: object) -> str:
     """Return a result as text that can be compared."""
-    if isinstance(value, Mapping):
-        value = {str(key): _plain(part) for key, part in value.items()}
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        value = [_plain(part) for part in value]
-    elif isinstance(value, BaseModel):
-        value = value.model_dump(mode="json")
-    return json.dumps(value, sort_keys=True, default=str)
+
+    def as_json(part: object) -> object:
+        if isinstance(part, BaseModel):
+            return part.model_dump(mode="json")
+        return dict(part) if isinstance(part, Mapping) else str(part)
+
+    return json.dumps(value, sort_keys=True, default=as_json)
 
 
 def _explain_faults(candidates: object) -> Iterator[str]:
