@@ -19,12 +19,15 @@ from touche_rad.report._conversations import ClaimTopic, Conversation
 WORD_LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
 """Letters of JSON after which a new part begins."""
-LONG, UNSUPPORTED, FALLBACK, UNANSWERED = 1, 2, 4, 8
-"""The marks of a turn; their sum is one digit of base 16 in the index."""
+# The marks of a turn: their sum is one digit of base 16 in the index.
+LONG: Final = 1
+UNSUPPORTED: Final = 2
+FALLBACK: Final = 4
+UNANSWERED: Final = 8
 _LETTERS: Final[Mapping[int | None, str]] = {True: "y", False: "n", None: "-"}
 
 
-def browser(
+def debates_as_json(
     topics: Sequence[ClaimTopic], runs: Sequence[dict[str, Any]], criteria: Criteria
 ) -> tuple[str, list[str]]:
     """Return the index and the parts of all debates, as JSON texts.

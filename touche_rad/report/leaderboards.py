@@ -154,7 +154,8 @@ def contest_board(report: ContestReport) -> Board:
         "always gives the same winner.",
     )
     if not report.rows:
-        board.title, board.note = "Panels", ""
+        board.title = "Panels"
+        board.note = ""
         board.sentences = ["The labels name no winner, so no panel has a score."]
         board.tables = [board_table("Who won", table(SHARE_COLUMNS, report.shares))]
     for dimension in dict.fromkeys(row.dimension for row in report.rows):

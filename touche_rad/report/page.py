@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import write_text
 from touche_rad.pages import read_asset, render_fragment, render_page, to_json
 from touche_rad.plots.svg import Dot, dot_plot
-from touche_rad.report._browse import PART_LETTERS, browser
+from touche_rad.report._browse import PART_LETTERS, debates_as_json
 from touche_rad.report._contests import contest_sections
 from touche_rad.report._conversations import ClaimTopic, Conversation, topics
 from touche_rad.report._rankings import queries_of
@@ -42,7 +42,6 @@ from touche_rad.score.retrieval import is_public
 from touche_rad.score.tables import NONE
 from touche_rad.text import count_of, count_words
 
-SCRIPT: Final = "report/report.js"
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SAMPLES: Final = 2000
@@ -103,280 +102,270 @@ def write_report(
         replace(source, debates=()) if source.name in unscored else source for source in sources
     ]
 
-    content = _Content(sources, refused, criteria, labels, seed, bad)
-    content.boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
+    all_boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
     if isinstance(scored, JudgementReport):
-        content.boards.append(judgement_board(scored))
+        all_boards.append(judgement_board(scored))
     elif isinstance(scored, ContestReport):
-        content.boards.append(contest_board(scored))
+        all_boards.append(contest_board(scored))
     elif scored is not None:
-        content.boards.append(retrieval_board(scored))
-    if debates:
-        content.add_debates(scored, with_boards=not boards)
-    content.add_contests()
-    content.add_queries(queries or {}, index)
-    if not boards and len(sources) > 1:
-        content.add_runs(first=any(map(is_folder_of_runs, runs)))
-    ranked: set[str] = set()
-    for board in content.boards:
-        ranked.update(board.scores)
-    content.add_files(ratings, ranked if scored else ())
-    content.add_warnings(skipped, ranked, {path.parent for path in ratings})
-    page = content.write(out, title or "touche-rad report")
-    return ReportSummary(page, {**refused, **unscored}, content.warnings)
+        all_boards.append(retrieval_board(scored))
 
-
-@dataclass
-class _Content:
-    """Collects the boards and the data of a report."""
-
-    sources: Sequence[Source]
-    refused: dict[str, str]
-    criteria: Criteria
-    labels: Path | None
-    seed: int
-    bad: BadLines
-    boards: list[Board] = field(default_factory=list)
-    browsers: list[tuple[str, str, str]] = field(default_factory=list)
-    indexes: list[tuple[str, str]] = field(default_factory=list)
-    """Id and JSON of the data that the page reads at once."""
-    parts: list[tuple[str, str]] = field(default_factory=list)
-    """Name and JSON of the data that is read when it is needed."""
-    summary: list[str] = field(default_factory=list)
-    files: list[tuple[str, str, str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def add_debates(self, scored: Scored | None, *, with_boards: bool) -> None:
-        """Add the debates of the shared task, and boards of their verdicts and words."""
-        all_topics = topics(debates_of(self.sources, self.labels))
-        if not all_topics:
-            return
+    browsers: list[_Browser] = []
+    summary: list[str] = []
+    all_topics = topics(debates_of(sources, labels)) if debates else []
+    if all_topics:
         conversations = [debate for topic in all_topics for debate in topic.conversations]
-        if with_boards:
-            self._add_boards(all_topics, conversations, with_rates=scored is None)
+        if not boards:
+            names_of_runs = [source.name for source in sources]
+            rated = None
+            if scored is None:
+                rated = _rate_board(all_topics, sources, criteria, seed)
+            if rated is not None:
+                all_boards.append(rated)
+            elif not all_boards:
+                all_boards.append(Board("Responses", ["These runs contain no verdicts."]))
+            by_turn = turn_plot(conversations, names_of_runs, criteria)
+            if by_turn:
+                all_boards[-1].plots.append(by_turn)
+            all_boards[-1].plots.append(_length_plot(conversations, names_of_runs))
+            costs = cost_board({source.name: source.path for source in sources})
+            if costs:
+                all_boards.append(costs)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
-        if flagged and self.boards:
-            self.boards[0].warnings.append(flagged)
-        index, parts = browser(
-            all_topics,
-            [{"name": source.name, "kind": source.kind.value} for source in self.sources],
-            self.criteria,
-        )
-        self.browsers.append(("debates", "Debates", _DEBATES))
-        self.indexes.append(("data-debates", index))
-        self.parts += [(f"d{number}", part) for number, part in enumerate(parts)]
+        if flagged and all_boards:
+            all_boards[0].warnings.append(flagged)
+        about_runs = [{"name": source.name, "kind": source.kind.value} for source in sources]
+        data, parts = debates_as_json(all_topics, about_runs, criteria)
+        browsers.append(_Browser("debates", "Debates", _DEBATES, data, parts))
+        summary += _count_debates(all_topics, scored, several_runs=len(sources) > 1)
 
-        turns_of: dict[tuple[str, str], int] = {}
-        for topic in all_topics:
-            for debate in topic.conversations:
-                turns_of[topic.claim, repr(debate.turns)] = len(debate.turns)
-        if isinstance(scored, JudgementReport):
-            labelled = count_of(scored.debates, "labelled debate")
-            self.summary.append(f"{labelled}, {count_of(scored.turns, 'turn')}")
-        if not isinstance(scored, JudgementReport) or len(turns_of) != scored.debates:
-            noun = "different debate" if len(self.sources) > 1 else "debate"
-            turns = count_of(sum(turns_of.values()), "turn")
-            self.summary.append(f"{count_of(len(turns_of), noun)}, {turns}")
+    fragments: list[tuple[dict[str, Any], str]] = []
+    for number, section in enumerate(contest_sections(sources, labels, bad), 1):
+        html = render_fragment("report/contest.html.jinja", debate=section, id=f"w{number}")
+        fragments.append((section.entry, html))
+    if fragments:
+        browsers.append(_fragment_browser("wholes", "Whole debates", _WHOLES, fragments))
+        summary.append(count_of(len(fragments), "whole debate"))
 
-    def _add_boards(
-        self,
-        all_topics: Sequence[ClaimTopic],
-        conversations: Sequence[Conversation],
-        *,
-        with_rates: bool,
-    ) -> None:
-        judges = {source.name: source.origin.plugin("judge") for source in self.sources}
-        lost = [source.debates.count(LOST) for source in self.sources]
-        rated = None
-        if with_rates:
-            rated = rate_board(
-                all_topics, judges, lost, self.criteria, samples=_SAMPLES, seed=self.seed
-            )
-        if rated is not None:
-            rated.warnings.extend(without_model(source.path for source in self.sources))
-            self.boards.append(rated)
-        elif not self.boards:
-            self.boards.append(Board("Responses", ["These runs contain no verdicts."]))
-        by_turn = turn_plot(conversations, list(judges), self.criteria)
-        if by_turn:
-            self.boards[-1].plots.append(by_turn)
-        self.boards[-1].plots.append(_length_plot(conversations, list(judges)))
-        costs = cost_board({source.name: source.path for source in self.sources})
-        if costs:
-            self.boards.append(costs)
+    fragments = []
+    for number, query in enumerate(queries_of(sources, queries or {}, index, labels, bad), 1):
+        html = render_fragment("report/ranking.html.jinja", query=query, id=f"q{number}")
+        fragments.append(({"id": query.id, "motion": query.text or query.id}, html))
+    if fragments:
+        browsers.append(_fragment_browser("queries", "Queries", _QUERIES, fragments))
+        summary.append(count_of(len(fragments), "query", "queries"))
 
-    def add_contests(self) -> None:
-        """Add whole debates, with the verdicts of panels if there are any."""
-        template = "report/contest.html.jinja"
-        fragments = []
-        sections = contest_sections(self.sources, self.labels, self.bad)
-        for number, section in enumerate(sections, 1):
-            html = render_fragment(template, debate=section, id=f"w{number}")
-            fragments.append((section.entry, html))
-        if fragments:
-            self._add_fragments("wholes", "Whole debates", _WHOLES, fragments)
-            self.summary.append(count_of(len(fragments), "whole debate"))
+    ranked: set[str] = set()
+    for board in all_boards:
+        ranked.update(board.scores)
+    if not boards and len(sources) > 1:
+        runs_board = _runs_board(sources, refused, all_boards)
+        # Of a folder, a reader first wants to know what is in it.
+        first = any(map(is_folder_of_runs, runs))
+        all_boards.insert(0 if first else len(all_boards), runs_board)
+    tournaments = {path.parent for path in ratings}
+    warnings = list(_warnings(sources, skipped, ranked, tournaments))
+    runs_alone = [source.name for source in sources if source.path.parent not in tournaments]
+    summary.insert(
+        0, _count_files(runs_alone, ranked if scored else (), len(refused), len(ratings))
+    )
+    page = _write(
+        out,
+        browsers,
+        title=title or "touche-rad report",
+        summary=summary,
+        boards=all_boards,
+        sources=list(_files(sources, ratings, labels)),
+        refused=refused,
+        warnings=warnings,
+        seed=seed,
+    )
+    return ReportSummary(page, {**refused, **unscored}, warnings)
 
-    def add_queries(self, texts: Mapping[str, str], index: str | None) -> None:
-        """Add the rankings of TREC runs by query."""
-        fragments = []
-        queries = queries_of(self.sources, texts, index, self.labels, self.bad)
-        for number, query in enumerate(queries, 1):
-            html = render_fragment("report/ranking.html.jinja", query=query, id=f"q{number}")
-            fragments.append(({"id": query.id, "motion": query.text or query.id}, html))
-        if fragments:
-            self._add_fragments("queries", "Queries", _QUERIES, fragments)
-            self.summary.append(count_of(len(fragments), "query", "queries"))
 
-    def _add_fragments(
-        self, name: str, heading: str, about: str, fragments: Sequence[tuple[dict[str, Any], str]]
-    ) -> None:
-        """Add a browser of HTML fragments, with an entry for each to list and filter it."""
-        entries: list[dict[str, Any]] = []
-        part: list[str] = []
-        count = 0
-        for entry, html in fragments:
-            entries.append({**entry, "part": count, "place": len(part)})
-            part.append(html)
-            if sum(map(len, part)) > PART_LETTERS:
-                self.parts.append((f"{name[0]}{count}", to_json(part)))
-                part = []
-                count += 1
-        self.parts.append((f"{name[0]}{count}", to_json(part)))
-        self.browsers.append((name, heading, about))
-        self.indexes.append((f"data-{name}", to_json({"contests": entries})))
+@dataclass(frozen=True)
+class _Browser:
+    """A part of the page that lists debates, whole debates or queries, and shows one of them."""
 
-    def add_runs(self, *, first: bool) -> None:
-        """Add a table of the runs, newest first."""
-        scores: dict[str, str] = {}
-        for board in self.boards:
-            scores |= board.scores
-        heads = ["run", "finished", "kind", "debater", "judge", "debates", "fallbacks", "score"]
-        rows = []
-        for source in self.sources:
-            origin = source.origin
-            finished = str(origin.status.get("finished") or "")[:16].replace("T", " ")
-            units = source.debates or source.contests or source.judgements
-            row = [
-                source.name,
-                finished,
-                source.kind.value,
-                origin.plugin("debater"),
-                origin.plugin("judge"),
-                str(len(units) or ""),
-                origin.fallbacks or ("0" if origin.status else ""),
-                scores.get(source.name, ""),
-            ]
-            rows.append([text or NONE for text in row])
-        for name in self.refused:
-            row = [name, NONE, "cannot be read"]
-            rows.append(row + [NONE] * (len(heads) - len(row)))
-        rows.sort(key=lambda row: row[1], reverse=True)
-        board = Board("Runs", [], _RUNS, [BoardTable("Runs", heads, rows)])
-        self.boards.insert(0 if first else len(self.boards), board)
+    name: str
+    heading: str
+    about: str
+    index: str
+    """JSON that the page reads at once."""
+    parts: Sequence[str]
+    """JSON that is read when it is needed."""
 
-    def add_files(self, ratings: Sequence[Path], ranked: Collection[str]) -> None:
-        """Add the input files with their digests, and count them in the summary."""
-        for source in self.sources:
-            self.files.append((source.name, source.path.name, source.kind.value, source.sha256))
-        for path in ratings:
-            name = path.parent.name or path.name
-            self.files.append((name, path.name, "a tournament", sha256_of(path)))
-        if self.labels is not None:
-            kind = kind_of(self.labels).value
-            if is_public(self.labels):
-                self.files.append(("truth", str(self.labels), kind, ""))
-            else:
-                self.files.append(("truth", self.labels.name, kind, sha256_of(self.labels)))
 
-        folders = {path.parent for path in ratings}
-        runs = [source.name for source in self.sources if source.path.parent not in folders]
-        states = [count_of(len(runs), "run")]
-        if ranked:
-            scored = sum(name in ranked for name in runs)
-            states = [
-                count_of(scored, "run scored", "runs scored"),
-                f"{len(runs) - scored} not scored",
-            ]
-        states += [f"{len(self.refused)} not read", count_of(len(ratings), "tournament")]
-        states = [state for state in states if not state.startswith("0 ")]
-        summary = ", ".join(states)
-        if len(states) > 1:
-            summary = f"{len(runs) + len(self.refused) + len(ratings)} files: {summary}"
-        self.summary.insert(0, summary)
+def _fragment_browser(
+    name: str, heading: str, about: str, fragments: Sequence[tuple[dict[str, Any], str]]
+) -> _Browser:
+    """Return a browser of HTML fragments, with an entry for each to list and filter it."""
+    entries: list[dict[str, Any]] = []
+    parts: list[str] = []
+    part: list[str] = []
+    for entry, html in fragments:
+        entries.append({**entry, "part": len(parts), "place": len(part)})
+        part.append(html)
+        if sum(map(len, part)) > PART_LETTERS:
+            parts.append(to_json(part))
+            part = []
+    parts.append(to_json(part))
+    return _Browser(name, heading, about, to_json({"contests": entries}), parts)
 
-    def add_warnings(
-        self,
-        skipped: Mapping[Path, BadLines],
-        ranked: Collection[str],
-        tournaments: Collection[Path],
-    ) -> None:
-        """Add warnings about lines, verdicts, fallbacks, and lost debates of unranked runs."""
-        for source in self.sources:
-            lines = skipped[source.path]
-            if lines.count:
-                count = count_of(lines.count, "invalid line")
-                self._warn(source, f"{count} skipped; the first: {lines.first}")
-            origin = source.origin
-            # The board of a tournament names the fallbacks of the speeches.
-            if source.path.parent in tournaments:
-                status = origin.status if source.judgements else {}
-                origin = replace(origin, status=status, judged={})
-            if origin.fallbacks:
-                self._warn(source, f"{origin.fallbacks} are fallbacks or missing")
-            outcomes = [judgement.outcome for judgement in source.judgements]
-            reasons = [
-                outcome.reason
-                for outcome in outcomes
-                if outcome.decision is not None and outcome.reason
-            ]
-            if reasons:
-                count = f"{len(reasons)} of {len(outcomes)} verdicts"
-                self._warn(source, f"{count} are in part; the first: {reasons[0]}")
-            lost = source.debates.count(LOST)
-            if lost and source.name not in ranked:
-                self._warn(source, f"{count_of(lost, 'lost debate')} left out")
 
-    def _warn(self, source: Source, text: str) -> None:
-        self.warnings.append(f"{source.name}: {text}")
+def _rate_board(
+    all_topics: Sequence[ClaimTopic], sources: Sequence[Source], criteria: Criteria, seed: int
+) -> Board | None:
+    """Return the board of runs without labels, if they have verdicts."""
+    judges = {source.name: source.origin.plugin("judge") for source in sources}
+    lost = [source.debates.count(LOST) for source in sources]
+    board = rate_board(all_topics, judges, lost, criteria, samples=_SAMPLES, seed=seed)
+    if board is not None:
+        board.warnings.extend(without_model(source.path for source in sources))
+    return board
 
-    def write(self, out: Path, title: str) -> Path:
-        """Write one file, or a folder with the parts beside the page."""
-        if out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm")):
-            write_text(out, self._page(title, self.parts))
-            return out
-        out.mkdir(parents=True, exist_ok=True)
-        write_text(out / INDEX, self._page(title, ()))  # first, because it may be refused
-        data = out / DATA
-        data.mkdir(exist_ok=True)
-        for path in data.glob("[dqw][0-9]*.js"):  # of an earlier report
-            path.unlink()
-        for name, part in self.parts:
-            write_text(data / f"{name}.js", f'radPart("{name}",{part});\n')
-        return out / INDEX
 
-    def _page(self, title: str, parts: Sequence[tuple[str, str]]) -> str:
-        links = [("scores", "Scores")] if self.boards else []
-        links += [(name, heading) for name, heading, _ in self.browsers]
-        links.append(("sources", "Sources"))
-        islands = [(name, Markup(index)) for name, index in self.indexes]
-        islands += [(f"part-{name}", Markup(part)) for name, part in parts]
-        return render_page(
-            "report/report.html.jinja",
-            title=title,
-            links=links,
-            summary=self.summary,
-            boards=self.boards,
-            browsers=self.browsers,
-            sources=self.files,
-            refused=self.refused,
-            warnings=self.warnings,
-            seed=self.seed,
-            islands=islands,
-            scripts=[read_asset(SCRIPT)],
-            styles=[read_asset("report/report.css")],
-            policy={} if parts or not self.parts else {"script-src": "'self'"},
-        )
+def _count_debates(
+    all_topics: Sequence[ClaimTopic], scored: Scored | None, *, several_runs: bool
+) -> Iterator[str]:
+    """Yield the numbers of labelled and of different debates, with their turns."""
+    turns_of: dict[tuple[str, str], int] = {}
+    for topic in all_topics:
+        for debate in topic.conversations:
+            turns_of[topic.claim, repr(debate.turns)] = len(debate.turns)
+    if isinstance(scored, JudgementReport):
+        labelled = count_of(scored.debates, "labelled debate")
+        yield f"{labelled}, {count_of(scored.turns, 'turn')}"
+        if len(turns_of) == scored.debates:
+            return
+    different = count_of(len(turns_of), "different debate" if several_runs else "debate")
+    yield f"{different}, {count_of(sum(turns_of.values()), 'turn')}"
+
+
+def _runs_board(
+    sources: Sequence[Source], refused: Iterable[str], boards: Sequence[Board]
+) -> Board:
+    """Return a table of the runs, newest first."""
+    scores: dict[str, str] = {}
+    for board in boards:
+        scores |= board.scores
+    heads = ["run", "finished", "kind", "debater", "judge", "debates", "fallbacks", "score"]
+    rows = []
+    for source in sources:
+        origin = source.origin
+        units = source.debates or source.contests or source.judgements
+        row = [
+            source.name,
+            str(origin.status.get("finished") or "")[:16].replace("T", " "),
+            source.kind.value,
+            origin.plugin("debater"),
+            origin.plugin("judge"),
+            str(len(units) or ""),
+            origin.fallbacks or ("0" if origin.status else ""),
+            scores.get(source.name, ""),
+        ]
+        rows.append([text or NONE for text in row])
+    for name in refused:
+        row = [name, NONE, "cannot be read"]
+        rows.append(row + [NONE] * (len(heads) - len(row)))
+    rows.sort(key=lambda row: row[1], reverse=True)
+    return Board("Runs", [], _RUNS, [BoardTable("Runs", heads, rows)])
+
+
+def _files(
+    sources: Sequence[Source], ratings: Sequence[Path], labels: Path | None
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, file, kind and digest of each input file."""
+    for source in sources:
+        yield source.name, source.path.name, source.kind.value, source.sha256
+    for path in ratings:
+        yield path.parent.name or path.name, path.name, "a tournament", sha256_of(path)
+    if labels is not None and is_public(labels):
+        yield "truth", str(labels), kind_of(labels).value, ""
+    elif labels is not None:
+        yield "truth", labels.name, kind_of(labels).value, sha256_of(labels)
+
+
+def _count_files(runs: Sequence[str], ranked: Collection[str], refused: int, ratings: int) -> str:
+    """Say how many runs are scored, not scored and not read; nothing of what there is none of."""
+    states = [count_of(len(runs), "run")]
+    if ranked:
+        scored = sum(name in ranked for name in runs)
+        states = [count_of(scored, "run scored", "runs scored"), f"{len(runs) - scored} not scored"]
+    states += [f"{refused} not read", count_of(ratings, "tournament")]
+    states = [state for state in states if not state.startswith("0 ")]
+    text = ", ".join(states)
+    return f"{len(runs) + refused + ratings} files: {text}" if len(states) > 1 else text
+
+
+def _warnings(
+    sources: Sequence[Source],
+    skipped: Mapping[Path, BadLines],
+    ranked: Collection[str],
+    tournaments: Collection[Path],
+) -> Iterator[str]:
+    """Yield warnings about lines, verdicts, fallbacks, and lost debates of unranked runs."""
+    for source in sources:
+        lines = skipped[source.path]
+        if lines.count:
+            count = count_of(lines.count, "invalid line")
+            yield f"{source.name}: {count} skipped; the first: {lines.first}"
+        origin = source.origin
+        # The board of a tournament names the fallbacks of the speeches.
+        if source.path.parent in tournaments:
+            status = origin.status if source.judgements else {}
+            origin = replace(origin, status=status, judged={})
+        fallbacks = origin.fallbacks
+        if fallbacks:
+            yield f"{source.name}: {fallbacks} are fallbacks or missing"
+        reasons = []
+        for judgement in source.judgements:
+            if judgement.outcome.decision is not None and judgement.outcome.reason:
+                reasons.append(judgement.outcome.reason)
+        if reasons:
+            count = f"{len(reasons)} of {len(source.judgements)} verdicts"
+            yield f"{source.name}: {count} are in part; the first: {reasons[0]}"
+        lost = source.debates.count(LOST)
+        if lost and source.name not in ranked:
+            yield f"{source.name}: {count_of(lost, 'lost debate')} left out"
+
+
+def _write(out: Path, browsers: Sequence[_Browser], **content: object) -> Path:
+    """Write one file, or a folder with the parts beside the page."""
+    parts: dict[str, str] = {}
+    links = [("scores", "Scores")] if content["boards"] else []
+    islands = []
+    for browser in browsers:
+        links.append((browser.name, browser.heading))
+        islands.append((f"data-{browser.name}", Markup(browser.index)))
+        for number, part in enumerate(browser.parts):
+            parts[f"{browser.name[0]}{number}"] = part
+    links.append(("sources", "Sources"))
+    is_file = out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))
+    if is_file:
+        islands += [(f"part-{name}", Markup(part)) for name, part in parts.items()]
+    page = render_page(
+        "report/report.html.jinja",
+        links=links,
+        browsers=browsers,
+        islands=islands,
+        scripts=[read_asset("report/report.js")],
+        styles=[read_asset("report/report.css")],
+        policy={} if is_file or not parts else {"script-src": "'self'"},
+        **content,
+    )
+    if is_file:
+        write_text(out, page)
+        return out
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(out / INDEX, page)  # first, because it may be refused
+    data = out / DATA
+    data.mkdir(exist_ok=True)
+    for path in data.glob("[dqw][0-9]*.js"):  # of an earlier report
+        path.unlink()
+    for name, part in parts.items():
+        write_text(data / f"{name}.js", f'radPart("{name}",{part});\n')
+    return out / INDEX
 
 
 _DEBATES: Final = (

@@ -9,7 +9,7 @@ import numpy as np
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Verdicts
 from touche_rad.score.result import MEAN
-from touche_rad.score.significance import Floats, Measured, resampled_sums
+from touche_rad.score.significance import Floats, Measured, measured, resampled_sums
 
 
 def count_yes(turns: Iterable[Verdicts], criteria: Criteria) -> Floats:
@@ -19,14 +19,15 @@ def count_yes(turns: Iterable[Verdicts], criteria: Criteria) -> Floats:
         for at, key in enumerate(criteria.keys):
             verdict = verdicts.get(key)
             if verdict is not None and verdict.score is not None:
-                counts[at] += bool(verdict.yes), 1
+                counts[at, 0] += bool(verdict.yes)
+                counts[at, 1] += 1
     return counts
 
 
 def shares(counts: Floats) -> Floats:
     """Return the share of yes in counts of `count_yes`; 0 where there is no verdict."""
-    yes, total = counts[..., 0], counts[..., 1]
-    result: Floats = np.divide(yes, total, out=np.zeros(total.shape), where=total > 0)
+    total = counts[..., 1]
+    result: Floats = np.divide(counts[..., 0], total, out=np.zeros(total.shape), where=total > 0)
     return result
 
 
@@ -43,9 +44,5 @@ def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> 
     draws = None
     if len(counts) > 1:
         draws = shares(resampled_sums(counts, samples, seed)).mean(axis=1)
-    by_criterion = {
-        key: Measured(float(values[at]), None if draws is None else draws[:, at])
-        for at, key in enumerate(criteria.keys)
-    }
     mean = Measured(float(values.mean()), None if draws is None else draws.mean(axis=1))
-    return {MEAN: mean, **by_criterion}
+    return {MEAN: mean, **dict(zip(criteria.keys, measured(values, draws), strict=True))}

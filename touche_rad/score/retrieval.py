@@ -16,7 +16,7 @@ from touche_rad.score import significance as bootstrap
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, RetrievalRow
-from touche_rad.score.significance import Floats, Measured, comparisons, pairs, ranks
+from touche_rad.score.significance import Floats, Measured, comparisons, measured, pairs, ranks
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 
@@ -80,16 +80,12 @@ def score_retrieval(
         for metric in ir_measures.iter_calc(measures, relevance, scores):
             values[str(metric.measure)][metric.query_id] = metric.value
         table = np.array([list(by_query.values()) for by_query in values.values()]).T
-        observed = table.mean(axis=0)
         draws: Floats | None = None
         if len(table) > 1:
             draws = bootstrap.resampled_sums(table, samples, seed) / len(table)
         if progress is not None:
             progress(tags.index(tag) + 1, len(tags))
-        return {
-            name: Measured(float(observed[at]), None if draws is None else draws[:, at])
-            for at, name in enumerate(MEASURES)
-        }
+        return dict(zip(MEASURES, measured(table.mean(axis=0), draws), strict=True))
 
     refused: dict[str, str] = {}
     figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,13 @@ class Measured:
         return (None, None) if self.draws is None else interval(self.draws)
 
 
+def measured(values: Iterable[float], draws: Floats | None) -> list[Measured]:
+    """Return values with their bootstrap samples: a row of `draws` is a sample of all values."""
+    if draws is None:
+        return [Measured(float(value)) for value in values]
+    return [Measured(float(value), draws[:, at]) for at, value in enumerate(values)]
+
+
 Figures = Mapping[str, Mapping[str, Measured]]
 """By run, then by measure."""
 
@@ -105,11 +112,12 @@ def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tupl
     first: Measured | None = None
     rank = place = 0
     for run in sorted(figures, key=lambda run: -figures[run][measure].value):
-        measured = figures[run][measure]
+        figure = figures[run][measure]
         if run not in unranked:
             place += 1
-            if first is None or differs(first, measured):
-                first, rank = measured, place
+            if first is None or differs(first, figure):
+                first = figure
+                rank = place
         ranked.append(RankedRun(run=run, rank=None if run in unranked else rank))
     return tuple(ranked)
 
