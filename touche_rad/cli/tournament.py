@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,7 @@ from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
+    from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import TournamentFolder
     from touche_rad.contests.two_sides import Game
     from touche_rad.events import Event
@@ -159,7 +161,6 @@ def tournament_command(options: TournamentOptions) -> int:
         raise UserError(f"{options.claims} does not exist")
     folder = TournamentFolder(options.output)
     limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
-    budgets = Budgets(**limits)
     job = two_sides.ContestsJob(
         source=options.claims,
         debaters=tuple(debaters),
@@ -183,19 +184,9 @@ def tournament_command(options: TournamentOptions) -> int:
             )
         )
         services = session.services
-        model = session.model
-        models = _open_models(session, debaters, unlimited, folder)
-
-        def services_of(debater: Configured) -> Services:
-            return replace(services, model=models.get(debater.tag, model))
-
-        def limited_services_of(debater: Configured) -> Services:
-            model_of_debater = models.get(debater.tag, model)
-            if model_of_debater is not None:
-                model_of_debater = budgets.model_of(model_of_debater, debater.tag)
-            return replace(services, model=model_of_debater)
-
-        answerers = job.answerers(limited_services_of)
+        budgets = Budgets(**limits)
+        services_of, first_model = _open_models(session, debaters, unlimited, folder, budgets)
+        answerers = job.answerers(lambda debater: services_of[debater.tag])
         names = list(answerers)
         # The panel is made before the debates, so that its errors come early.
         panel_session = judging.enter_context(
@@ -205,7 +196,7 @@ def tournament_command(options: TournamentOptions) -> int:
         loaded_panel = panel.make(panel_session.services)
         panel_identity = panel_job.identity(panel_session.services)
         identities = {
-            debater.tag: replace(job, debaters=(debater,)).identity(services_of(debater))
+            debater.tag: replace(job, debaters=(debater,)).identity(services_of[debater.tag])
             for debater in debaters
         }
         stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
@@ -241,7 +232,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 debates,
                 folder.contests,
                 "debating",
-                model=model or next(iter(models.values()), None),
+                model=first_model,
                 warnings=warnings,
                 setup={"demo": demo},
             )
@@ -259,7 +250,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 costs_in(read_status(folder.contests).get("counts") or {}, names),
                 {
                     "judge": panel.tag,
-                    "model": model.name if model else None,
+                    "model": session.model.name if session.model else None,
                     "judge_model": judge_model.name if judge_model and panel_uses_model else None,
                     "rounds": options.rounds,
                     "words": options.words,
@@ -283,16 +274,12 @@ def _select_debaters(options: TournamentOptions) -> list[Configured[LoadedDebate
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     if len(options.debaters) < 2:
         raise UserError("tournament: give two debaters or more: -d A -d B")
-    debaters = {}
-    twice = set()
-    for spec in options.debaters:
-        debater = prepare.find_debater(spec)
-        if debater.tag in debaters:
-            twice.add(debater.tag)
-        debaters[debater.tag] = debater
-    if twice:
-        raise UserError(f"tournament: {min(twice)} is named twice")
-    return list(debaters.values())
+    debaters = [prepare.find_debater(spec) for spec in options.debaters]
+    tags = sorted(debater.tag for debater in debaters)
+    for tag, following in pairwise(tags):
+        if tag == following:
+            raise UserError(f"tournament: {tag} is named twice")
+    return debaters
 
 
 def _select_panel(options: TournamentOptions) -> tuple[Configured[LoadedPanel], bool]:
@@ -314,17 +301,25 @@ def _open_models(
     debaters: Sequence[Configured],
     options: TournamentOptions,
     folder: TournamentFolder,
-) -> dict[str, Model]:
-    """Open the models of debaters that have their own; all calls count for the first model."""
-    models: dict[str, Model] = {}
-    shared = session.model
+    budgets: Budgets,
+) -> tuple[dict[str, Services], Model | None]:
+    """Return what each debater gets, with a model that has its budget, and the first model.
+
+    A debater may have its own model; all calls count for the first one.
+    """
+    services_of = {}
+    first = session.model
     for debater in debaters:
+        model = session.model
         if debater.model:
-            if shared and debater.shares_server:
-                model = shared.copy(name=debater.model[1:])
+            if first and debater.shares_server:
+                model = first.copy(name=debater.model[1:])
             else:
                 with_model = replace(options, model=debater.model)
                 model = prepare.open_model(session, with_model, folder.contests)
-            shared = shared or model
-            models[debater.tag] = model.copy(usage=shared.usage)
-    return models
+            first = first or model
+            model = model.copy(usage=first.usage)
+        if model is not None:
+            model = budgets.model_of(model, debater.tag)
+        services_of[debater.tag] = replace(session.services, model=model)
+    return services_of, first
