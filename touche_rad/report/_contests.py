@@ -98,7 +98,9 @@ class PanelVerdict:
         sides: Mapping[str, Side] = self.contest.sides if self.contest else {}
         pieces: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
         speakers: dict[int, str] = {}
-        for row in timeline if isinstance(timeline, list) else ():
+        if not isinstance(timeline, list):
+            return None
+        for row in timeline:
             if not isinstance(row, Mapping):
                 continue
             number = row.get("speech")

@@ -156,7 +156,9 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
         replaced: dict[int, set[int]] = {}
         origin = source.origin
         places = origin.status.get("replaced_turns") or origin.judged.get("replaced_turns")
-        for place in places if isinstance(places, list) else ():
+        if not isinstance(places, list):
+            places = []
+        for place in places:
             match = _PLACE.fullmatch(str(place))
             if match is not None:
                 replaced.setdefault(int(match[1]) - 1, set()).add(int(match[2]) - 1)

@@ -90,6 +90,8 @@ def write_report(
     bad = bad or BadLines()
     criteria = criteria or grice()
     refused: dict[str, str] = {}
+
+    # Read the runs, and score those that fit the labels.
     paths, ratings = split_runs_and_ratings(runs, labels)
     origins = origins_of(paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
@@ -102,6 +104,7 @@ def write_report(
         replace(source, debates=()) if source.name in unscored else source for source in sources
     ]
 
+    # The boards: of a bench, of tournaments, of scores, and of what the runs say themselves.
     all_boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
     if isinstance(scored, JudgementReport):
         all_boards.append(judgement_board(scored))
@@ -139,6 +142,7 @@ def write_report(
         browsers.append(_Browser("debates", "Debates", _DEBATES, data, parts))
         summary += _count_debates(all_topics, scored, several_runs=len(sources) > 1)
 
+    # Whole debates and queries are made as HTML here, debates of the task by the page's script.
     fragments: list[tuple[dict[str, Any], str]] = []
     for number, section in enumerate(contest_sections(sources, labels, bad), 1):
         html = render_fragment("report/contest.html.jinja", debate=section, id=f"w{number}")

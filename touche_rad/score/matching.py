@@ -171,6 +171,7 @@ class Matcher:
             else:
                 places[place] = row
 
+        # The official scorer matches by place only: it would score these lines wrongly.
         for place, ordered in zip(places, sorted(places), strict=True):
             if place == ordered:
                 continue
@@ -185,6 +186,7 @@ class Matcher:
             message = "matched by its id or texts, without effect on the score"
             self._note(ProblemKind.REORDERED, message, line=line, debate=place + 1)
 
+        # A line is lost where the official client wrote an empty record for a debate that failed.
         # Other debates are left out only if no labelled one is missing, but for lost lines.
         missing = [place for place in range(len(self.labels)) if place not in places]
         for position, row in unknown:

@@ -392,7 +392,9 @@ def _read_status(result: Validation, run: Path) -> None:
     counts = status.get("counts")
     rows = status.get("fallbacks")
     fallbacks: Counter[str] = Counter()
-    for row in rows if isinstance(rows, list) else ():
+    if not isinstance(rows, list):
+        rows = []
+    for row in rows:
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             fallbacks[clean(str(row.get("what")))] += row["count"]
     for what, count in fallbacks.items():
