@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Debate
-from touche_rad.models import Model, Prompt, drop_oldest
+from touche_rad.models import Message, Model, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis, render_dialogue
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Wording = Literal["close", "free"]
+
+
+def question_about(
+    debate: Debate, prompt: Prompt, **values: object
+) -> tuple[list[Message], Callable[[Sequence[Message]], Sequence[Message] | None]]:
+    """Return the messages with the thesis and the dialogue, and what shortens them.
+
+    Too long a prompt loses the oldest utterances.
+    """
+    values = {"thesis": Thesis.of(debate), "dialogue": render_dialogue(debate), **values}
+    return list(prompt.messages(**values)), drop_oldest(prompt, "dialogue", values)
 
 
 async def ask_about(
@@ -24,17 +35,11 @@ async def ask_about(
     *,
     step: str,
     max_tokens: int | None = None,
-    **prompt_values: object,
+    **values: object,
 ) -> M:
-    """Ask with the thesis and the dialogue; too long a prompt loses the oldest utterances."""
-    values = {"thesis": Thesis.of(debate), "dialogue": render_dialogue(debate), **prompt_values}
-    return await model.ask(
-        prompt.messages(**values),
-        schema,
-        step=step,
-        shorten=drop_oldest(prompt, "dialogue", values),
-        max_tokens=max_tokens,
-    )
+    """Ask with the thesis and the dialogue."""
+    messages, shorten = question_about(debate, prompt, **values)
+    return await model.ask(messages, schema, step=step, shorten=shorten, max_tokens=max_tokens)
 
 
 def cited_before(debate: Debate) -> frozenset[str]:

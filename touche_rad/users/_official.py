@@ -78,7 +78,13 @@ class OfficialUser:
 
     async def reply(self, debate: Debate) -> str:
         """Ask what comes next in the conversation."""
-        return await self._ask({"model": self._name(debate), "messages": mirror(debate)})
+        # The endpoint's model is the user: its utterances have the role `assistant`.
+        messages: list[dict[str, str]] = []
+        for turn in debate.turns:
+            messages.append({"role": "assistant", "content": clean(turn.utterance)})
+            if turn.response is not None:
+                messages.append({"role": "user", "content": clean(turn.response.content)})
+        return await self._ask({"model": self._name(debate), "messages": messages})
 
     def _name(self, debate: Debate) -> str:
         return self.options.model or clean(debate.user) or BASE_USER
@@ -111,13 +117,3 @@ class NoEndpoint(Unreachable):
     """Nothing answers at the address."""
 
     problem = "user unreachable"
-
-
-def mirror(debate: Debate) -> list[dict[str, str]]:
-    """Return the conversation as the user sees it: its utterances have the role `assistant`."""
-    messages: list[dict[str, str]] = []
-    for turn in debate.turns:
-        messages.append({"role": "assistant", "content": clean(turn.utterance)})
-        if turn.response is not None:
-            messages.append({"role": "user", "content": clean(turn.response.content)})
-    return messages

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.calls import Calls, report_without_model, time_left
 from touche_rad.debate import Argument, Debate, Response, with_path
-from touche_rad.debaters._asking import at_most, named, narrowed
+from touche_rad.debaters._asking import at_most, named, narrowed, question_about
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
@@ -24,9 +24,9 @@ from touche_rad.evidence.guard import (
     describe_unsupported,
 )
 from touche_rad.evidence.words import lexicon, read_words
-from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Paragraph, numbers_to
-from touche_rad.models.prompts import Thesis, render_dialogue
+from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, MayNameFile, RetrieverName, Services
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
@@ -196,18 +196,16 @@ class Composed:
         remove the unsupported words.
         """
         options = self.options
-        prompt = Prompt.load(__package__, "writing")
-        values = {
-            "words": options.max_words,
-            "cited": options.cited,
-            "thesis": Thesis.of(debate),
-            "dialogue": render_dialogue(debate, max_letters=MAX_LETTERS),
-            "arguments": [clean(quotable.argument.text) for quotable in quotables],
-        }
-        messages = list(prompt.messages(**values))
+        messages, shorten = question_about(
+            debate,
+            Prompt.load(__package__, "writing"),
+            words=options.max_words,
+            cited=options.cited,
+            dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
+            arguments=[clean(quotable.argument.text) for quotable in quotables],
+        )
         numbers = at_most(options.cited, numbers_to(len(quotables)))
         schema = narrowed("Written", ComposedAnswer, numbers=numbers)
-        shorten = drop_oldest(prompt, "dialogue", values)
         written = await self.model.ask(messages, schema, step="composed.writing", shorten=shorten)
         draft = await self._check(written, quotables, debate)
         if not draft.checked.unsupported or not draft.cited or options.guard == "model":
@@ -253,9 +251,7 @@ class Composed:
 
 def _without_facts(response: str, debate: Debate) -> Iterator[str]:
     """Yield the sentences that add no number and no study to the debate."""
-    known_words: set[str] = set()
-    for line in render_dialogue(debate):
-        known_words.update(read_words(line).words)
+    known_words = set(read_words("\n".join(render_dialogue(debate))).words)
     for sentence in sentences(clean(response)):
         new = [word for word in read_words(sentence).words if word not in known_words]
         numbers = [word for word in new if word.isdigit() or lexicon().counts(word)]

@@ -28,8 +28,10 @@ from touche_rad.debaters.rdebater._reading import (
 from touche_rad.debaters.rdebater._retrieval import (
     Recall,
     SchemeAnnotations,
+    prior_evidence,
+    prior_schemes,
     retrieved,
-    with_priors,
+    scheme_means,
 )
 from touche_rad.debaters.rdebater._revision import (
     Attempt,
@@ -103,7 +105,16 @@ class Rdebater:
             evidence = await self._annotations.add_to(
                 recall.evidence, allowance, debate.key, keep=self._reserved
             )
-            recall = with_priors(recall, evidence, options)
+            means = scheme_means(evidence, options.k)
+            schemes = prior_schemes(means, options.prior_threshold)
+            prior = prior_evidence(evidence, schemes)
+            if not schemes:
+                notes_of_recall = (*recall.notes, "no scheme is above the threshold")
+                recall = replace(recall, notes=notes_of_recall)
+                prior = tuple(evidence)
+            recall = replace(
+                recall, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior
+            )
         else:
             recall = replace(recall, prior=recall.evidence)
         if not recall.evidence:

@@ -205,22 +205,6 @@ def _field(name: str, debate: Debate) -> str:
     return "supports" if name == "attacks" and opens(debate) else name
 
 
-def with_priors(
-    recall: Recall, evidence: Sequence[RetrievedArgument], options: RdebaterOptions
-) -> Recall:
-    """Add the means, S_prior and E_prior of the annotated records."""
-    means = scheme_means(evidence, options.k)
-    schemes = prior_schemes(means, options.prior_threshold)
-    prior = prior_evidence(evidence, schemes)
-    notes = recall.notes
-    if not schemes:
-        prior = tuple(evidence)
-        notes = (*notes, "no scheme is above the threshold")
-    return replace(
-        recall, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior, notes=notes
-    )
-
-
 MAX_CACHED_CALLS: Final = 5_000
 
 

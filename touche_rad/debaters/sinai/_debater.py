@@ -79,6 +79,7 @@ class Sinai:
 
     async def answer(self, debate: Debate) -> Response:
         """Take the five steps; if the model fails in one, that step has a fallback."""
+        options = self.options
         plan, queries = await self._plan_and_queries(debate)
         retrieved = await anyio.to_thread.run_sync(
             self._search, debate, queries, abandon_on_cancel=True
@@ -92,19 +93,19 @@ class Sinai:
                 debate,
                 plan,
                 selected,
-                words=self.options.max_words,
-                wording=self.options.wording,
-                copies=self.options.calls == "separate",
-                shorter_attempts=self.options.shorter_attempts,
+                words=options.max_words,
+                wording=options.wording,
+                copies=options.calls == "separate",
+                shorter_attempts=options.shorter_attempts,
             )
         except ModelError as error:
             report_without_model(error)
             content = ""
         if not content:
             best = (selected or select_by_rank(_shortlists_of_all(retrieved)))[0].argument
-            content = cut_to_words(clean(best.text), self.options.max_words)
+            content = cut_to_words(clean(best.text), options.max_words)
             arguments = [best]
-        return Response(content=content, arguments=tuple(arguments[: self.options.cited]))
+        return Response(content=content, arguments=tuple(arguments[: options.cited]))
 
     async def _plan_and_queries(self, debate: Debate) -> tuple[Plan, list[Query]]:
         """Steps 1 and 2."""

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import Wording, at_most, named, narrowed
+from touche_rad.debaters._asking import Wording, at_most, named, narrowed, question_about
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by
-from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
-from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, count_words, cut_to_words
 
 
@@ -49,22 +48,19 @@ async def write_response(
         The response, and the arguments that the model names; if it names none that it was given,
         those that the response uses.
     """
-    prompt = Prompt.load(__package__, "response")
-    values = {
-        "words": words,
-        "wording": wording,
-        "copies": copies,
-        "thesis": Thesis.of(debate),
-        "dialogue": render_dialogue(debate),
-        "plan": plan,
-        "selected": selected,
-    }
+    messages, shorten = question_about(
+        debate,
+        Prompt.load(__package__, "response"),
+        words=words,
+        wording=wording,
+        copies=copies,
+        plan=plan,
+        selected=selected,
+    )
     kind = list[Page] if copies else numbers_to(len(selected))
     schema: type[Uncited] = Uncited
     if selected:
         schema = narrowed("Written", CitedResponse, arguments=at_most(len(selected), kind))
-    shorten = drop_oldest(prompt, "dialogue", values)
-    messages = list(prompt.messages(**values))
     tokens = COPYING if copies else None
     written = await model.ask(
         messages, schema, step="sinai.response", shorten=shorten, max_tokens=tokens

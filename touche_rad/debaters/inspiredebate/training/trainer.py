@@ -138,6 +138,8 @@ class Training:
             return {**finished, "resumed": resumed}
 
     def _train(self, folder: TrainingFolder, report: Progress | None) -> dict[str, Any]:
+        from transformers import PrinterCallback, TrainerCallback
+
         if not folder.data.is_file():  # written last: then the other two are there as well
             data = self.build()
             write_records(folder.counts, [data.counts])
@@ -150,7 +152,15 @@ class Training:
         if not training:
             raise UserError(f"no training data is left: {too_long} records have too many tokens")
         trainer = self._trainer(folder, tokenizer, training, held_out[:MEASURED])
-        _report_steps(trainer, report)
+
+        # Report finished steps in place of the lines that the trainer prints.
+        class Steps(TrainerCallback):  # type: ignore[misc, unused-ignore]
+            def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                if report is not None:
+                    report(state.global_step, state.max_steps)
+
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(Steps())
 
         # Also when a training is resumed: here the model is still as it was before the first step.
         before = trainer.evaluate() if held_out else {}
@@ -287,16 +297,3 @@ def _last_checkpoint(folder: TrainingFolder) -> str | None:
         except (OSError, ValueError):
             shutil.rmtree(place, ignore_errors=True)
     return str(complete[max(complete)]) if complete else None
-
-
-def _report_steps(trainer: Any, report: Progress | None) -> None:
-    """Report finished steps in place of the lines that the trainer prints."""
-    from transformers import PrinterCallback, TrainerCallback
-
-    class Steps(TrainerCallback):  # type: ignore[misc, unused-ignore]
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if report is not None:
-                report(state.global_step, state.max_steps)
-
-    trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(Steps())
