@@ -17,24 +17,24 @@ from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Page, Paragraph
 from touche_rad.text import clean
 
-TOKENS: Final = 1_280
+ANSWER_TOKENS: Final = 1_280
 """Token limit of an answer: its keys have at most 2,600 characters without the debaters' marks."""
 TOKENS_PER_DEBATER: Final = 128
 Score = Annotated[int, Field(ge=1, le=10)]
-Long = Annotated[Page, AfterValidator(fenced)]
-Short = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+LongText = Annotated[Page, AfterValidator(fenced)]
+ShortText = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
 
 
 class Analysis(BaseModel):
     """The analysis of a speech or of the debate."""
 
-    analysis: Long
+    analysis: LongText
 
 
 class SpeechView(BaseModel):
     """Analysis, comment and score of a speech in one answer."""
 
-    analysis: Long
+    analysis: LongText
     comment: Paragraph
     score: Score
 
@@ -42,7 +42,7 @@ class SpeechView(BaseModel):
 class Comment(BaseModel):
     """A judge's comment; its score or winner is asked for in another call."""
 
-    comment: Long
+    comment: LongText
 
 
 class Number(BaseModel):
@@ -54,14 +54,14 @@ class Number(BaseModel):
 class MarkAnswer(BaseModel):
     """Comment and score of a debater."""
 
-    comment: Short
+    comment: ShortText
     score: Score
 
 
 @cache
 def _verdict_schema(codes: tuple[str, ...], ties: bool, analysed: bool) -> type[BaseModel]:
     """Return the schema of a whole verdict: analysis, each debater's mark, the winner."""
-    keys: dict[str, Any] = {"analysis": (Long, ...)} if analysed else {}
+    keys: dict[str, Any] = {"analysis": (LongText, ...)} if analysed else {}
     keys |= dict.fromkeys(codes, (MarkAnswer, ...))
     keys |= {"comment": (Paragraph, ...), "winner": (_names(codes, ties), ...)}
     return create_model("Verdict", **keys)
@@ -101,12 +101,12 @@ class JudgeCalls:
     model: Model
     header: str
     codes: tuple[str, ...]
-    dimension: DebateDimension | None = None
+    dimension: DebateDimension | None
     """None for the panel's chair."""
-    ties: bool = True
-    separate: bool = False
+    ties: bool
+    separate: bool
     """Whether a comment and its score or winner are asked for in two calls, as in the paper."""
-    shortens: bool = True
+    shortens: bool
     """Whether a prompt that is too long is sent without its oldest entries, or fails."""
 
     @property
@@ -125,7 +125,7 @@ class JudgeCalls:
         return f"There is no tie. {rule}"
 
     async def analyse_speech(
-        self, past: Sequence[SpeechEntry], new: SpeechEntry, *, raw: bool, answers: bool = True
+        self, past: Sequence[SpeechEntry], new: SpeechEntry, *, raw: bool, answers: bool
     ) -> tuple[str, DimensionScore | None]:
         """Analyse a speech; with its mark, unless that is asked for separately."""
         return await self._about_speech(
@@ -154,7 +154,7 @@ class JudgeCalls:
         return await self._score(f"a speech, {new.title}", answer.comment)
 
     async def analyse_debate(
-        self, past: Sequence[SpeechEntry], *, raw: bool = False, decide: bool = True
+        self, past: Sequence[SpeechEntry], *, raw: bool, decide: bool
     ) -> tuple[str, DebateVerdict | None]:
         """Analyse the debate from its analyses, or with `raw` from its speeches.
 
@@ -261,7 +261,9 @@ class JudgeCalls:
         prompt = Prompt.load(__package__, name)
         values = {"header": self.header, **values}
         shorten = drop_oldest(prompt, oldest, values) if oldest and self.shortens else None
-        limit = max(self.model.settings.max_tokens, TOKENS + TOKENS_PER_DEBATER * len(self.codes))
+        limit = max(
+            self.model.settings.max_tokens, ANSWER_TOKENS + TOKENS_PER_DEBATER * len(self.codes)
+        )
         ask = partial(
             self.model.ask,
             prompt.messages(**values),

@@ -18,7 +18,7 @@ from touche_rad.models import ModelError
 from touche_rad.models.errors import PromptTooLong
 
 Context = Literal["full", "half", "none", "direct"]
-MISSING: Final = "(the analysis is missing)"
+MISSING_ANALYSIS: Final = "(the analysis is missing)"
 
 
 @dataclass
@@ -81,7 +81,7 @@ async def judge_column(
                 if isinstance(error, PromptTooLong) and not calls.shortens:
                     result.overlong = True
                     break
-                analysis = MISSING
+                analysis = MISSING_ANALYSIS
             else:
                 result.analyses[place] = analysis
                 if mark is not None:
@@ -114,7 +114,7 @@ async def judge_column(
 
 
 def by_votes(
-    winners: Mapping[str, str | None], weights: Mapping[str, float], *, ties: bool = True
+    winners: Mapping[str, str | None], weights: Mapping[str, float], *, ties: bool
 ) -> str | None:
     """Return the winner of the dimensions with the most weight; a tied dimension has no vote."""
     if not any(winner is not None for winner in winners.values()):

@@ -110,7 +110,7 @@ class PreparedDebate:
     """What the prompts show of a debate."""
 
     contest: Contest
-    chunk_words: int = 0
+    chunk_words: int
 
     @cached_property
     def debaters(self) -> tuple[LabelledDebater, ...]:

@@ -27,12 +27,13 @@ from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
 from touche_rad.text import clean, excerpt
 
-INDENT: Final = 2
-MOST_IN_AN_ANSWER: Final = 400
+JSON_INDENT: Final = 2
+MOST_ARGUMENTS: Final = 400
 """An answer without a bound has fewer arguments, because of its token limit: the ids end there."""
 ARGUMENTS_AFTER_CUT: Final = 20
 """If an answer without a bound was cut off, half as many arguments are asked for."""
 FEWEST_WORDS: Final = 50
+"""Words of a speech that is not cut further, however small the model is."""
 MAX_TOKENS: Final = 2_048
 """Token limit of a graph with a limit of arguments; without one it is twice as high."""
 _LONGEST_FAULT: Final = 300
@@ -96,7 +97,7 @@ def draft_schema(most: int, first: int = 1) -> type[GraphDraft]:
 
 def last_id(most: int, first: int) -> int:
     """Return the highest id that an argument of a draft may have."""
-    return first + (most or MOST_IN_AN_ANSWER) - 1
+    return first + (most or MOST_ARGUMENTS) - 1
 
 
 def most_relations(most: int) -> int:
@@ -320,7 +321,7 @@ class SpeechReader:
             last = [*graph.arguments()][-1].side
             values |= {"other": OTHER[side], "last": last, "graph": graph.as_lines()}
             if self.options.graph_format == "json":
-                in_json = {**values, "graph": graph.as_json_text(INDENT)}
+                in_json = {**values, "graph": graph.as_json_text(JSON_INDENT)}
                 yield False, _again(prompt.messages(**in_json, speech=text), faults)
         yield False, _again(prompt.messages(**values, speech=text), faults)
         while len(words) > FEWEST_WORDS:

@@ -17,19 +17,14 @@ from touche_rad.models.output import Page
 from touche_rad.text import clean, cut_to_words
 
 T = TypeVar("T")
-WORDS: Final = 250
+FEEDBACK_WORDS: Final = 250
 """Words of one piece of feedback, as in the paper."""
-BATCH_WORDS: Final = 30
+BATCH_FEEDBACK_WORDS: Final = 30
 """Words of one piece of feedback if one call asks for many."""
 MAX_TOKENS: Final = 2_048
 """Token limit of an answer."""
 Note = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
-"""Feedback of at most `BATCH_WORDS` words."""
-
-
-def _lower_case(value: object) -> object:
-    """Read `Pro` as pro and JSON's true as "true"."""
-    return str(value).strip().lower() if isinstance(value, (str, bool)) else value
+"""Feedback of at most `BATCH_FEEDBACK_WORDS` words."""
 
 
 def _probability(value: object) -> object:
@@ -42,9 +37,8 @@ def _probability(value: object) -> object:
     return number / 100 if number > 1 or text.endswith("%") else number
 
 
-TrueOrFalse = Annotated[Literal["true", "false"], BeforeValidator(_lower_case)]
-ProOrCon = Annotated[Literal["pro", "con"], BeforeValidator(_lower_case)]
-ProConOrTie = Annotated[Literal["pro", "con", "tie"], BeforeValidator(_lower_case)]
+TrueOrFalse = Literal["true", "false"]
+ProOrCon = Literal["pro", "con"]
 Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_probability)]
 
 
@@ -75,7 +69,7 @@ async def _ask_all(
 ) -> list[Any]:
     """Return the verdict on each argument or pair, or a text that says why there is none."""
     each = options.ask == "each"
-    words = WORDS if each else BATCH_WORDS
+    words = FEEDBACK_WORDS if each else BATCH_FEEDBACK_WORDS
     if options.feedback == "none":
         words = 0
 
@@ -112,7 +106,7 @@ async def _ask_all(
 
 
 def _feedback(verdict: BaseModel) -> str:
-    return cut_to_words(clean(dict(verdict).get("feedback", "")), WORDS)
+    return cut_to_words(clean(dict(verdict).get("feedback", "")), FEEDBACK_WORDS)
 
 
 @dataclass(frozen=True)

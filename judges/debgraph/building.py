@@ -10,15 +10,14 @@ from pydantic import BaseModel, Field, create_model
 
 from judges.debgraph._options import Options
 from judges.debgraph._reading import SpeechReader, SpeechReport
-from judges.debgraph._verdicts import ProConOrTie
 from judges.debgraph.graph import MEANINGS, SceneGraph, joined, quoted, rounds_of
 from touche_rad.contest import Contest
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 
-INDENT: Final = 4
-LETTERS: Final = 1_200
+JSON_INDENT: Final = 4
+THOUGHT_LETTERS: Final = 1_200
 """Characters of one thought."""
-LETTERS_IN_ALL: Final = 3_600
+ALL_THOUGHTS_LETTERS: Final = 3_600
 """Characters of the thoughts on all rounds, if one call asks for them all."""
 
 MAX_TOKENS: Final = 2_048
@@ -28,8 +27,8 @@ MAX_TOKENS: Final = 2_048
 class Thought(BaseModel):
     """The judge's thoughts and the side that is ahead."""
 
-    thoughts: Annotated[str, Field(json_schema_extra={"maxLength": LETTERS})]
-    winner: ProConOrTie
+    thoughts: Annotated[str, Field(json_schema_extra={"maxLength": THOUGHT_LETTERS})]
+    winner: Literal["pro", "con", "tie"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class VirtualJudge:
     async def think(self, graph: SceneGraph, numbers: Sequence[int]) -> None:
         """Judge the debate as it stands after some rounds (GJ in the paper's algorithm 1)."""
         rounds = len(numbers)
-        letters = min(LETTERS, max(200, LETTERS_IN_ALL // rounds))
+        letters = min(THOUGHT_LETTERS, max(200, ALL_THOUGHTS_LETTERS // rounds))
         prompt = Prompt.load(__package__, "thoughts")
         values = {
             "relations": MEANINGS,
@@ -76,7 +75,7 @@ class VirtualJudge:
         messages = short = prompt.messages(**values)
         drop_thoughts = drop_oldest(prompt, "thoughts", values)
         if self.options.graph_format == "json":
-            messages = prompt.messages(**{**values, "graph": graph.as_json_text(INDENT)})
+            messages = prompt.messages(**{**values, "graph": graph.as_json_text(JSON_INDENT)})
 
         def shorten(previous: Sequence[Message]) -> Sequence[Message] | None:
             shorter = len(short[-1].content) < len(previous[-1].content)

@@ -131,15 +131,10 @@ class SceneGraph:
 
     def add(self, id_: int, text: str, origin: SpeechOrigin) -> None:
         """Add an argument with a new id."""
-        if id_ in self.network:
-            raise ValueError(f"the id {id_} is already used")
         self.network.add_node(id_, text=clean(text), origin=origin)
 
     def relate(self, edge: Edge) -> None:
         """Add a relation between existing arguments; an existing relation stays unchanged."""
-        for end in (edge.source, edge.target):
-            if end not in self.network:
-                raise ValueError(f"there is no argument {end}")
         if not self.network.has_edge(edge.source, edge.target, edge.relation):
             self.network.add_edge(edge.source, edge.target, edge.relation, round=edge.round)
 

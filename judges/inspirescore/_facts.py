@@ -29,7 +29,7 @@ from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, excerpt, sentences, words
 
-LONGEST: Final = 400
+LONGEST_TEXT: Final = 400
 """Characters of a fact, and of a piece of evidence."""
 SHORTEST_QUOTATION: Final = 6
 """Words of a sentence that is recognised as a quotation."""
@@ -110,11 +110,13 @@ class EvidenceSearch:
                 try:
                     hits = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
                 except Exception as error:
-                    problem = clean(excerpt(error, LONGEST)) or type(error).__name__
+                    problem = clean(excerpt(error, LONGEST_TEXT)) or type(error).__name__
                     faults.append(f"argument index: {problem}")
                     break
                 pieces = [
-                    Piece(f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST], True)
+                    Piece(
+                        f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST_TEXT], True
+                    )
                     for hit in hits
                 ]
                 lists.append([piece for piece in pieces if not repeats(piece, speeches)])
@@ -123,7 +125,7 @@ class EvidenceSearch:
             faults += [results.fault] if results.fault else []
             for lists, pages in zip(by_query.values(), results.pages, strict=False):
                 pieces = [
-                    Piece("web: " + (page.address or page.title), clean(page.text)[:LONGEST])
+                    Piece("web: " + (page.address or page.title), clean(page.text)[:LONGEST_TEXT])
                     for page in pages
                 ]
                 lists.append([piece for piece in pieces if not repeats(piece, speeches)])
@@ -310,6 +312,6 @@ def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
 def _distinct(texts: Sequence[str]) -> list[str]:
     by_folded: dict[str, str] = {}
     for text in texts:
-        shortened = clean(text)[:LONGEST]
+        shortened = clean(text)[:LONGEST_TEXT]
         by_folded.setdefault(shortened.casefold(), shortened)
     return [text for text in by_folded.values() if text]

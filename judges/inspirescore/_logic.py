@@ -32,7 +32,7 @@ from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Page
 from touche_rad.text import clean
 
-LONGEST: Final = 1_200
+LONGEST_TEXT: Final = 1_200
 """Characters of a formula that are kept; the parser refuses one that is too long."""
 
 TOKENS_PER_FORMULA: Final = 64
@@ -191,6 +191,6 @@ def _cleaned(parts: Sequence[Any]) -> list[Any]:
     """Return predicates or expressions with clean texts of limited length."""
     cleaned = []
     for part in parts:
-        texts = {key: clean(text)[:LONGEST] for key, text in part}
+        texts = {key: clean(text)[:LONGEST_TEXT] for key, text in part}
         cleaned.append(part.model_copy(update=texts))
     return cleaned

@@ -19,10 +19,10 @@ from touche_rad.text import clean
 
 T = TypeVar("T")
 Truth = Literal["true", "false", "unknown"]
-LONGEST: Final = 1_000
+LONGEST_FORMULA: Final = 1_000
 """Characters of a formula; a longer one is refused."""
 MOST_TOKENS: Final = 300
-DEEPEST: Final = 24
+DEEPEST_BRACKETS: Final = 24
 """Maximum depth of brackets."""
 EFFORT: Final = 500_000
 """z3's count of steps for one conclusion; a conclusion that needs more is unknown.
@@ -84,8 +84,8 @@ def tokens(text: str) -> list[Token]:
     Raises:
         FormulaError: The text is too long or has an unknown sign.
     """
-    if len(text) > LONGEST:
-        raise FormulaError(f"longer than {LONGEST} characters")
+    if len(text) > LONGEST_FORMULA:
+        raise FormulaError(f"longer than {LONGEST_FORMULA} characters")
     bare = _TEXT.sub(lambda match: match[1].replace(" ", ""), _GLOSS.sub("", text)).strip()
     bare = bare.rstrip(".")
     result: list[Token] = []
@@ -128,8 +128,8 @@ def parse(text: str) -> Node:
     depth = 0
     for token in sequence:
         depth += (token.kind == "(") - (token.kind == ")")
-        if depth > DEEPEST:
-            raise FormulaError(f"more than {DEEPEST} deep")
+        if depth > DEEPEST_BRACKETS:
+            raise FormulaError(f"more than {DEEPEST_BRACKETS} deep")
     parser = _Parser([*sequence, Token("end", "the end")])
     formula = parser.formula()
     parser.expect("end")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judges.inspirescore.fol import LONGEST, Decision, FormulaError, Solver, parse
+from judges.inspirescore.fol import LONGEST_FORMULA, Decision, FormulaError, Solver, parse
 
 READ = [
     ("Bans(school, candy)", "Bans(school, candy)"),
@@ -67,7 +67,7 @@ REFUSED = [
     "∀x " * 200 + "P(x)",
     "P → " * 249 + "P",
     "P ∧ " * 200 + "P",
-    "A" * (LONGEST + 1),
+    "A" * (LONGEST_FORMULA + 1),
     "\\forall" * 140,
     "∀" + ",".join(["x"] * 400) + " P(x)",
 ]

@@ -23,16 +23,16 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean
 
-SHOWN: Final = 2
+SHOWN_ARGUMENTS: Final = 2
 """Number of cited arguments that annotators saw."""
 EXAMPLES_FORMAT: Final = 1
-LONGEST: Final = 2_000
+LONGEST_TEXT: Final = 2_000
 """Maximum characters of a text in a prompt."""
 
 YesNo = Literal["yes", "no"]
 Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
 ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "analysis5": 5}
-BEST: Final[Mapping[str, Strategy]] = {
+BEST_STRATEGY: Final[Mapping[str, Strategy]] = {
     "relation": "zsl",
     "quality": "analysis5",
     "manner": "analysis1",
@@ -95,7 +95,9 @@ class _SinaiJudge:
             "turn", description="one call per turn, per debate, or per maxim of a turn"
         )
         examples: Path | None = Field(None, description="file of labelled examples (default: ours)")
-        shown: int = Field(SHOWN, ge=0, description="cited arguments in the prompt; 0: all")
+        shown: int = Field(
+            SHOWN_ARGUMENTS, ge=0, description="cited arguments in the prompt; 0: all"
+        )
         evidence: Literal["none", "quality", "all"] = setting(
             "none", description="the model quotes evidence before its verdict: on which maxims"
         )
@@ -120,7 +122,7 @@ class _SinaiJudge:
         self._examples: dict[str, list[Example]] = {}
         self._analysed: dict[str, dict[str, list[Example]]] = {}
         for key in keys:
-            strategy = self.strategy or BEST[key]
+            strategy = self.strategy or BEST_STRATEGY[key]
             if strategy == "zsl":
                 continue
             count = ANALYSES.get(strategy, 1)
@@ -324,7 +326,7 @@ class _SinaiJudge:
 def before(debate: Debate) -> list[str]:
     """Return the conversation before the last response, one line per message."""
     return render_dialogue(
-        debate, user="User", system="System", last_response=False, max_letters=LONGEST
+        debate, user="User", system="System", last_response=False, max_letters=LONGEST_TEXT
     )
 
 
@@ -333,12 +335,12 @@ def _shown(turn: Turn, most: int) -> dict[str, Any]:
     if turn.response is None:
         return {"response": "(none)", "arguments": []}
     arguments = texts(turn.response.arguments, most)
-    return {"response": clean(turn.response.content)[:LONGEST], "arguments": arguments}
+    return {"response": clean(turn.response.content)[:LONGEST_TEXT], "arguments": arguments}
 
 
 def texts(arguments: Sequence[Argument], most: int) -> list[str]:
     """Return the texts of the first arguments; `most=0`: of all."""
-    return [clean(argument.text)[:LONGEST] for argument in arguments[: most or None]]
+    return [clean(argument.text)[:LONGEST_TEXT] for argument in arguments[: most or None]]
 
 
 def _no_verdict(reason: str) -> Verdict:

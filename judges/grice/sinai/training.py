@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from judges.grice.sinai.judge import EXAMPLES_FORMAT, LONGEST, before, texts
+from judges.grice.sinai.judge import EXAMPLES_FORMAT, LONGEST_TEXT, before, texts
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
@@ -88,8 +88,8 @@ def _example(turn: Labelled, keys: Collection[str]) -> dict[str, Any]:
         "debate": turn.view.key,
         "turn": len(turn.view.turns),
         "before": before(turn.view)[:-1],
-        "user": clean(turn.view.last.utterance)[:LONGEST],
-        "system": clean(response.content)[:LONGEST],
+        "user": clean(turn.view.last.utterance)[:LONGEST_TEXT],
+        "system": clean(response.content)[:LONGEST_TEXT],
         "arguments": texts(response.arguments, 0),
         "labels": {key: "yes" if turn.labels[key] else "no" for key in grice().keys if key in keys},
     }
