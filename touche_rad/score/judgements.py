@@ -76,14 +76,8 @@ def score_judgements(
     if policy.strict:
         aligned = each_run(paths, partial(match_strictly, truth, labels, criteria), refused)
     else:
-
-        def read(tag: str, path: Path) -> Run:
-            run = read_evaluated(tag, path, criteria, bad)
-            if progress is not None:
-                progress(tags.index(tag) + 1, len(tags))
-            return run
-
-        evaluated = each_run(paths, read, refused)
+        read = partial(read_evaluated, criteria=criteria, bad=bad)
+        evaluated = each_run(paths, read, refused, progress)
         known = find_reference(list(evaluated.values()), truth, labels, policy)
         reference = None if policy.by_place else known
         if exclude is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from touche_rad.errors import UserError
+from touche_rad.runs.work import Progress
 from touche_rad.score.result import BASELINE, MEAN
 from touche_rad.text import clean, printable
 
@@ -49,20 +50,28 @@ def baseline_names(
 
 
 def each_run(
-    runs: Mapping[str, S], read: Callable[[str, S], T], refused: dict[str, str]
+    runs: Mapping[str, S],
+    read: Callable[[str, S], T],
+    refused: dict[str, str],
+    progress: Progress | None = None,
 ) -> dict[str, T]:
     """Return the result of each run by name; runs with an error are added to `refused`.
+
+    `progress` is called with the numbers of this run and of all runs after each result.
 
     Raises:
         UserError: No run has a result.
     """
     results: dict[str, T] = {}
     errors: dict[str, UserError] = {}
-    for name, run in runs.items():
+    for number, (name, run) in enumerate(runs.items(), 1):
         try:
             results[name] = read(name, run)
         except UserError as error:
             errors[name] = error
+        else:
+            if progress is not None:
+                progress(number, len(runs))
     if errors and not results:
         first, *others = errors.values()
         first.__notes__ = [*map(str, others), *refused.values()]

@@ -83,12 +83,10 @@ def score_retrieval(
         draws: Floats | None = None
         if len(table) > 1:
             draws = bootstrap.resampled_sums(table, samples, seed) / len(table)
-        if progress is not None:
-            progress(tags.index(tag) + 1, len(tags))
         return dict(zip(MEASURES, measured(table.mean(axis=0), draws), strict=True))
 
     refused: dict[str, str] = {}
-    figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused)
+    figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused, progress)
     marked = [tag for tag in marked if tag in figures]
     ranked = ranks(figures, MEASURES[0], marked)
     compared = pairs(list(figures), ranked[0].run, marked) if compare else []
