@@ -17,7 +17,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -140,15 +140,16 @@ def retrieval(options: argparse.Namespace) -> None:
 
 def remove(location: str) -> None:
     """Delete what an earlier run left on the server."""
-    from retrieval.elastic._connection import Connection, place
+    from retrieval.elastic._connection import Connection
 
-    at = place(location)
+    with closing(Connection(location)) as connection:
+        pattern = f"{connection.where.index}*"
 
-    def delete(es: Any) -> None:
-        for name in es.indices.get(index=f"{at.index}*", expand_wildcards="all"):
-            es.indices.delete(index=name)
+        def delete(es: Any) -> None:
+            for name in es.indices.get(index=pattern, expand_wildcards="all"):
+                es.indices.delete(index=name)
 
-    Connection(at).ask(delete)
+        connection.ask(delete)
 
 
 def times_of(

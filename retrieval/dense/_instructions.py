@@ -29,20 +29,20 @@ def parse_name(name: str) -> tuple[str, str | None]:
     return (match[1], match[2]) if match else (name, None)
 
 
-def prompts_of(model: str, instruction: str | None, own: Prompts = NO_PROMPTS) -> Prompts:
-    """Return the prompts of an encoder: the model's own ones, or those of the table.
+def prompts_of(model: str, instruction: str | None, saved: Prompts = NO_PROMPTS) -> Prompts:
+    """Return the prompts of an encoder: those saved with the model, or those of the table.
 
     An instruction replaces the query's prompt, or the task in it; an empty one switches both off.
     """
     if instruction == "":
         return NO_PROMPTS
     name = model.rstrip("/").rpartition("/")[2].lower()
-    found = next((prompts for pattern, prompts in _table() if re.search(pattern, name)), NO_PROMPTS)
-    if instruction is None:
-        return own if any(own) else found._replace(query=found.query.replace("{task}", TASK))
-    if "{task}" in found.query:
-        return found._replace(query=found.query.replace("{task}", instruction))
-    return Prompts(f"{instruction.rstrip()} ", found.passage or own.passage)
+    usual = next((prompts for pattern, prompts in _table() if re.search(pattern, name)), NO_PROMPTS)
+    if instruction is None and any(saved):
+        return saved
+    if instruction is None or "{task}" in usual.query:
+        return usual._replace(query=usual.query.replace("{task}", instruction or TASK))
+    return Prompts(f"{instruction.rstrip()} ", usual.passage or saved.passage)
 
 
 @cache

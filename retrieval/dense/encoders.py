@@ -79,17 +79,15 @@ class ServedEncoder(_PromptingEncoder):
         self._prompts = prompts_of(model, instruction)
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
-        told = [f"{prompt}{text}" for text in texts]
-        batches = [self._request(told[at : at + BATCH]) for at in range(0, len(told), BATCH)]
+        batches: list[Vectors] = []
+        for start in range(0, len(texts), BATCH):
+            batch = [f"{prompt}{text}" for text in texts[start : start + BATCH]]
+            body = {"input": batch, "encoding_format": "float"}
+            rows = self._server.rows(self._address, body, len(batch), "embedding")
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+            length = np.linalg.norm(vectors, axis=1, keepdims=True)
+            batches.append((vectors / np.maximum(length, 1e-12)).astype(np.float32))
         return np.concatenate(batches) if batches else np.empty((0, 0), dtype=np.float32)
-
-    def _request(self, texts: Sequence[str]) -> Vectors:
-        body = {"input": list(texts), "encoding_format": "float"}
-        rows = self._server.rows(self._address, body, len(texts), "embedding")
-        vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
-        length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        scaled: Vectors = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
-        return scaled
 
 
 def encoder(name: str) -> Encoder:
@@ -121,16 +119,13 @@ class SentenceEncoder(_PromptingEncoder):
     ) -> None:
         self.name = _named(name, instruction)
         self.model = load_model("SentenceTransformer", place, f"encoder {name!r}", **settings)
-        told: Mapping[str, str] = self.model.prompts
-        own = [
-            next((told[key] for key in keys if told.get(key)), "") for keys in (_QUERY, _PASSAGE)
-        ]
-        self._prompts = prompts_of(name, instruction, Prompts(*own))
+        saved: Mapping[str, str] = self.model.prompts
+        query = next(filter(None, map(saved.get, _QUERY)), "")
+        passage = next(filter(None, map(saved.get, _PASSAGE)), "")
+        self._prompts = prompts_of(name, instruction, Prompts(query, passage))
         # Saved with the model if it is tuned.
-        self.model.prompts = {
-            **told,
-            **dict(zip((_QUERY[0], _PASSAGE[0]), self._prompts, strict=True)),
-        }
+        chosen = {_QUERY[0]: self._prompts.query, _PASSAGE[0]: self._prompts.passage}
+        self.model.prompts = {**saved, **chosen}
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         vectors = self.model.encode(
@@ -144,19 +139,18 @@ class SentenceEncoder(_PromptingEncoder):
         return np.asarray(vectors, dtype=np.float32)
 
 
-def load_model(kind: str, place: str, called: str, **settings: object) -> Any:
-    """Load a model of this class of sentence-transformers; `called` names it in errors."""
+def load_model(kind: str, place: str, label: str, **settings: object) -> Any:
+    """Load a model of this class of sentence-transformers; `label` says in errors what it is."""
     try:
         import sentence_transformers
         from transformers.utils import logging
     except ImportError:
-        raise UserError(f"{called} needs sentence-transformers: {NEEDED}") from None
+        raise UserError(f"{label} needs sentence-transformers: {NEEDED}") from None
     logging.disable_progress_bar()
     try:
         return getattr(sentence_transformers, kind)(place, **settings)
     except Exception as error:
-        why = excerpt(error, 200)
-        raise UserError(f"{called} cannot be loaded: {why}") from None
+        raise UserError(f"{label} cannot be loaded: {excerpt(error, 200)}") from None
 
 
 def minilm_folder(name: str) -> str:

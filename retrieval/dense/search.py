@@ -20,7 +20,7 @@ from touche_rad.plugins import ArgumentIndex, Services, arguments_by, storage_of
 
 log = logging.getLogger(__name__)
 
-REMEMBERED = 4_096
+CACHED_QUERIES = 4_096
 FIELDS: Final = ("text", "attacks", "supports")
 """Similarity needs vectors of all these fields."""
 
@@ -40,6 +40,10 @@ class DenseIndex(Protocol):
         """Return the ids of the nearest arguments of each query, with cosines."""
         ...
 
+
+class ComparingIndex(DenseIndex, Protocol):
+    """An index that also compares queries with any arguments, such as one in a folder."""
+
     def likeness(
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
     ) -> list[list[float]]:
@@ -51,7 +55,7 @@ loaded = cache(encoder)
 """Load an encoder once per process."""
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_QUERIES)
 def _vector(name: str, query: str) -> Array:
     vector: Array = loaded(name).queries([query])[0]
     return vector
@@ -61,7 +65,7 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
     """Return the vectors of queries; recent ones are cached."""
     if not queries:
         return np.empty((0, 0), dtype=np.float32)
-    if len(queries) > REMEMBERED // 2:
+    if len(queries) > CACHED_QUERIES // 2:
         return loaded(name).queries(queries)
     return np.stack([_vector(name, query) for query in queries])
 
@@ -95,47 +99,48 @@ class DenseRetriever(Searcher):
 
     def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return the nearest `k` of each query."""
-        field, vectors = self.options.field, encoded(self._name, queries)
-        return [
-            [
-                Hit(argument=argument, score=score, rank=rank, path=(f"near in meaning: {field}",))
-                for rank, ((_, score), argument) in enumerate(
-                    zip(scored, arguments_by(self.index, [one for one, _ in scored]), strict=True)
-                )
-                if argument is not None
-            ]
-            for scored in self._dense.nearest(self._name, field, vectors, k)
-        ]
+        field = self.options.field
+        path = (f"near in meaning: {field}",)
+        vectors = encoded(self._name, queries)
+        results: list[list[Hit]] = []
+        for near in self._dense.nearest(self._name, field, vectors, k):
+            arguments = arguments_by(self.index, [id_ for id_, _ in near])
+            hits: list[Hit] = []
+            for rank, (argument, (_, cosine)) in enumerate(zip(arguments, near, strict=True)):
+                if argument is not None:
+                    hits.append(Hit(argument=argument, score=cosine, rank=rank, path=path))
+            results.append(hits)
+        return results
 
 
 def vector_meaning(
-    index: DenseIndex, encoded_fields: Mapping[str, Sequence[str]]
+    index: ComparingIndex, encoded_fields: Mapping[str, Sequence[str]]
 ) -> VectorMeaning | None:
     """Return similarity by the first encoder that has vectors of all `FIELDS`, if it loads."""
-    whole = [name for name, fields in encoded_fields.items() if set(FIELDS) <= set(fields)]
-    if not whole:
-        if encoded_fields:
-            log.warning("the index's vectors are not used: they do not cover %s", ", ".join(FIELDS))
-        return None
-    try:
-        encoded(whole[0], ["ready"])
-    except ToucheRadError as error:
-        log.warning("the index's vectors are not used: %s", error)
-        return None
-    return VectorMeaning(index, whole[0])
+    for name, fields in encoded_fields.items():
+        if set(FIELDS) <= set(fields):
+            try:
+                encoded(name, ["ready"])
+            except ToucheRadError as error:
+                log.warning("the index's vectors are not used: %s", error)
+                return None
+            return VectorMeaning(index, name)
+    if encoded_fields:
+        log.warning("the index's vectors are not used: they do not cover %s", ", ".join(FIELDS))
+    return None
 
 
 class VectorMeaning:
     """Similarity by the cosines of an encoder's vectors; 0 for blank fields."""
 
-    def __init__(self, index: DenseIndex, encoder: str) -> None:
+    def __init__(self, index: ComparingIndex, encoder: str) -> None:
         self._index = index
         self._encoder = encoder
 
     def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
         """Return the ids of the arguments nearest to each text, nearest first."""
         results = self._index.nearest(self._encoder, field, encoded(self._encoder, texts), k)
-        return [[one for one, _ in hits] for hits in results]
+        return [[id_ for id_, _ in hits] for hits in results]
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
         """Return the cosine of each text with each argument's field."""

@@ -27,13 +27,15 @@ from touche_rad.plugins.contracts import Progress
 BLOCK: Final = 512
 """Texts per block."""
 _OPTION: Final = "--dense"
-_FILES: Final = ("vectors", "rows")
-"""The vectors of the texts, and the row of each argument's text (-1 if it is blank)."""
+_VECTORS: Final = "vectors.npy"
+"""The vectors of the texts."""
+_ROWS: Final = "rows.npy"
+"""The row of each argument's text (-1 if it is blank)."""
 
 Scored = tuple[float, int]
 
 
-class About(parts.About):
+class AboutVectors(parts.About):
     """The description of a folder of vectors."""
 
     encoder: str
@@ -53,11 +55,12 @@ def add_vectors(
     target = folder / DENSE / slug(encoder.name)
     target.mkdir(parents=True, exist_ok=True)
     with locked(target, wait=True):
-        about = parts.read_about(target, About, collection, _OPTION)
+        about = parts.read_about(target, AboutVectors, collection, _OPTION)
         encoded = about.fields if about else ()
         store = Store(folder)
         texts = {field: _distinct(store, field) for field in wanted.fields if field not in encoded}
-        total, done = sum(len(distinct) for distinct, _ in texts.values()), 0
+        total = sum(len(distinct) for distinct, _ in texts.values())
+        done = 0
         for field, (distinct, rows) in texts.items():
             blocks = []
             for start in range(0, len(distinct), BLOCK):
@@ -66,17 +69,16 @@ def add_vectors(
                 if report is not None:
                     report(done, total)
             encoded = (*encoded, field)
-            dimension = blocks[0].shape[1] if blocks else about.dimension if about else 0
-            if about and about.dimension not in (0, dimension):
-                raise WorkError(
-                    f"the vector size of {encoder.name!r} changed from {about.dimension}"
-                )
+            dimension = about.dimension if about else 0
             if blocks:
+                if dimension not in (0, blocks[0].shape[1]):
+                    raise WorkError(f"the vector size of {encoder.name!r} changed from {dimension}")
+                dimension = blocks[0].shape[1]
                 shutil.rmtree(target / field, ignore_errors=True)
                 (target / field).mkdir()
-                for name, array in zip(_FILES, (np.concatenate(blocks), rows), strict=True):
-                    np.save(target / field / f"{name}.npy", array)
-            about = About(
+                np.save(target / field / _VECTORS, np.concatenate(blocks))
+                np.save(target / field / _ROWS, rows)
+            about = AboutVectors(
                 encoder=encoder.name, collection=collection, dimension=dimension, fields=encoded
             )
             about.write(target)
@@ -103,13 +105,14 @@ def _distinct(store: Store, field: str) -> tuple[list[str], Array]:
 class DenseVectors:
     """The vectors of one encoder."""
 
-    def __init__(self, folder: Path, about: About) -> None:
+    def __init__(self, folder: Path, about: AboutVectors) -> None:
         self.about = about
-        self._fields: dict[str, list[Array]] = {
-            field: [np.asarray(np.load(place / f"{name}.npy", mmap_mode="r")) for name in _FILES]
-            for field in about.fields
-            if (place := folder / field).is_dir()
-        }
+        self._fields: dict[str, tuple[Array, Array]] = {}
+        for field in about.fields:
+            if (folder / field).is_dir():
+                vectors = np.asarray(np.load(folder / field / _VECTORS, mmap_mode="r"))
+                rows = np.asarray(np.load(folder / field / _ROWS, mmap_mode="r"))
+                self._fields[field] = (vectors, rows)
 
     def nearest(self, field: str, queries: Vectors, k: int) -> list[list[Scored]]:
         """Return the nearest arguments of each query by number; equal scores are sorted by it."""
@@ -131,11 +134,10 @@ class DenseVectors:
 
     def _has(self, field: str, queries: Vectors) -> bool:
         """Whether any argument has a vector of the field; check the field and the queries' size."""
-        name, fields = self.about.encoder, self.about.fields
-        if field not in fields:
-            raise UserError(
-                f"encoder {name!r} has no vectors of the field {field!r}{nearest(field, fields)}"
-            )
+        name = self.about.encoder
+        if field not in self.about.fields:
+            hint = nearest(field, self.about.fields)
+            raise UserError(f"encoder {name!r} has no vectors of the field {field!r}{hint}")
         if field in self._fields and len(queries) and queries.shape[1] != self.about.dimension:
             raise WorkError(
                 f"encoder {name!r} gives {queries.shape[1]} dimensions, "
@@ -147,12 +149,13 @@ class DenseVectors:
 def _best(scores: Array, numbers: Array, k: int) -> list[Scored]:
     if k < len(scores):
         near = scores >= np.partition(scores, -k)[-k]
-        scores, numbers = scores[near], numbers[near]
+        scores = scores[near]
+        numbers = numbers[near]
     order = np.lexsort((numbers, -scores))[:k]
     return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:
     """Open the vectors of an index, by the names of their encoders."""
-    opened = parts.open_parts(folder / DENSE, About, collection, _OPTION, DenseVectors)
-    return {one.about.encoder: one for one in opened}
+    opened = parts.open_parts(folder / DENSE, AboutVectors, collection, _OPTION, DenseVectors)
+    return {vectors.about.encoder: vectors for vectors in opened}

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
+from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval._links import Link, alike
 from retrieval._server import close_connections
 from retrieval.elastic import _shape as shape
-from retrieval.elastic._connection import Connection, place
+from retrieval.elastic._connection import Connection
 from retrieval.elastic._shape import DEEPEST
 from retrieval.index.analyser import FIELDS, check_field
 from retrieval.index.analyser import NAME as ANALYSER
@@ -28,7 +29,7 @@ BATCH: Final = 64
 """Searches per request."""
 PAGE: Final = 1_000
 ALIVE: Final = "5m"
-_OF_A_NAME: Final = re.compile(r"-[0-9a-f]{12}-\d+$")
+_SUFFIX: Final = re.compile(r"-[0-9a-f]{12}-\d+$")
 """The suffix that an index's own name has, and its alias has not."""
 
 
@@ -37,7 +38,7 @@ class ElasticArguments:
 
     def __init__(self, location: str) -> None:
         self.location = location
-        self.connection = Connection(place(location))
+        self.connection = Connection(location)
         self._index = self.connection.where.index
         described = self.connection.ask(lambda es: es.indices.get(index=self._index)).body
         if not isinstance(described, dict) or not all(
@@ -52,7 +53,15 @@ class ElasticArguments:
         self.ours: Mapping[str, Any] | None = (mapping.get("_meta") or {}).get(shape.MARK)
         self._settings = (about.get("settings") or {}).get("index") or {}
         if self.ours is not None:
-            _check_ours(location, self.ours)
+            refuse_newer(location, self.ours, shape.FORMAT)
+            fault = ""
+            if (self.ours.get("format"), self.ours.get("analyser")) != (shape.FORMAT, ANALYSER):
+                fault = "the index was built by another version of touche-rad"
+            elif not self.ours.get("complete"):
+                fault = "loading was not finished"
+            if fault:
+                again = f"touche-rad index SOURCE --to {_SUFFIX.sub('', location)} --replace"
+                raise UserError(f"{location}: {fault}; build it again: {again}")
 
     def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
         return ElasticArguments, (self.location,)
@@ -70,31 +79,31 @@ class ElasticArguments:
     def _links(self, argument_id: str) -> list[Link]:
         """Return the arguments that share a statement with this one, as the local index does."""
         source = self._sources([argument_id], shape.GROUPS).get(argument_id)
-        if not (groups := (source or {}).get(shape.GROUPS)):
+        groups = (source or {}).get(shape.GROUPS)
+        if not groups:
             return []
-        mine = self._argument(source, argument_id)
-        same = [
-            {"terms": {f"{shape.GROUPS}.{theirs}": sorted(set(groups.values()))}}
-            for theirs in ROLES
-        ]
+        numbers = sorted(set(groups.values()))
+        same = [{"terms": {f"{shape.GROUPS}.{role}": numbers}} for role in ROLES]
         sharing = {
             "query": {"bool": {"filter": {"bool": {"should": same}}}},
             "size": DEEPEST,
             **self._body(shape.GROUPS),
         }
         hits = sorted(self._searched([sharing])[0], key=lambda hit: hit["_id"].encode())
-        others = [
+        argument = self._argument(source, argument_id)
+        linked = [
             (self._argument(hit["_source"], hit["_id"]), hit["_source"][shape.GROUPS])
             for hit in hits
             if hit["_id"] != argument_id
         ]
-        return [
-            Link(other, role, theirs, alike(mine.text_of(role), other.text_of(theirs)))
-            for role in ROLES
-            for other, held in others
-            for theirs in ROLES
-            if role in groups and held.get(theirs) == groups[role]
-        ]
+        links: list[Link] = []
+        for from_role in filter(groups.__contains__, ROLES):
+            for candidate, its_groups in linked:
+                for to_role in ROLES:
+                    if its_groups.get(to_role) == groups[from_role]:
+                        near = alike(argument.text_of(from_role), candidate.text_of(to_role))
+                        links.append(Link(candidate, from_role, to_role, near))
+        return links
 
     @property
     def fingerprint(self) -> str:
@@ -118,16 +127,18 @@ class ElasticArguments:
     def get_all(self, ids: Sequence[str]) -> list[Argument | None]:
         """Return the argument of each id, or None."""
         sources = self._sources(ids)
-        return [self._argument(sources[one], one) if one in sources else None for one in ids]
+        return [self._argument(sources[id_], id_) if id_ in sources else None for id_ in ids]
 
     def _sources(self, ids: Sequence[str], *fields: str) -> dict[str, Any]:
         """Return the documents of the arguments, with further fields, by their ids."""
         names = list(dict.fromkeys(filter(may_be_id, ids)))
-        bodies = [
-            {"query": {"ids": {"values": part}}, "size": len(part), **self._body(*fields)}
-            for part in (names[at : at + PAGE] for at in range(0, len(names), PAGE))
-        ]
-        return {hit["_id"]: hit["_source"] for hits in self._searched(bodies) for hit in hits}
+        bodies: list[dict[str, Any]] = []
+        for start in range(0, len(names), PAGE):
+            page = names[start : start + PAGE]
+            query = {"ids": {"values": page}}
+            bodies.append({"query": query, "size": len(page), **self._body(*fields)})
+        hits = chain.from_iterable(self._searched(bodies))
+        return {hit["_id"]: hit["_source"] for hit in hits}
 
     def _argument(self, source: Any, name: str) -> Argument:
         return shape.argument(source, name, ours=self.ours is not None)
@@ -150,7 +161,8 @@ class ElasticArguments:
                 hits = answer["hits"]["hits"]
                 if not hits:
                     return
-                snapshot, body["search_after"] = answer["pit_id"], hits[-1]["sort"]
+                snapshot = answer["pit_id"]
+                body["search_after"] = hits[-1]["sort"]
                 yield [self._argument(hit["_source"], hit["_id"]) for hit in hits]
         finally:
             ask(lambda es: es.close_point_in_time(id=snapshot))
@@ -160,8 +172,10 @@ class ElasticArguments:
         about = self._properties.get("id") or {}
         if about.get("type") == "keyword":
             return "id"
-        inner = about.get("fields") or {}
-        return next((f"id.{key}" for key, one in inner.items() if one.get("type") == "keyword"), "")
+        for name, field in (about.get("fields") or {}).items():
+            if field.get("type") == "keyword":
+                return f"id.{name}"
+        return ""
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the best `k` arguments by one field."""
@@ -174,13 +188,16 @@ class ElasticArguments:
         if k <= 0:
             return results
         query_of = shape.official_query if self.ours is None else shape.our_query
-        bodies = {at: query_of(field, str(words)) for at, words in enumerate(queries)}
         ties = [{self._id_field: "asc"}] if self._id_field else []
         common = {"size": min(k, DEEPEST), "sort": [{"_score": "desc"}, *ties], **self._body()}
-        sent = {at: {"query": query, **common} for at, query in bodies.items() if query}
-        for at, hits in zip(sent, self._searched(list(sent.values())), strict=True):
+        bodies: dict[int, dict[str, Any]] = {}
+        for place, words in enumerate(queries):
+            query = query_of(field, str(words))
+            if query:
+                bodies[place] = {"query": query, **common}
+        for place, hits in zip(bodies, self._searched(list(bodies.values())), strict=True):
             hits.sort(key=lambda hit: (-hit["_score"], hit["_id"].encode()))
-            results[at] = [
+            results[place] = [
                 Hit(
                     argument=self._argument(hit["_source"], hit["_id"]),
                     score=hit["_score"],
@@ -201,19 +218,23 @@ class ElasticArguments:
         self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return the ids of the nearest arguments of each query, with cosines."""
-        fields = [one for one in FIELDS if shape.vector_field(one) in self._properties]
+        fields = [name for name in FIELDS if shape.vector_field(name) in self._properties]
         if field not in fields:
             raise UserError(
                 f"encoder {encoder!r} has no vectors of the field {field!r}{nearest(field, fields)}"
             )
         if k <= 0:
             return [[] for _ in queries]
-        k, breadth = min(k, DEEPEST), min(DEEPEST, max(100, 10 * k))
+        k = min(k, DEEPEST)
+        candidates = min(DEEPEST, max(100, 10 * k))
         name = shape.vector_field(field)
-        hits = self._searched([shape.nearest(name, query, k, breadth) for query in queries])
-        # The server's score is (1 + cosine) / 2.
-        cosines = [[(hit["_id"], 2 * hit["_score"] - 1) for hit in one] for one in hits]
-        return [sorted(one, key=lambda hit: (-hit[1], hit[0].encode())) for one in cosines]
+        bodies = [shape.nearest(name, query, k, candidates) for query in queries]
+        results: list[list[tuple[str, float]]] = []
+        for hits in self._searched(bodies):
+            # The server's score is (1 + cosine) / 2.
+            cosines = [(hit["_id"], 2 * hit["_score"] - 1) for hit in hits]
+            results.append(sorted(cosines, key=lambda near: (-near[1], near[0].encode())))
+        return results
 
     def _body(self, *fields: str) -> dict[str, Any]:
         ours: Any = [*shape.SOURCE, *fields]
@@ -227,23 +248,11 @@ class ElasticArguments:
             header["search_type"] = "dfs_query_then_fetch"
         hits: list[list[object]] = []
         for start in range(0, len(bodies), BATCH):
-            part = bodies[start : start + BATCH]
-            lines = [line for body in part for line in (header, body)]
+            lines: list[Mapping[str, Any]] = []
+            for body in bodies[start : start + BATCH]:
+                lines += (header, body)
             hits += self.connection.ask(partial(_hits, searches=lines))
         return hits
-
-
-def _check_ours(location: str, ours: Mapping[str, Any]) -> None:
-    """Reject an index of ours that is incomplete or was built differently."""
-    refuse_newer(location, ours, shape.FORMAT)
-    fault = ""
-    if (ours.get("format"), ours.get("analyser")) != (shape.FORMAT, ANALYSER):
-        fault = "the index was built by another version of touche-rad"
-    elif not ours.get("complete"):
-        fault = "loading was not finished"
-    if fault:
-        again = f"touche-rad index SOURCE --to {_OF_A_NAME.sub('', location)} --replace"
-        raise UserError(f"{location}: {fault}; build it again: {again}")
 
 
 def _hits(es: Any, searches: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

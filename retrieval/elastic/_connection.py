@@ -40,14 +40,15 @@ CONNECTIONS: Final = 64
 the client's pool get it in no order, so some would wait a hundred times as long as others."""
 log = logging.getLogger(__name__)
 
-FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
-_LATER: Final = frozenset((408, 425, 429, 502, 503, 504))
+FIRST_WAIT: Final = 0.1
+LONGEST_WAIT: Final = 5.0
+_TEMPORARY: Final = frozenset((408, 425, 429, 502, 503, 504))
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Place:
+class IndexAddress:
     """The addresses of a server's nodes and the name of an index."""
 
     urls: tuple[str, ...]
@@ -57,7 +58,7 @@ class Place:
         return f"{SCHEME}{','.join(self.urls)}/{self.index}"
 
 
-def place(location: str) -> Place:
+def parse_location(location: str) -> IndexAddress:
     """Parse a location: elasticsearch:URL[,URL...]/INDEX, where a URL is an address of a node."""
     *others, last = re.split(r",(?=https?://)", location.removeprefix(SCHEME))
     last, _, index = last.rstrip("/").rpartition("/")
@@ -76,7 +77,7 @@ def place(location: str) -> Place:
             f"{index!r:.60} is not a valid index name: expected lower-case letters, digits, '-' "
             "and '_', starting with a letter or digit"
         )
-    return Place(urls, index)
+    return IndexAddress(urls, index)
 
 
 def _address(url: str) -> str:
@@ -96,10 +97,38 @@ def _address(url: str) -> str:
 class Connection:
     """A server, asked with retries; if it has several nodes, a retry asks another one."""
 
-    def __init__(self, where: Place) -> None:
-        self.where = where
-        self._seconds = _seconds()
-        self._client: Any = _client(where, min(ONE_TRY, self._seconds))
+    def __init__(self, location: str) -> None:
+        self.where = parse_location(location)
+        timeout = os.environ.get(TIMEOUT) or str(SECONDS)
+        try:
+            self._seconds = float(timeout)
+        except ValueError:
+            raise UserError(f"{TIMEOUT}: expected seconds, got {timeout!r:.40}") from None
+        for variable, url in itertools.product((KEY, PASSWORD), self.where.urls):
+            refuse_stranger(variable, url)
+        try:
+            from elasticsearch import Elasticsearch
+        except ImportError:
+            raise UserError(
+                "an index on Elasticsearch needs the client: "
+                "pip install 'touche-rad[elasticsearch]'"
+            ) from None
+        # The client's own retries do not wait, and do not see the errors of single searches.
+        settings: dict[str, Any] = {
+            "request_timeout": min(ONE_TRY, self._seconds),
+            "max_retries": 0,
+            "connections_per_node": CONNECTIONS,
+        }
+        if key := os.environ.get(KEY):
+            settings["api_key"] = key
+        elif user := os.environ.get(USER):
+            settings["basic_auth"] = (user, os.environ.get(PASSWORD, ""))
+        if ca := os.environ.get(CA):
+            settings["ca_certs"] = ca
+        try:
+            self._client: Any = Elasticsearch(list(self.where.urls), **settings)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.where}: {excerpt(error, 200)} ({CA}={ca})") from None
 
     def close(self) -> None:
         """Close the connections to the servers."""
@@ -108,14 +137,14 @@ class Connection:
     def ask(self, call: Callable[[Any], T], one_try: float | None = None) -> T:
         """Make a call with the client; retry temporary errors, and raise others as one-line errors.
 
-        The client's own retries do not wait, and do not see the errors of single searches. A try
-        takes at most `one_try` seconds (default: ONE_TRY).
+        A try takes at most `one_try` seconds (default: ONE_TRY).
         """
         client = self._client.options(request_timeout=one_try) if one_try else self._client
         from elastic_transport import TransportError
         from elasticsearch import ApiError
 
-        end, wait = time.monotonic() + self._seconds, FIRST_WAIT
+        end = time.monotonic() + self._seconds
+        wait = FIRST_WAIT
         while True:
             try:
                 return call(client)
@@ -136,8 +165,8 @@ class Connection:
 
         match error:
             case elastic_transport.TlsError():
-                own = f"{_short(error.message)} ({CA}={os.environ.get(CA, '')})"
-                return UserError(f"{self.where}: no secure connection: {own}"), False
+                why = f"{excerpt(error.message, 200)} ({CA}={os.environ.get(CA, '')})"
+                return UserError(f"{self.where}: no secure connection: {why}"), False
             case elastic_transport.ConnectionTimeout():
                 return WorkError(f"{self.where}: no answer in time (set {TIMEOUT})"), True
             case elastic_transport.ConnectionError():
@@ -145,57 +174,23 @@ class Connection:
             case elasticsearch.UnsupportedProductError():
                 return UserError(f"{self.where}: the server is not Elasticsearch"), False
             case elasticsearch.ApiError():
-                return self._refused(error.meta.status, reason(error.body))
-        return WorkError(f"{self.where}: {_short(error)}"), False
-
-    def _refused(self, status: int, why: str) -> tuple[ToucheRadError, bool]:
-        index, user = self.where.index, os.environ.get(USER) or "this key"
-        if "not connected" in why:  # 502 while a node has just died
-            status = 503
-        messages = {
-            401: f"wrong user, password or key ({USER}, {PASSWORD}, {KEY})",
-            403: f"{user} has no permission to do this",
-            404: f"there is no index {index!r}",
-            413: "an argument is larger than the server allows (http.max_content_length)",
-            503: f"a shard of {index!r} is not available (red): see _cluster/health",
-        }
-        kind = WorkError if status >= 500 or status in _LATER else UserError
-        message = messages.get(status, f"error {status}: {why}")
-        return kind(f"{self.where}: {message}"), status in _LATER
-
-
-def _seconds() -> float:
-    value = os.environ.get(TIMEOUT) or str(SECONDS)
-    try:
-        return float(value)
-    except ValueError:
-        raise UserError(f"{TIMEOUT}: expected seconds, got {value!r:.40}") from None
-
-
-def _client(where: Place, seconds: float) -> Any:
-    for variable, url in itertools.product((KEY, PASSWORD), where.urls):
-        refuse_stranger(variable, url)
-    try:
-        from elasticsearch import Elasticsearch
-    except ImportError:
-        raise UserError(
-            "an index on Elasticsearch needs the client: pip install 'touche-rad[elasticsearch]'"
-        ) from None
-    settings: dict[str, Any] = {
-        "request_timeout": seconds,
-        "max_retries": 0,
-        "connections_per_node": CONNECTIONS,
-    }
-    if key := os.environ.get(KEY):
-        settings["api_key"] = key
-    elif user := os.environ.get(USER):
-        settings["basic_auth"] = (user, os.environ.get(PASSWORD, ""))
-    if ca := os.environ.get(CA):
-        settings["ca_certs"] = ca
-    try:
-        return Elasticsearch(list(where.urls), **settings)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{where}: {_short(error)} ({CA}={ca})") from None
+                why = reason(error.body)
+                # A node that has just died gives 502.
+                status = 503 if "not connected" in why else error.meta.status
+                index = self.where.index
+                user = os.environ.get(USER) or "this key"
+                messages = {
+                    401: f"wrong user, password or key ({USER}, {PASSWORD}, {KEY})",
+                    403: f"{user} has no permission to do this",
+                    404: f"there is no index {index!r}",
+                    413: "an argument is larger than the server allows (http.max_content_length)",
+                    503: f"a shard of {index!r} is not available (red): see _cluster/health",
+                }
+                message = messages.get(status, f"error {status}: {why}")
+                temporary = status in _TEMPORARY
+                kind = WorkError if temporary or status >= 500 else UserError
+                return kind(f"{self.where}: {message}"), temporary
+        return WorkError(f"{self.where}: {excerpt(error, 200)}"), False
 
 
 def reason(body: object) -> str:
@@ -204,8 +199,4 @@ def reason(body: object) -> str:
     if isinstance(error, dict):
         first = (error.get("root_cause") or [error])[0]
         error = first.get("reason") or error.get("type") or error
-    return _short(error)
-
-
-def _short(message: object) -> str:
-    return excerpt(message, 200)
+    return excerpt(error, 200)

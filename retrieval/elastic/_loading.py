@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -12,7 +13,7 @@ from typing import IO, Any, Final
 
 from retrieval._arrays import Array
 from retrieval.elastic import _shape as shape
-from retrieval.elastic._connection import WRITING_TRY, Connection, log, place, reason
+from retrieval.elastic._connection import WRITING_TRY, Connection, log, reason
 from retrieval.index.analyser import PARTS, tokens
 from retrieval.index.statements import ROLES, StatementGroups
 from retrieval.index.store import distinct
@@ -39,10 +40,10 @@ def _send(connection: Connection, actions: Iterable[Mapping[str, Any]]) -> None:
         try:
             connection.ask(call, one_try=WRITING_TRY)
         except BulkIndexError as error:
-            ((_, item),) = error.errors[0].items()
+            ((_, rejected),) = error.errors[0].items()
             raise WorkError(
-                f"{connection.where}: the server rejected the argument {item.get('_id')!r}: "
-                f"{reason(item)}"
+                f"{connection.where}: the server rejected the argument {rejected.get('_id')!r}: "
+                f"{reason(rejected)}"
             ) from None
 
 
@@ -50,31 +51,44 @@ def load(
     arguments: Iterable[Argument], location: str, *, replace: bool, shards: int, replicas: int
 ) -> int:
     """Build an index and return the number of its arguments."""
-    connection = Connection(place(location))
-    before = _standing(connection, replace=replace)
-    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
-        digest, groups = _spool(arguments, file)
-        count = len(groups)
-        body = {
-            "settings": shape.settings(shards, replicas),
-            "mappings": shape.mapping(digest, count),
-        }
-        short = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
-        concrete = f"{connection.where.index}-{short}-{shape.FORMAT}"
-        connection.ask(partial(_create, index=concrete, body=body))
-        # "create" keeps the first copy of an argument that is sent twice. "index" would replace it,
-        # and a replaced copy counts in the scores until segments are merged.
-        _send(connection, _actions(file, groups, concrete))
-    _settle(connection, concrete)
-    stored = int(connection.ask(lambda es: es.count(index=concrete))["count"])
-    if stored != count:
-        raise WorkError(
-            f"{connection.where}: {concrete} has {stored} arguments instead of {count}: repeat the "
-            "command, or delete it"
-        )
-    _complete(connection, concrete)
-    _rename(connection, concrete, before)
-    return count
+    with closing(Connection(location)) as connection:
+        name = connection.where.index
+        before = _indexes_to_replace(connection, replace=replace)
+        with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+            digest, groups = _spool(arguments, file)
+            count = len(groups)
+            body = {
+                "settings": shape.settings(shards, replicas),
+                "mappings": shape.mapping(digest, count),
+            }
+            short = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
+            concrete = f"{name}-{short}-{shape.FORMAT}"
+            connection.ask(partial(_create, index=concrete, body=body))
+            # "create" keeps the first copy of an argument that is sent twice. "index" would replace
+            # it, and a replaced copy counts in the scores until segments are merged.
+            _send(connection, _actions(file, groups, concrete))
+        _settle(connection, concrete)
+        stored = int(connection.ask(lambda es: es.count(index=concrete))["count"])
+        if stored != count:
+            raise WorkError(
+                f"{connection.where}: {concrete} has {stored} arguments instead of {count}: "
+                "repeat the command, or delete it"
+            )
+
+        # The description of the index says that it is complete.
+        about = connection.ask(lambda es: es.indices.get_mapping(index=concrete))[concrete]
+        meta = about["mappings"]["_meta"]
+        meta[shape.MARK]["complete"] = True
+        connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=meta))
+
+        # The alias is switched in one step, and then the old indexes are deleted.
+        old = [index for index in before if index != concrete]
+        actions: list[dict[str, Any]] = [{"add": {"index": concrete, "alias": name}}]
+        actions += [{"remove": {"index": index, "alias": name}} for index in old]
+        connection.ask(lambda es: es.indices.update_aliases(actions=actions))
+        if old:
+            connection.ask(lambda es: es.options(ignore_status=404).indices.delete(index=old))
+        return count
 
 
 def _spool(arguments: Iterable[Argument], file: IO[str]) -> tuple[str, Array]:
@@ -82,7 +96,8 @@ def _spool(arguments: Iterable[Argument], file: IO[str]) -> tuple[str, Array]:
 
     The groups are known only after the last argument.
     """
-    digest, statements = sha256(), StatementGroups()
+    digest = sha256()
+    statements = StatementGroups()
     for _, line in distinct(arguments):
         digest.update(line)
         record = json.loads(line)
@@ -108,14 +123,14 @@ def _actions(file: IO[str], groups: Array, concrete: str) -> Iterator[Mapping[st
         yield {**action, "_source": document}
 
 
-def _standing(connection: Connection, *, replace: bool) -> list[str]:
+def _indexes_to_replace(connection: Connection, *, replace: bool) -> list[str]:
     """Return the indexes behind the alias, which are to be replaced."""
     name = connection.where.index
     if not connection.ask(lambda es: bool(es.indices.exists(index=name))):
         return []
     indexes = connection.ask(lambda es: es.indices.get(index=name)).body
-    marks = [(one.get("mappings") or {}).get("_meta") or {} for one in indexes.values()]
-    if name in indexes or not all(shape.MARK in one for one in marks):
+    metas = [(about.get("mappings") or {}).get("_meta") or {} for about in indexes.values()]
+    if name in indexes or not all(shape.MARK in meta for meta in metas):
         raise UserError(f"{connection.where} was not built by touche-rad: not replaced")
     if not replace:
         raise UserError(f"{connection.where} exists already; replace it with --replace")
@@ -157,22 +172,3 @@ def _settle(connection: Connection, concrete: str) -> None:
             "complete, but its copies may give slightly different scores",
             connection.where,
         )
-
-
-def _complete(connection: Connection, concrete: str) -> None:
-    """Write into the description of an index that it is complete."""
-    about = connection.ask(lambda es: es.indices.get_mapping(index=concrete))[concrete]
-    meta = about["mappings"]["_meta"]
-    meta[shape.MARK]["complete"] = True
-    connection.ask(lambda es: es.indices.put_mapping(index=concrete, meta=meta))
-
-
-def _rename(connection: Connection, concrete: str, before: Iterable[str]) -> None:
-    """Switch the alias to the new index in one step, and delete the old ones."""
-    name = connection.where.index
-    old = [one for one in before if one != concrete]
-    actions: list[dict[str, Any]] = [{"add": {"index": concrete, "alias": name}}]
-    actions += [{"remove": {"index": one, "alias": name}} for one in old]
-    connection.ask(lambda es: es.indices.update_aliases(actions=actions))
-    if old:
-        connection.ask(lambda es: es.options(ignore_status=404).indices.delete(index=old))

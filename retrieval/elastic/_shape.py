@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval.index.analyser import ALL, LONGEST_QUERY, PARTS, analyse
 from retrieval.index.analyser import NAME as ANALYSER
+from retrieval.index.engine import K1, B
 from retrieval.index.statements import ROLES
 from touche_rad import files
 from touche_rad.debate import Argument
@@ -43,7 +44,7 @@ def nearest(field: str, vector: Vectors, k: int, candidates: int) -> dict[str, A
 
 _LONGEST_WORD: Final = 255
 """The server splits longer words and searches each piece."""
-_PIECE: Final = re.compile(
+_WORD: Final = re.compile(
     r"[a-zA-Z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u0481\u048a-\u04ff]{1,255}|\S"
 )
 """At most one word for the analyser of the official index, which splits CJK into characters."""
@@ -58,19 +59,15 @@ def our_query(field: str, text: str) -> dict[str, Any] | None:
 
 def official_query(field: str, text: str) -> dict[str, Any] | None:
     """Return the query for the official index, or None if there is no word."""
-    plain = _cut(encodable(text))
-    if not plain:
-        return None
-    if field == "all":
-        return {"multi_match": {"query": plain, "fields": PLAIN, "type": "most_fields"}}
-    return {"match": {field: {"query": plain}}}
-
-
-def _cut(text: str) -> str:
+    text = encodable(text)
     end = 0
-    for piece in islice(_PIECE.finditer(text), LONGEST_QUERY):
-        end = piece.end()
-    return text[:end]
+    for word in islice(_WORD.finditer(text), LONGEST_QUERY):
+        end = word.end()
+    if not end:
+        return None
+    if field == ALL:
+        return {"multi_match": {"query": text[:end], "fields": PARTS, "type": "most_fields"}}
+    return {"match": {field: {"query": text[:end]}}}
 
 
 MARK: Final = "touche-rad"
@@ -78,9 +75,6 @@ FORMAT: Final = 2
 GROUPS: Final = "groups"
 """The field with the groups of equal statements, which link arguments."""
 OFFICIAL_VECTORS: Final = "stella"
-K1, B = 0.9, 0.4
-"""The local index's constants of BM25."""
-PLAIN: Final = ("topic", "text", "attacks", "supports")
 _FIELDS: Final = Argument.model_fields.keys()
 SOURCE: Final = [*_FIELDS, "line"]
 """The fields of a document of ours that have its argument."""
@@ -115,7 +109,7 @@ def mapping(digest: str, count: int) -> dict[str, Any]:
             "tags": dict(_KEYWORD),
             "original": dict(_KEYWORD),
             "order": {"type": "integer"},
-            **dict.fromkeys(PLAIN, plain),
+            **dict.fromkeys(PARTS, plain),
             "words": {"properties": {**parts, ALL: words}},
             GROUPS: {
                 "properties": {role: {"type": "integer", "doc_values": False} for role in ROLES}
@@ -142,10 +136,10 @@ def document(
     """
     fields = dict(record)
     if not record.keys() <= _FIELDS or b"\\ud" in line:
-        fields = {name: encodable(record.get(name) or "") for name in ("id", *PLAIN, "original")}
+        fields = {name: encodable(record.get(name) or "") for name in ("id", *PARTS, "original")}
         fields["tags"] = [encodable(tag) for tag in record.get("tags") or ()]
         fields["line"] = json.dumps(record)
-    return {**fields, "words": {part: " ".join(one) for part, one in stems.items() if one}}
+    return {**fields, "words": {part: " ".join(words) for part, words in stems.items() if words}}
 
 
 def argument(source: Mapping[str, Any], name: str, *, ours: bool = True) -> Argument:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from pydantic import Field
 
 from retrieval.elastic._arguments import ElasticArguments
-from retrieval.elastic._connection import Connection, place
+from retrieval.elastic._connection import Connection
 from retrieval.elastic._loading import load
 from touche_rad import plugins
 from touche_rad.debate import Argument
@@ -31,9 +32,9 @@ class ElasticIndexes(IndexBackend):
 
     def exists(self, location: str) -> bool:
         """Whether the server has an index or alias of this name."""
-        connection = Connection(place(location))
-        name = connection.where.index
-        return connection.ask(lambda es: bool(es.indices.exists(index=name)))
+        with closing(Connection(location)) as connection:
+            name = connection.where.index
+            return connection.ask(lambda es: bool(es.indices.exists(index=name)))
 
     def open(self, location: str) -> ElasticArguments:
         """Open an index on a server."""

@@ -22,9 +22,11 @@ def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int
     target = Path(os.path.realpath(location))
     _check_target(target, replace)
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder, old = (target.with_name(f".{target.name}.{state}") for state in ("making", "old"))
-    for left in (folder, old):  # of a killed build
-        shutil.rmtree(left, ignore_errors=True)
+    # Both are left behind by a build that was killed.
+    folder = target.with_name(f".{target.name}.making")
+    old = target.with_name(f".{target.name}.old")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
     folder.mkdir()
     try:
         count = _fill(folder, arguments)
@@ -48,38 +50,42 @@ def _check_target(target: Path, replace: bool) -> None:
 
 
 def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
-    groups, words = StatementGroups(), Words()
+    groups = StatementGroups()
+    texts = FieldTexts()
 
-    def take(argument: Argument) -> None:
-        stems = words.add(argument)
+    def add(argument: Argument) -> None:
+        stems = texts.add(argument)
         groups.add([stems[role] for role in ROLES])
 
-    collection, numbers = write_store(arguments, folder, take)
+    collection, numbers = write_store(arguments, folder, add)
     groups.write(numbers, folder / STATEMENTS)
-    fields, pisa = words.documents(numbers.tolist()), pisa_is_here()
-    for field, documents in fields.items():
+    pisa = pisa_is_here()
+    counts: dict[str, int] = {}
+    for field, documents in texts.documents(numbers.tolist()).items():
+        counts[field] = len(documents)
         if pisa:
             build_engine(folder / field, documents)
         else:
-            Postings.made(documents).write(folder / field)
-    counts = {field: len(documents) for field, documents in fields.items()}
+            Postings.build(documents).write(folder / field)
     write_manifest(folder, collection, len(numbers), counts, pisa=pisa)
     return len(numbers)
 
 
 def postings_of(store: Store) -> dict[str, Postings]:
     """Return the postings of each field of stored arguments, made in memory."""
-    words, numbers = Words(), list[int]()
+    texts = FieldTexts()
+    numbers: list[int] = []
     for argument in store:
-        words.add(argument)
+        texts.add(argument)
         number = store.number(argument.id)
         assert number is not None
         numbers.append(number)
-    return {field: Postings.made(of) for field, of in words.documents(numbers).items()}
+    fields = texts.documents(numbers)
+    return {field: Postings.build(documents) for field, documents in fields.items()}
 
 
-class Words:
-    """The plain words of each field of many arguments."""
+class FieldTexts:
+    """The stems of each field of many arguments."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {field: [] for field in FIELDS}
@@ -94,8 +100,9 @@ class Words:
 
     def documents(self, numbers: Sequence[int]) -> dict[str, list[tuple[int, str]]]:
         """Return the numbered texts of each field that has any; a text has at least one word."""
-        fields = {
-            field: [pair for pair in zip(numbers, texts, strict=True) if pair[1]]
-            for field, texts in self._texts.items()
-        }
-        return {field: documents for field, documents in fields.items() if documents}
+        fields: dict[str, list[tuple[int, str]]] = {}
+        for field, texts in self._texts.items():
+            documents = [pair for pair in zip(numbers, texts, strict=True) if pair[1]]
+            if documents:
+                fields[field] = documents
+        return fields

@@ -37,8 +37,7 @@ NAME = "folded-words/stopwords/snowball-english/2"
 
 LONGEST_QUERY = 512
 """Maximum number of words of a query; the rest is ignored."""
-REMEMBERED = 50_000
-"""Words whose stems are cached."""
+CACHED_STEMS = 50_000
 
 # Snowball, not the stemmer of touche_rad.evidence.words: indexes on disk are built with it.
 _STEMMER = Stemmer.Stemmer("english", 0)  # without a cache of its own
@@ -54,16 +53,16 @@ def analyse(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the stems of a text's content words, in order."""
-    return list(filter(None, map(_stemmed, _WORD.findall(_folded(text)))))
+    if not text.isascii():
+        # Letters without their accents, and plain apostrophes.
+        decomposed = unicodedata.normalize("NFKD", text.replace("’", "'").replace("‘", "'"))
+        text = "".join(
+            character for character in decomposed if not unicodedata.combining(character)
+        )
+    return list(filter(None, map(_stem, _WORD.findall(text.lower()))))
 
 
-def _folded(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.replace("’", "'").replace("‘", "'"))
-    return "".join(one for one in decomposed if not unicodedata.combining(one)).lower()
-
-
+@lru_cache(CACHED_STEMS)
 def _stem(word: str) -> str:
     """Return the stem of a folded word; empty for a stop word."""
     if word in stopwords():
@@ -73,6 +72,3 @@ def _stem(word: str) -> str:
         with _stemming:
             return str(_STEMMER.stemWord(word))
     return "x" + word.encode("utf-8", "replace").hex()
-
-
-_stemmed = lru_cache(REMEMBERED)(_stem)

@@ -43,7 +43,7 @@ PROGRESS: Final = LogKind(
 )
 
 
-class About(parts.About):
+class AboutAnnotations(parts.About):
     """What `about.json` says."""
 
     arguments: int
@@ -56,7 +56,9 @@ class About(parts.About):
 class StoredAnnotations:
     """Opened annotations; any number of threads and processes can read them."""
 
-    def __init__(self, folder: Path, about: About, number: Callable[[str], int | None]) -> None:
+    def __init__(
+        self, folder: Path, about: AboutAnnotations, number: Callable[[str], int | None]
+    ) -> None:
         """Read the file; `number` returns the position of an argument by its id."""
         self.about = about
         self.name = folder.name
@@ -77,9 +79,11 @@ class StoredAnnotations:
 
     def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """Return the annotation of each argument, or None if there is none."""
-        numbers = [self._number(one) for one in ids]
+        numbers = [self._number(id_) for id_ in ids]
         try:
-            return [None if one is None else json.loads(self._lines[one]) for one in numbers]
+            return [
+                None if number is None else json.loads(self._lines[number]) for number in numbers
+            ]
         except ValueError:
             raise WorkError(f"annotations {self.name}: {RECORDS} is damaged") from None
 
@@ -89,11 +93,11 @@ def open_annotations(
 ) -> dict[str, StoredAnnotations]:
     """Open all complete annotations of an index, by name."""
 
-    def make(folder: Path, about: About) -> StoredAnnotations | None:
+    def read(folder: Path, about: AboutAnnotations) -> StoredAnnotations | None:
         return None if about.annotated is None else StoredAnnotations(folder, about, number)
 
-    opened = parts.open_parts(index / ANNOTATIONS, About, collection, _OPTION, make)
-    return {one.name: one for one in opened if one is not None}
+    opened = parts.open_parts(index / ANNOTATIONS, AboutAnnotations, collection, _OPTION, read)
+    return {annotations.name: annotations for annotations in opened if annotations is not None}
 
 
 async def annotate(
@@ -105,42 +109,38 @@ async def annotate(
     """
     folder = index / ANNOTATIONS / annotator.name
     by = json.loads(json.dumps(annotator.identity, default=str))
-    about = parts.read_about(folder, About, collection, _OPTION)
+    about = parts.read_about(folder, AboutAnnotations, collection, _OPTION)
     if about is not None and about.annotated is not None:
         place = f"annotations {annotator.name} are by another model or with other settings:"
         refuse_other_identity(place, about.by, by, f"remove {folder} to annotate again")
         return 0
     store = Store(index)
     header = {IDENTITY: {"collection": collection, **by}}
+    total = len(store)
+    size = CALLS * annotator.per_call
     with closing(AppendLog(folder.with_name(f"{folder.name}.part"), PROGRESS, header)) as log:
-        places = await _annotate_blocks(log, store, annotator, report)
+        # Annotate the blocks that are not in the log yet.
+        places = {block.record["start"]: block.place for block in log.entries()}
+        for start in range(0, total, size):
+            if start in places:
+                continue
+            texts = [store.at(number).text for number in range(start, min(start + size, total))]
+
+            def report_block(count: int, before: int = start) -> None:
+                if report is not None:
+                    report(min(before + count, total), total)
+
+            annotations = list(await annotator.annotate_all(texts, report_block))
+            places[start] = log.append({"start": start, "annotations": annotations})
+
+        # Write all blocks in the order of the index.
         annotated = 0
         with atomic_write(folder / RECORDS) as stream:
-            for block in read_places(log.path, places):
+            for block in read_places(log.path, [place for _, place in sorted(places.items())]):
                 for annotation in block["annotations"]:
                     annotated += annotation is not None
                     stream.write(json.dumps(annotation, ensure_ascii=False) + "\n")
-        about = About(collection=collection, arguments=len(store), annotated=annotated, by=by)
+        about = AboutAnnotations(collection=collection, arguments=total, annotated=annotated, by=by)
         about.write(folder)
         log.finish()
     return annotated
-
-
-async def _annotate_blocks(
-    log: AppendLog, store: Store, annotator: Annotator, report: Progress | None
-) -> list[int]:
-    """Annotate the blocks of arguments that are not in the log; return the places of all."""
-    places = {entry.record["start"]: entry.place for entry in log.entries()}
-    size, total = CALLS * annotator.per_call, len(store)
-    for start in range(0, total, size):
-        if start in places:
-            continue
-        texts = [store.at(number).text for number in range(start, min(start + size, total))]
-
-        def tell(count: int, before: int = start) -> None:
-            if report is not None:
-                report(min(before + count, total), total)
-
-        annotations = list(await annotator.annotate_all(texts, tell))
-        places[start] = log.append({"start": start, "annotations": annotations})
-    return [place for _, place in sorted(places.items())]

@@ -23,13 +23,17 @@ Scored = tuple[float, int]
 # equal documents get different last digits, which are rounded away.
 _ALGORITHM = "maxscore"
 _DIGITS = 5
-_ENCODING, _SCORER, K1, B = "block_simdbp", "bm25", 0.9, 0.4
-"""What `pyterrier_pisa` uses where nothing else is said."""
+# What `pyterrier_pisa` uses where nothing else is said.
+_ENCODING = "block_simdbp"
+_SCORER = "bm25"
+K1 = 0.9
+B = 0.4
 LEAST_RARITY: Final = 1e-6
 """PISA's weight of a word that is in most documents."""
 _SLACK = 4
-_AT_ONCE = 512
-_A_THREAD = 16
+"""Documents behind the last one that is wanted, to see whether it is equally good."""
+_QUERIES_AT_ONCE = 512
+_QUERIES_PER_THREAD = 16
 _CPUS: Final = os.cpu_count() or 1
 _OF_THE_BUILD: Final = ("fwd", "inv.docs", "inv.freqs")
 """Uncompressed files that the engine builds from and no search reads: over half of an index."""
@@ -49,16 +53,6 @@ def rounded(scores: Array) -> Array:
 
 def build_engine(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
     """Index numbered documents of plain words in a new folder."""
-    with _alone():
-        _write(folder, documents)
-        # The first search writes the weights: do it now, so that later searches only read.
-        _index(folder).bm25(num_results=1)
-        for name in _OF_THE_BUILD:
-            (folder / name).unlink(missing_ok=True)
-
-
-def _write(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
-    """Index documents; raise here what the engine's own thread would drop."""
     failures: list[Exception] = []
 
     def rows() -> Iterator[dict[str, str]]:
@@ -68,9 +62,14 @@ def _write(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
         except Exception as failure:
             failures.append(failure)
 
-    _index(folder).index(rows())
-    if failures:
-        raise failures[0]
+    with _alone():
+        _index(folder).index(rows())
+        if failures:  # which the engine's own thread drops
+            raise failures[0]
+        # The first search writes the weights: do it now, so that later searches only read.
+        _index(folder).bm25(num_results=1)
+        for name in _OF_THE_BUILD:
+            (folder / name).unlink(missing_ok=True)
 
 
 def _index(folder: Path) -> Any:
@@ -129,30 +128,32 @@ class Engine:
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """Return the `k` best documents of each query; queries are plain words."""
         results: dict[int, list[Scored]] = {}
-        depth, left = k + _SLACK, list(range(len(queries)))
-        while left:
-            deepest: list[list[Scored]] = []
-            for start in range(0, len(left), _AT_ONCE):
-                now = left[start : start + _AT_ONCE]
+        depth = k + _SLACK
+        waiting = list(range(len(queries)))
+        while waiting:
+            for start in range(0, len(waiting), _QUERIES_AT_ONCE):
+                places = waiting[start : start + _QUERIES_AT_ONCE]
                 with self._lock:
-                    deepest += self._deepest([queries[place] for place in now], depth)
-            for place, best in zip(left, deepest, strict=True):
-                best.sort(key=lambda one: (-one[0], one[1]))
-                if len(best) < depth or best[k - 1][0] > best[-1][0]:  # else equally good ones lack
-                    results[place] = best[:k]
-            left = [place for place in left if place not in results]
+                    hits = self._retrieve([queries[place] for place in places], depth)
+                for place, best in zip(places, hits, strict=True):
+                    best.sort(key=lambda hit: (-hit[0], hit[1]))
+                    # If the deepest hit is as good as hit k, equally good ones may be missing.
+                    if len(best) < depth or best[k - 1][0] > best[-1][0]:
+                        results[place] = best[:k]
+            waiting = [place for place in waiting if place not in results]
             depth *= 4
         return [results[place] for place in range(len(queries))]
 
-    def _deepest(self, queries: Sequence[str], depth: int) -> list[list[Scored]]:
+    def _retrieve(self, queries: Sequence[str], depth: int) -> list[list[Scored]]:
+        """Return the hits of each query, in no order where scores are equal."""
         room = len(queries) * depth
         query_numbers = np.empty(room, dtype=np.int32)
         documents = np.empty(room, dtype=object)
         scores = np.empty(room, dtype=np.float32)
         # At least two threads: with one, the engine does not release the GIL.
-        threads = max(2, min(_CPUS, len(queries) // _A_THREAD))
+        threads = max(2, min(_CPUS, len(queries) // _QUERIES_PER_THREAD))
         # Queries as words: the engine's own tokenizer never frees 600 bytes.
-        words = [dict.fromkeys(one.split(), 1.0) for one in queries]
+        words = [dict.fromkeys(query.split(), 1.0) for query in queries]
         size = _native().retrieve(
             self._context,
             _ALGORITHM,
@@ -182,14 +183,14 @@ def _alone() -> Iterator[None]:
     are redirected for the whole process while an index is built.
     """
     with _making:
-        copies = os.dup(1), os.dup(2)
+        copies = {stream: os.dup(stream) for stream in (1, 2)}
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
-            os.dup2(nowhere, 1)
-            os.dup2(nowhere, 2)
+            for stream in copies:
+                os.dup2(nowhere, stream)
             yield
         finally:
-            for stream, copy in zip((1, 2), copies, strict=True):
+            for stream, copy in copies.items():
                 os.dup2(copy, stream)
                 os.close(copy)
             os.close(nowhere)

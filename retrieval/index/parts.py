@@ -29,8 +29,9 @@ class About(BaseModel):
 
     def write(self, folder: Path) -> None:
         """Write it; it says what is complete."""
-        now = {name: one for name, one in checksums(folder).items() if name != ABOUT}
-        about = self.model_copy(update={"checksums": now})
+        current = checksums(folder)
+        current.pop(ABOUT, None)
+        about = self.model_copy(update={"checksums": current})
         with atomic_write(folder / ABOUT) as stream:
             stream.write(about.model_dump_json(indent=2) + "\n")
 

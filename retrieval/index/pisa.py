@@ -15,7 +15,7 @@ from retrieval.index.analyser import LONGEST_QUERY, check_field, tokens
 from retrieval.index.engine import Engine, pisa_is_here
 from retrieval.index.parts import ABOUT, verify_parts
 from retrieval.index.postings import Postings
-from retrieval.index.statements import ROLES, STATEMENTS, Statements
+from retrieval.index.statements import STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
 from touche_rad import session
 from touche_rad.debate import Argument, Hit
@@ -82,8 +82,8 @@ class PisaIndexes(IndexBackend):
         from retrieval.dense.search import loaded
         from retrieval.dense.vectors import add_vectors
 
-        collection, encoder = _collection(location, of), loaded(wanted.encoder)
-        return add_vectors(Path(location), collection, encoder, wanted, report)
+        collection = _collection(location, of)
+        return add_vectors(Path(location), collection, loaded(wanted.encoder), wanted, report)
 
     def annotate(
         self, location: str, annotator: Annotator, *, of: Of = None, report: Progress | None = None
@@ -103,12 +103,11 @@ class PisaArguments:
         self.folder = folder
         self._store = Store(folder)
         self._engines: Mapping[str, Engine | Postings]
-        counts = self.manifest.fields.items()
-        folders = {field: folder / field for field, count in counts if count}
+        fields = [field for field, count in self.manifest.fields.items() if count]
         if self.manifest.engine == "numpy":
-            self._engines = {name: Postings.read(one, len(self)) for name, one in folders.items()}
+            self._engines = {field: Postings.read(folder / field, len(self)) for field in fields}
         elif pisa_is_here():
-            self._engines = {name: Engine(one) for name, one in folders.items()}
+            self._engines = {field: Engine(folder / field) for field in fields}
         else:
             self._engines = postings_of(self._store)
 
@@ -142,17 +141,20 @@ class PisaArguments:
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
         check_field(field)
-        engine, at, path = self._engines.get(field), self._store.at, (field,)
-        words = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
-        places = [place for place, query in enumerate(words) if query]
+        engine = self._engines.get(field)
         hits: list[list[Hit]] = [[] for _ in queries]
-        if engine is not None and k > 0:
-            best = engine.best([words[place] for place in places], k)
-            for place, scored in zip(places, best, strict=True):
-                hits[place] = [
-                    Hit(argument=at(number), score=score, rank=rank, path=path)
-                    for rank, (score, number) in enumerate(scored)
-                ]
+        if engine is None or k <= 0:
+            return hits
+        stems = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
+        places = [place for place, words in enumerate(stems) if words]
+        best = engine.best([stems[place] for place in places], k)
+        argument_at = self._store.at
+        path = (field,)
+        for place, scored in zip(places, best, strict=True):
+            hits[place] = [
+                Hit(argument=argument_at(number), score=score, rank=rank, path=path)
+                for rank, (score, number) in enumerate(scored)
+            ]
         return hits
 
     def links(self, argument_id: str) -> list[Link]:
@@ -160,12 +162,12 @@ class PisaArguments:
         number = self._store.number(argument_id)
         if number is None:
             return []
-        mine = self._store.at(number)
+        argument = self._store.at(number)
         links = []
-        for role, theirs, other in self._statements.linked(number):
-            argument = self._store.at(other)
-            near = alike(mine.text_of(ROLES[role]), argument.text_of(ROLES[theirs]))
-            links.append(Link(argument, ROLES[role], ROLES[theirs], near))
+        for from_role, to_role, linked_number in self._statements.linked(number):
+            linked = self._store.at(linked_number)
+            near = alike(argument.text_of(from_role), linked.text_of(to_role))
+            links.append(Link(linked, from_role, to_role, near))
         return links
 
     @cached_property
@@ -200,7 +202,8 @@ class PisaArguments:
             return None
         from retrieval.dense.search import vector_meaning
 
-        return vector_meaning(self, {one: of.about.fields for one, of in self._vectors.items()})
+        fields = {encoder: vectors.about.fields for encoder, vectors in self._vectors.items()}
+        return vector_meaning(self, fields)
 
     @cached_property
     def annotations(self) -> Mapping[str, Annotations]:
@@ -221,9 +224,12 @@ class PisaArguments:
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
     ) -> list[list[float]]:
         """Return the cosine of each query with each argument; 0 if it has no such text."""
-        numbers = [number for one in ids if (number := self._store.number(one)) is not None]
-        if len(numbers) != len(ids):
-            raise KeyError("an argument is not in the index")
+        numbers: list[int] = []
+        for id_ in ids:
+            number = self._store.number(id_)
+            if number is None:
+                raise KeyError("an argument is not in the index")
+            numbers.append(number)
         likeness = self._vectors_by(encoder).likeness(field, queries, numbers)
         cosines: list[list[float]] = likeness.tolist()
         return cosines

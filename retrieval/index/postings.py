@@ -12,7 +12,10 @@ import numpy as np
 from retrieval._arrays import Array
 from retrieval.index.engine import K1, LEAST_RARITY, B, Scored, rounded
 
-_WORDS, _STARTS, _DOCUMENTS, _WEIGHTS = "words.txt", "starts.npy", "documents.npy", "weights.npy"
+_WORDS = "words.txt"
+_STARTS = "starts.npy"
+_DOCUMENTS = "documents.npy"
+_WEIGHTS = "weights.npy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,12 @@ class Postings:
     """One more than the largest number of a document."""
 
     @classmethod
-    def made(cls, documents: Iterable[tuple[int, str]]) -> Postings:
+    def build(cls, documents: Iterable[tuple[int, str]]) -> Postings:
         """Index numbered documents of plain words."""
         places: dict[str, int] = {}
-        words, numbers, lengths = array("q"), array("q"), array("q")
+        words = array("q")
+        numbers = array("q")
+        lengths = array("q")
         for number, text in documents:
             stems = text.split()
             words.extend(places.setdefault(stem, len(places)) for stem in stems)
@@ -63,27 +68,27 @@ class Postings:
         """Open a folder of them; the arrays are memory-mapped."""
         words = (folder / _WORDS).read_text("utf-8").split("\n")
         places = {word: place for place, word in enumerate(words)}
+        files = (_STARTS, _DOCUMENTS, _WEIGHTS)
         starts, documents, weights = (
-            np.asarray(np.load(folder / name, mmap_mode="r"))
-            for name in (_STARTS, _DOCUMENTS, _WEIGHTS)
+            np.asarray(np.load(folder / name, mmap_mode="r")) for name in files
         )
         return cls(places, starts, documents, weights, size)
 
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """Return the `k` best documents of each query; queries are plain words."""
-        return [self._best(query, k) for query in queries]
-
-    def _best(self, query: str, k: int) -> list[Scored]:
-        scores = np.zeros(self.size)
-        for word in dict.fromkeys(query.split()):
-            if (place := self.places.get(word)) is not None:
-                part = slice(self.starts[place], self.starts[place + 1])
-                scores[self.documents[part]] += self.weights[part]
-        found = np.flatnonzero(scores)
-        scores = scores[found]
-        if len(found) > k:  # those that may be among the best after rounding
-            near = scores >= np.partition(scores, -k)[-k] * (1 - 1e-4)
-            found, scores = found[near], scores[near]
-        scores = rounded(scores)
-        order = np.lexsort((found, -scores))[:k]
-        return list(zip(scores[order].tolist(), found[order].tolist(), strict=True))
+        results: list[list[Scored]] = []
+        for query in queries:
+            scores = np.zeros(self.size)
+            for word in dict.fromkeys(query.split()):
+                place = self.places.get(word)
+                if place is not None:
+                    part = slice(self.starts[place], self.starts[place + 1])
+                    scores[self.documents[part]] += self.weights[part]
+            numbers = np.flatnonzero(scores)
+            if len(numbers) > k:  # those that may be among the best after rounding
+                least = np.partition(scores[numbers], -k)[-k] * (1 - 1e-4)
+                numbers = numbers[scores[numbers] >= least]
+            best = rounded(scores[numbers])
+            order = np.lexsort((numbers, -best))[:k]
+            results.append(list(zip(best[order].tolist(), numbers[order].tolist(), strict=True)))
+        return results

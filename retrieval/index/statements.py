@@ -22,7 +22,7 @@ NEAR: Final = 0.7
 """Minimum Jaccard similarity of the stems of two nearly equal statements."""
 LONGEST: Final = 40
 """Longer statements are grouped only if they are equal."""
-SHARED = 100
+MAX_COMPARED = 100
 """Maximum number of statements that are compared under one of their rarest stems."""
 _BLOCK: Final = 10_000
 _CONTRACTIONS: Final = (
@@ -44,12 +44,12 @@ def groups_of(keys: Sequence[Key]) -> Array:
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    one, other = _near_pairs(keys)
-    edges = np.ones(len(one), dtype=bool)
-    pairs = coo_matrix((edges, (one, other)), shape=(len(keys), len(keys)))
+    first, second = _near_pairs(keys)
+    edges = np.ones(len(first), dtype=bool)
+    pairs = coo_matrix((edges, (first, second)), shape=(len(keys), len(keys)))
     labels = connected_components(pairs, directed=False)[1] if keys else np.zeros(0, np.int32)
-    _, firsts, own = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(firsts))[own].astype(np.int32)
+    _, starts, components = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(starts))[components].astype(np.int32)
 
 
 def _near_pairs(keys: Sequence[Key]) -> tuple[Array, Array]:
@@ -62,29 +62,37 @@ def _near_pairs(keys: Sequence[Key]) -> tuple[Array, Array]:
 
     rows = np.array([at for at, key in enumerate(keys) if 2 < len(key) <= LONGEST], np.int64)
     often = Counter(chain.from_iterable(keys))
-    rank = {stem: at for at, stem in enumerate(sorted(often, key=lambda one: (often[one], one)))}
+    rare_first = sorted(often, key=lambda stem: (often[stem], stem))
+    rank = {stem: at for at, stem in enumerate(rare_first)}
     counts: Counter[tuple[str, Key]] = Counter()
     buckets: dict[tuple[str, Key], int] = {}
-    words, under = [], []
-    for key in (keys[at] for at in rows):
-        stems = sorted(key, key=rank.__getitem__)
+    ranks: list[list[int]] = []
+    bucket_numbers: list[list[int]] = []
+    for row in rows:
+        stems = sorted(keys[row], key=rank.__getitem__)
+        ranks.append([rank[stem] for stem in stems])
+        # A near statement has 7/10 of the stems, so it has at least one of those that are too many
+        # to be all missing.
         negations = tuple(stem for stem in stems if stem in NEGATION_STEMS)
         rarest = [(stem, negations) for stem in stems[: len(stems) - -(-len(stems) * 7 // 10) + 1]]
-        words.append([rank[stem] for stem in stems])
-        compared = [one for one in rarest if counts[one] < SHARED]
-        under.append([buckets.setdefault(one, len(buckets)) for one in compared])
+        open_buckets = [bucket for bucket in rarest if counts[bucket] < MAX_COMPARED]
+        bucket_numbers.append([buckets.setdefault(bucket, len(buckets)) for bucket in open_buckets])
         counts.update(rarest)
-    held, rare = _matrix(words), _matrix(under)
-    sizes = np.diff(held.indptr)
+
+    # Rows that share a bucket are compared, first by their sizes, then by the stems they share.
+    stems_of = _matrix(ranks)
+    buckets_of = _matrix(bucket_numbers)
+    sizes = np.diff(stems_of.indptr)
     near = [np.empty((2, 0), dtype=np.int64)]
     for start in range(0, len(rows), _BLOCK):
-        candidates = triu(rare[start : start + _BLOCK] @ rare.T, start + 1)
-        one, other = candidates.row + start, candidates.col
-        alike = np.minimum(sizes[one], sizes[other]) >= NEAR * np.maximum(sizes[one], sizes[other])
-        one, other = one[alike], other[alike]
-        shared = np.asarray(held[one].multiply(held[other]).sum(axis=1)).reshape(-1)
-        enough = shared >= NEAR * (sizes[one] + sizes[other] - shared)
-        near.append(rows[np.stack([one[enough], other[enough]])])
+        candidates = triu(buckets_of[start : start + _BLOCK] @ buckets_of.T, start + 1)
+        pairs = np.stack([candidates.row + start, candidates.col])
+        pair_sizes = sizes[pairs]
+        pairs = pairs[:, pair_sizes.min(axis=0) >= NEAR * pair_sizes.max(axis=0)]
+        common = stems_of[pairs[0]].multiply(stems_of[pairs[1]])
+        shared = np.asarray(common.sum(axis=1)).reshape(-1)
+        enough = shared >= NEAR * (sizes[pairs].sum(axis=0) - shared)
+        near.append(rows[pairs[:, enough]])
     first, second = np.concatenate(near, axis=1)
     return first, second
 
@@ -119,9 +127,9 @@ class StatementGroups:
 
     def write(self, numbers: Array, folder: Path) -> None:
         """Write the groups of the arguments; `numbers` are their numbers in the order of adding."""
-        own = self.groups()
-        groups = np.empty_like(own)
-        groups[numbers] = own
+        added = self.groups()
+        groups = np.empty_like(added)
+        groups[numbers] = added
         flat = groups.reshape(-1)
         order = np.argsort(flat, kind="stable")[int((flat < 0).sum()) :]
         count = int(flat.max(initial=-1)) + 2
@@ -139,14 +147,14 @@ class Statements:
         self._members: Array = np.load(folder / "members.npy", mmap_mode="r")
         self._starts: Array = np.load(folder / "starts.npy", mmap_mode="r")
 
-    def linked(self, number: int) -> list[tuple[int, int, int]]:
-        """Return the arguments that share a statement: role, their role, their number."""
+    def linked(self, number: int) -> list[tuple[str, str, int]]:
+        """Return the arguments that share a statement: its role here and there, their number."""
         links = []
-        for role, group in enumerate(self._groups[number].tolist()):
+        for from_role, group in zip(ROLES, self._groups[number].tolist(), strict=True):
             if group < 0:
                 continue
             for member in self._members[self._starts[group] : self._starts[group + 1]].tolist():
-                other, theirs = divmod(member, len(ROLES))
-                if other != number:
-                    links.append((role, theirs, other))
+                linked, to_role = divmod(member, len(ROLES))
+                if linked != number:
+                    links.append((from_role, ROLES[to_role], linked))
         return links

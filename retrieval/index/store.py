@@ -111,30 +111,41 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-ARGUMENTS, IDS, PLACES = "arguments.jsonl", "ids.npy", "places.npy"
+ARGUMENTS = "arguments.jsonl"
+IDS = "ids.npy"
+PLACES = "places.npy"
 DENSE = "dense"
 """The folder of vectors in an index, if it has any."""
 LONGEST_ID = 512
-REMEMBERED = 20_000
+CACHED_ARGUMENTS = 20_000
 
 
 def write_store(
-    arguments: Iterable[Argument], folder: Path, also: Callable[[Argument], None]
+    arguments: Iterable[Argument], folder: Path, add: Callable[[Argument], None]
 ) -> tuple[str, Array]:
-    """Write the arguments without duplicates, and call `also` for each.
+    """Write the arguments without duplicates, and call `add` for each.
 
     Returns the collection's digest and, in the order of the collection, the arguments' numbers.
     """
-    digest, keys, ends = sha256(), list[bytes](), array("Q", [0])
+    digest = sha256()
+    keys: list[bytes] = []
+    ends = array("Q", [0])
     with (folder / ARGUMENTS).open("wb") as out:
         for argument, line in distinct(arguments):
             keys.append(argument.id.encode())
             ends.append(ends[-1] + out.write(line))
             digest.update(line)
-            also(argument)
+            add(argument)
     if not keys:
         raise UserError("the collection contains no argument")
-    return digest.hexdigest(), _write_places(folder, keys, np.frombuffer(ends, dtype=np.uint64))
+    ids = np.array(keys, dtype=f"S{max(map(len, keys))}")
+    order = np.argsort(ids, kind="stable")
+    np.save(folder / IDS, ids[order])
+    limits = np.frombuffer(ends, dtype=np.uint64)
+    np.save(folder / PLACES, np.stack([limits[:-1][order], limits[1:][order]], axis=1))
+    numbers = np.empty_like(order)
+    numbers[order] = np.arange(len(order))
+    return digest.hexdigest(), numbers
 
 
 def digest(arguments: Iterable[Argument]) -> str:
@@ -169,16 +180,6 @@ def may_be_id(name: str) -> bool:
         return False
 
 
-def _write_places(folder: Path, keys: list[bytes], ends: Array) -> Array:
-    ids = np.array(keys, dtype=f"S{max(map(len, keys))}")
-    order = np.argsort(ids, kind="stable")
-    np.save(folder / IDS, ids[order])
-    np.save(folder / PLACES, np.stack([ends[:-1][order], ends[1:][order]], axis=1))
-    numbers = np.empty_like(order)
-    numbers[order] = np.arange(len(order))
-    return numbers
-
-
 class Store:
     """The arguments of an opened index."""
 
@@ -188,7 +189,7 @@ class Store:
         self._places: Array = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
         with (folder / ARGUMENTS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.at = lru_cache(REMEMBERED)(self._at)
+        self.at = lru_cache(CACHED_ARGUMENTS)(self._at)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -197,7 +198,7 @@ class Store:
         """Yield all in the order of the collection."""
         with (self.folder / ARGUMENTS).open("rb") as lines:
             for line in lines:
-                yield _argument(line)
+                yield Argument.model_validate(json.loads(line))
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
@@ -223,13 +224,9 @@ class Store:
     def _at(self, number: int) -> Argument:
         try:
             begin, end = self._places[number].tolist()
-            return _argument(self._lines[begin:end])
+            # pydantic's own JSON parser would reject lone surrogates.
+            return Argument.model_validate(json.loads(self._lines[begin:end]))
         except (IndexError, ValueError):
             raise WorkError(
                 f"{self.folder}: the index is damaged: argument number {number} cannot be read"
             ) from None
-
-
-def _argument(line: bytes) -> Argument:
-    """Parse a line that an index wrote; pydantic's JSON parser would reject lone surrogates."""
-    return Argument.model_validate(json.loads(line))

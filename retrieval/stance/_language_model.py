@@ -46,13 +46,12 @@ class ModelStance:
         return session.run(self._ask, text, arguments) if arguments else []
 
     async def _ask(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
-        texts = [" ".join(one.text.split())[:_MAX_CHARACTERS] for one in arguments]
+        texts = [" ".join(argument.text.split())[:_MAX_CHARACTERS] for argument in arguments]
         messages = self._prompt.messages(statement=text[:_MAX_CHARACTERS], arguments=texts)
+        schema = _schema(len(texts))
         tokens = 100 + 30 * len(texts)
-        answer = await self._model.ask(
-            messages, _schema(len(texts)), step="stance", max_tokens=tokens
-        )
-        positions = {one.number: one.position for one in answer.positions}
+        answer = await self._model.ask(messages, schema, step="stance", max_tokens=tokens)
+        positions = {position.number: position.position for position in answer.positions}
         return [_stance(positions.get(number)) for number in range(1, len(texts) + 1)]
 
 
@@ -60,9 +59,9 @@ class ModelStance:
 def _schema(count: int) -> type[Positions]:
     """Return a schema with exactly `count` positions; a small model might not stop otherwise."""
     limits: Any = {"json_schema_extra": {"minimum": 1, "maximum": count}}
-    one = create_model("Position", __base__=Position, number=(int, Field(**limits)))
+    numbered = create_model("Position", __base__=Position, number=(int, Field(**limits)))
     bounds: Any = Field(json_schema_extra={"minItems": count, "maxItems": count})
-    return create_model("Positions", __base__=Positions, positions=(list[one], bounds))
+    return create_model("Positions", __base__=Positions, positions=(list[numbered], bounds))
 
 
 def _stance(position: str | None) -> Stance:

@@ -59,15 +59,15 @@ def rows_of(labels: Mapping[int, str]) -> Rows | None:
 class Nli:
     """An NLI model; its labels tell what its outputs mean."""
 
-    def __init__(self, model: str, called: str = "stance model") -> None:
-        """Load a folder, OWNER/NAME on the hub, or ask URL#MODEL; `called` names it in errors."""
-        self._model = Served(model, called) if is_address(model) else _Local(model, called)
+    def __init__(self, model: str, label: str = "stance model") -> None:
+        """Load a folder, OWNER/NAME on the hub, or ask URL#MODEL; `label` names it in errors."""
+        self._model = Served(model, label) if is_address(model) else _Local(model, label)
         self.reads_whole = self._model.reads_whole
         rows = rows_of(self._model.labels)
         if rows is None:
+            labels = ", ".join(self._model.labels.values())
             raise UserError(
-                f"{called} {model!r} is not an NLI model: its labels are "
-                f"{', '.join(self._model.labels.values())}; expected "
+                f"{label} {model!r} is not an NLI model: its labels are {labels}; expected "
                 "entailment, contradiction and neutral, or two such as entailment and "
                 "not_entailment"
             )
@@ -80,17 +80,20 @@ class Nli:
         """
         if not pairs:
             return np.zeros((0, 3))
-        likely = self._model.probabilities(pairs)
+        probabilities = self._model.probabilities(pairs)
+        result = np.zeros((len(pairs), 3))
         rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
-        nothing = np.zeros(len(likely))
-        return np.stack([nothing if row is None else likely[:, row] for row in rows], axis=1)
+        for column, row in enumerate(rows):
+            if row is not None:
+                result[:, column] = probabilities[:, row]
+        return result
 
 
 class _Local:
     """A cross-encoder in this process."""
 
-    def __init__(self, model: str, called: str) -> None:
-        self._model = cross_encoder(model, called)
+    def __init__(self, model: str, label: str) -> None:
+        self._model = cross_encoder(model, label)
         names: Mapping[Any, Any] = self._model.config.id2label
         self.labels = {int(row): str(label) for row, label in names.items()}
         self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
@@ -106,9 +109,12 @@ class _Local:
 
         The longer text of a pair is truncated: one that needs less than half of the tokens is safe.
         """
-        model, tokenizer = self._model, self._model.tokenizer
-        own = model.max_seq_length if hasattr(model, "max_seq_length") else model.max_length
-        limit = min(own or tokenizer.model_max_length, tokenizer.model_max_length)
+        model = self._model
+        tokenizer = model.tokenizer
+        limit = tokenizer.model_max_length
+        # Its name depends on the version of sentence-transformers; a model may set none.
+        longest = model.max_seq_length if hasattr(model, "max_seq_length") else model.max_length
+        limit = min(longest or limit, limit)
         with self._lock:
             size = len(tokenizer.tokenize(encodable(hypothesis)))
         return bool(size <= (limit - tokenizer.num_special_tokens_to_add(pair=True)) // 2)
@@ -120,17 +126,24 @@ class Served:
     A reply names the most likely label only, so that a few plain pairs are asked for all of them.
     """
 
-    def __init__(self, model: str, called: str) -> None:
-        self._server = ModelServer(model, called)
+    def __init__(self, model: str, label: str) -> None:
+        self._server = ModelServer(model, label)
         self._address = self._server.find({"classify": {"input": ["a"]}})
-        self._joint = self._separator()
+        # The separator is what the model's tokenizer puts between the two texts of a pair.
+        address = self._address.replace("classify", "tokenize")
+        try:
+            tokens = self._server.post(address, {"prompt": "a", "return_token_strs": True})
+            last = str(tokens["token_strs"][-1])
+            self._separator = last * 2 if last == "</s>" else last
+        except (WorkError, LookupError, TypeError):
+            self._separator = "[SEP]"
         self.labels: dict[int, str] = {}
         rows = self._ask(PLAIN)
         for row in rows:
             self.labels[int(np.argmax(row["probs"]))] = str(row["label"])
         if rows_of(self.labels) and len(self.labels) < len(rows[0]["probs"]):
-            told = ", ".join(self.labels.values())
-            raise UserError(f"{called} {model!r} answers only {told} to {len(PLAIN)} plain pairs")
+            labels = ", ".join(self.labels.values())
+            raise UserError(f"{label} {model!r} answers only {labels} to {len(PLAIN)} plain pairs")
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Array:
         """Return the probability of each label for each pair."""
@@ -142,24 +155,11 @@ class Served:
 
     def _ask(self, pairs: Sequence[tuple[str, str]]) -> list[Any]:
         """Ask for all pairs at once; the separator, which is data there, leaves the texts."""
-        texts = [
-            f"{self._plain(one)[:LONGEST_TEXT]}{self._joint}{self._plain(two)[:LONGEST]}"
-            for one, two in pairs
-        ]
+        texts: list[str] = []
+        for pair in pairs:
+            premise, hypothesis = (clean(text.replace(self._separator, " ")) for text in pair)
+            texts.append(premise[:LONGEST_TEXT] + self._separator + hypothesis[:LONGEST])
         return self._server.rows(self._address, {"input": texts}, len(texts), "probs")
-
-    def _plain(self, text: str) -> str:
-        return clean(text.replace(self._joint, " "))
-
-    def _separator(self) -> str:
-        """Return what the model's tokenizer puts between the two texts of a pair."""
-        address = self._address.replace("classify", "tokenize")
-        try:
-            tokens = self._server.post(address, {"prompt": "a", "return_token_strs": True})
-            last = str(tokens["token_strs"][-1])
-        except (WorkError, LookupError, TypeError):
-            return "[SEP]"
-        return last * 2 if last == "</s>" else last
 
 
 class NliStance:
@@ -175,9 +175,12 @@ class NliStance:
 
     def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         """Return the stance of each argument to the text."""
-        claims = [claim for one in arguments for claim in (one.attacks, one.supports)]
-        read = self._nli.read([(text, claim) for claim in claims])
-        attacked, supported = read[0::2], read[1::2]
+        pairs: list[tuple[str, str]] = []
+        for argument in arguments:
+            pairs += [(text, argument.attacks), (text, argument.supports)]
+        read = self._nli.read(pairs)
+        attacked = read[0::2]
+        supported = read[1::2]
         # Columns: entailed, contradicted, neither.
         opposite = (attacked[:, 0] + supported[:, 1]) / 2
         same = (attacked[:, 1] + supported[:, 0]) / 2
@@ -185,12 +188,12 @@ class NliStance:
         return [Stance(*map(float, row)) for row in zip(same, opposite, rest, strict=True)]
 
 
-def cross_encoder(model: str, called: str = "stance model") -> Any:
+def cross_encoder(model: str, label: str) -> Any:
     """Load a cross-encoder; on a processor in full precision, because half precision is slow."""
-    called = f"{called} {model!r}"
+    label = f"{label} {model!r}"
     if "/" not in model and not Path(model).is_dir():
-        raise UserError(f"{called}: there is no such folder (on the hub: OWNER/NAME)")
-    loaded = load_model("CrossEncoder", model, called)
+        raise UserError(f"{label}: there is no such folder (on the hub: OWNER/NAME)")
+    loaded = load_model("CrossEncoder", model, label)
     return loaded.float() if loaded.device.type == "cpu" else loaded
 
 
@@ -203,10 +206,10 @@ def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Array:
 
     different = list(dict.fromkeys(pairs))
     outputs = model.predict(
-        [(encodable(one), encodable(two)) for one, two in different],
+        [(encodable(premise), encodable(hypothesis)) for premise, hypothesis in different],
         batch_size=BATCH,
         show_progress_bar=False,
         activation_fn=Identity(),
     )
     by_pair = dict(zip(different, np.asarray(outputs, dtype=float), strict=True))
-    return np.array([by_pair[one] for one in pairs])
+    return np.array([by_pair[pair] for pair in pairs])

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from retrieval.web._folder import Folder
+from retrieval.web._folder import TextFolder
 from retrieval.web._searxng import SearXNG
 from retrieval.web.search import WebSearch
 
@@ -23,7 +23,7 @@ def web_search(source: str = "") -> WebSearch | None:
         return None
     if named.startswith(("http://", "https://")):
         return SearXNG(named)
-    return Folder(Path(named).expanduser())
+    return TextFolder(Path(named).expanduser())
 
 
 __all__ = ["search"]

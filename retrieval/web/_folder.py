@@ -24,7 +24,7 @@ LARGEST: Final = 2_000_000
 _PIECE: Final = 10_000
 
 
-class Folder:
+class TextFolder:
     """Searches the .txt and .md files below a folder; they are read once, at the first search."""
 
     def __init__(self, folder: Path) -> None:
@@ -37,7 +37,7 @@ class Folder:
     @property
     def place(self) -> str:
         """The folder's name, without its path, which may be private."""
-        return f"folder:{self._folder.name or self._folder}"
+        return "folder:" + (self._folder.name or str(self._folder))
 
     async def search(self, query: str, k: int) -> list[Page]:
         """Return the best `k` passages, at most one per file."""
@@ -61,13 +61,13 @@ class Folder:
             if self._opened is None:
                 pages = list(_pages(self._folder))
                 stems = [analyse(f"{page.title}\n{page.text}") for page in pages]
-                words = [(number, one) for number, one in enumerate(stems) if one]
-                self._opened = pages, Postings.made(words) if words else None
+                words = [(number, text) for number, text in enumerate(stems) if text]
+                self._opened = pages, Postings.build(words) if words else None
             return self._opened
 
 
 def _pages(folder: Path) -> Iterator[Page]:
-    for path in _files(folder):
+    for path in islice(_files(folder), MAX_FILES):
         try:
             with path.open(encoding="utf-8", errors="replace") as opened:
                 text = opened.read(LARGEST)
@@ -81,28 +81,24 @@ def _pages(folder: Path) -> Iterator[Page]:
             yield page_of(title, passage, where)
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the text files below a folder, sorted; links and hidden ones are not followed."""
-    paths = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES)
-    texts = (
-        path
-        for path in paths
-        if path.is_file()
-        and not path.is_symlink()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-    return list(islice(texts, MAX_FILES))
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the text files below a folder, sorted; links and hidden ones are not followed."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() not in SUFFIXES or not path.is_file() or path.is_symlink():
+            continue
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
 
 
 def _passages(text: str) -> Iterator[str]:
     """Yield passages of whole sentences that fit into a page, so that none is truncated."""
     for paragraph in re.split(r"\n[ \t]*\n", text):
-        held = ""
+        passage = ""
         for start in range(0, len(paragraph), _PIECE):
-            for part in sentences(" ".join(paragraph[start : start + _PIECE].split())):
-                if held and len(held) + len(part) >= LONGEST_TEXT:
-                    yield held
-                    held = ""
-                held = f"{held} {part}".strip()
-        if held:
-            yield held
+            for sentence in sentences(" ".join(paragraph[start : start + _PIECE].split())):
+                if passage and len(passage) + len(sentence) >= LONGEST_TEXT:
+                    yield passage
+                    passage = ""
+                passage = f"{passage} {sentence}".strip()
+        if passage:
+            yield passage

@@ -61,8 +61,9 @@ def plain(text: object, longest: int) -> str:
     if not isinstance(text, str):
         return ""
     bare = html.unescape(_MARKUP.sub(" ", text[: _READ * longest]))
-    visible = "".join(one for one in _MARKUP.sub(" ", bare) if unicodedata.category(one) != "Cf")
-    line = clean(visible)
+    # What an entity such as &lt; becomes may be a tag, too.
+    bare = _MARKUP.sub(" ", bare)
+    line = clean("".join(letter for letter in bare if unicodedata.category(letter) != "Cf"))
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
@@ -83,7 +84,7 @@ async def search_all(web: WebSearch, queries: Sequence[str], k: int) -> WebResul
     faults: list[str] = []
     limiter = anyio.Semaphore(_PARALLEL)
 
-    async def one(place: int, query: str) -> None:
+    async def search(place: int, query: str) -> None:
         async with limiter:
             if faults:
                 return
@@ -94,6 +95,6 @@ async def search_all(web: WebSearch, queries: Sequence[str], k: int) -> WebResul
 
     async with anyio.create_task_group() as group:
         for place, query in enumerate(queries):
-            group.start_soon(one, place, query)
+            group.start_soon(search, place, query)
     pages = tuple(results.get(place, ()) for place in range(len(queries)))
     return WebResults(pages, faults[0] if faults else "")

@@ -20,6 +20,7 @@ from retrieval.dense import vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_chance, opened
+from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
@@ -104,6 +105,28 @@ def test_an_endpoint_encodes(
     assert list(index.encoders) == ["openai:letters"]
     changes = changes_that_doctor_notices(tmp_path / "ix", "dense")
     assert changes == ["rows.npy", "vectors.npy"] * 3
+
+
+class NoLikeness(SmallIndex):
+    """An index whose vectors can only be searched, such as those of the official one."""
+
+    encoders = ("openai:letters",)
+
+    def nearest(
+        self, encoder: str, field: str, queries: Any, k: int
+    ) -> list[list[tuple[str, float]]]:
+        assert (encoder, field) == ("openai:letters", "attacks")
+        return [[("2", float(query[1])), ("1", 0.5)][:k] for query in queries]
+
+
+def test_vectors_that_can_only_be_searched_are_searched(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
+    retriever = find("retriever", "dense").make(Services(index=NoLikeness(BEES)))
+    hits = retriever.search("bbbb", 2)
+    assert [hit.argument for hit in hits] == [BEES[1], BEES[0]]
+    assert hits[0].score == pytest.approx(4 / 17**0.5)
 
 
 @pytest.mark.services

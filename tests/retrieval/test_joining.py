@@ -53,5 +53,5 @@ WORDS = [*(f"w{number}" for number in range(9)), "not", "never"]
 def test_any_few_words(sets: list[set[str]], shared: int) -> None:
     keys = list(dict.fromkeys(tuple(sorted(one)) for one in sets))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joining, "SHARED", shared)
+        patch.setattr(joining, "MAX_COMPARED", shared)
         assert groups_of(keys).tolist() == _plainly(keys, shared)

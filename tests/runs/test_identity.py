@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.dense.vectors import About
+from retrieval.dense.vectors import AboutVectors
 from retrieval.index.store import read_manifest
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
@@ -143,7 +143,7 @@ def test_after_vectors_were_added_to_the_index(tmp_path: Path, strict: Path) -> 
     index = tmp_path / "index"
     assert touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q").code == 0
     collection = read_manifest(index).collection
-    about = About(encoder="tiny", collection=collection, dimension=3, fields=())
+    about = AboutVectors(encoder="tiny", collection=collection, dimension=3, fields=())
     continues_only_if_undone(
         tmp_path,
         lambda: judge(tmp_path, "-j", "strict", "-i", index, plugin=strict),

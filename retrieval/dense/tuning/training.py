@@ -6,6 +6,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,13 +53,13 @@ class EncoderRecipe(Recipe):
 
 def usable(arguments: Sequence[Argument]) -> list[Argument]:
     """Return the arguments that have a text and a claim."""
-    return [one for one in arguments if one.text.strip() and claims(one)]
+    return [argument for argument in arguments if argument.text.strip() and claims(argument)]
 
 
 def claims(argument: Argument) -> list[str]:
     """Return the argument's distinct claims."""
     both = (argument.attacks.strip(), argument.supports.strip())
-    return list(dict.fromkeys(claim for claim in both if claim))
+    return list(dict.fromkeys(filter(None, both)))
 
 
 def passage(argument: Argument, field: str) -> str:
@@ -68,7 +69,10 @@ def passage(argument: Argument, field: str) -> str:
 
 def queries(batch: Sequence[Argument]) -> list[tuple[str, int]]:
     """Return the claims of a batch, each with the place of its argument."""
-    return [(claim, place) for place, one in enumerate(batch) for claim in claims(one)]
+    pairs: list[tuple[str, int]] = []
+    for place, argument in enumerate(batch):
+        pairs += [(claim, place) for claim in claims(argument)]
+    return pairs
 
 
 def batches(
@@ -80,28 +84,31 @@ def batches(
     """
     random_order = random.Random(seed)
     by_topic: dict[str, list[Argument]] = {}
-    for one in arguments:
-        by_topic.setdefault(one.topic, []).append(one)
+    for argument in arguments:
+        by_topic.setdefault(argument.topic, []).append(argument)
     groups: list[list[Argument]] = []
     for members in by_topic.values():
         random_order.shuffle(members)
         groups += [members[at : at + group] for at in range(0, len(members), group)]
     random_order.shuffle(groups)
-    order = [one for members in groups for one in members]
-    yield from (order[at : at + size] for at in range(0, len(order), size))
+    order = list(chain.from_iterable(groups))
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
 
 
 def false_negatives(batch: Sequence[Argument]) -> list[list[bool]]:
     """Return, for each claim of a batch, which other arguments are about this claim too."""
-    about = [set(map(analyse, claims(one))) for one in batch]
-    texts = [analyse(one.text) for one in batch]
-    return [
-        [
-            at != place and (bool(about[place] & about[at]) or texts[at] in about[place])
-            for at in range(len(batch))
+    about = [set(map(analyse, claims(argument))) for argument in batch]
+    texts = [analyse(argument.text) for argument in batch]
+    rows: list[list[bool]] = []
+    for _, place in queries(batch):
+        same = [
+            not about[place].isdisjoint([texts[other], *about[other]])
+            for other in range(len(batch))
         ]
-        for _, place in queries(batch)
-    ]
+        same[place] = False
+        rows.append(same)
+    return rows
 
 
 def encode(model: Any, kind: str, texts: Sequence[str], recipe: EncoderRecipe) -> Any:
@@ -135,12 +142,13 @@ def loss(model: object, batch: Sequence[Argument], step: int, recipe: EncoderRec
 
     pairs = queries(batch)
     field = FIELDS[step % len(FIELDS)]
-    vectors = encode(model, "document", [passage(one, field) for one in batch], recipe)
+    passages = [passage(argument, field) for argument in batch]
+    vectors = encode(model, "document", passages, recipe)
     cosines = encode(model, "query", [claim for claim, _ in pairs], recipe) @ vectors.T
     excluded = torch.tensor(false_negatives(batch), device=cosines.device)
     scores = (recipe.scale * cosines).masked_fill(excluded, _EXCLUDED)
-    own = torch.tensor([place for _, place in pairs], device=cosines.device)
-    return torch.nn.functional.cross_entropy(scores, own)
+    answers = torch.tensor([place for _, place in pairs], device=cosines.device)
+    return torch.nn.functional.cross_entropy(scores, answers)
 
 
 def _measure(
@@ -156,20 +164,22 @@ def _measure(
     from ir_measures import R, nDCG
 
     documents = [*held_out, *arguments][:_MAX_DOCUMENTS]
-    measures, values = (nDCG @ 10, R @ 10), {}
+    measures = (nDCG @ 10, R @ 10)
+    values = {}
     # Encoding is most of the work: in half precision where training uses it.
     with torch.autocast(encoder.model.device.type, torch.bfloat16, enabled=half_precision):
-        vectors = encoder.passages([passage(one, ALL) for one in documents])
+        vectors = encoder.passages([passage(argument, ALL) for argument in documents])
         for kind in HIDDEN:
             part = topics(held_out, RetrievalTask(kind))[:_MAX_QUERIES]
-            qrels = [ir_measures.Qrel(one.qid, docno, 1) for one in part for docno in one.relevant]
-            run = []
-            cosines = encoder.queries([one.query for one in part]) @ vectors.T
-            for one, row in zip(part, cosines, strict=True):
-                itself = set(one.itself) - set(one.relevant)
+            cosines = encoder.queries([topic.query for topic in part]) @ vectors.T
+            qrels: list[Any] = []
+            run: list[Any] = []
+            for topic, row in zip(part, cosines, strict=True):
+                qrels += [ir_measures.Qrel(topic.qid, docno, 1) for docno in topic.relevant]
+                itself = set(topic.itself) - set(topic.relevant)
                 best = np.argsort(-row, kind="stable")[: 10 + len(itself)]
                 run += [
-                    ir_measures.ScoredDoc(one.qid, documents[place].id, float(row[place]))
+                    ir_measures.ScoredDoc(topic.qid, documents[place].id, float(row[place]))
                     for place in best
                     if documents[place].id not in itself
                 ]
@@ -227,7 +237,8 @@ def _train(
     seen, held_out = hold_out(usable(arguments))
     base = minilm_folder(recipe.base) if recipe.base == "minilm" else recipe.base
     encoder = SentenceEncoder(recipe.base, base)
-    model, half = encoder.model, recipe.half_precision
+    model = encoder.model
+    half = recipe.half_precision
     model.float()  # half precision, in which many models are stored, is too coarse to train
     before = _measure(encoder, seen, held_out, half_precision=half)
     steps = fit(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from retrieval.elastic._connection import place
+from retrieval.elastic._connection import parse_location
 from tests.retrieval.elastic.servers import (
     LOADER,
     LOADER_PASSWORD,
@@ -158,7 +158,7 @@ def test_a_server_that_cannot_be_used_is_told(server: Server, tmp_path: Path) ->
 )
 def test_places_that_cannot_be_are_refused(location: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as told:
-        place(location)
+        parse_location(location)
     assert "secret" not in str(told.value)
 
 

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from retrieval.elastic._arguments import ElasticArguments
-from retrieval.elastic._connection import Connection, place
+from retrieval.elastic._connection import Connection
 from tests.retrieval.elastic.servers import PASSWORD, Server
 from tests.terminal import Ended, touche_rad
 from touche_rad import files
@@ -116,7 +116,7 @@ def test_nodes_die_in_the_middle(
 def _keep_in_place(name: str, location: str) -> None:
     """Let no node get a part in a dead one's place: after a minute the last would have them all."""
     held = {"index.unassigned.node_left.delayed_timeout": "1h"}
-    Connection(place(location)).ask(lambda es: es.indices.put_settings(index=name, settings=held))
+    Connection(location).ask(lambda es: es.indices.put_settings(index=name, settings=held))
 
 
 def _opened(location: str) -> ElasticArguments:

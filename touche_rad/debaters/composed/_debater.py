@@ -44,7 +44,7 @@ class ByNli:
         """Load the model, a folder or OWNER/NAME of the hub, or ask the one at URL#MODEL."""
         from retrieval.stance.nli import Nli
 
-        self._nli = Nli(model, called="guard model")
+        self._nli = Nli(model, "guard model")
         self._sure = sure
         self._call = Calls()
 
