@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from touche_rad import files
-from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of, labelled_runs
+from touche_rad.bench._cells import DebateCell, cells_of, labelled_runs
 from touche_rad.bench.plan import PlanFile
 from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import WorkError
@@ -141,8 +141,7 @@ def compute(plan_file: PlanFile, results: Path) -> BenchSummary:
         judges=judges.to_json() if judges is not None else None,
     )
     if plan_file.debaters:
-        counts = _Counts(plan_file, results, criteria)
-        figures = figures.model_copy(update=counts.figures())
+        figures = figures.model_copy(update=_debater_figures(plan_file, results, criteria))
     return BenchSummary(figures, judges)
 
 
@@ -189,124 +188,101 @@ def _is_broken(run: Path) -> bool:
     return VERDICTS in all_replaced(status.get("fallbacks", ()), status.get("counts", {}))
 
 
-class _Counts:
-    """The counts of the verdicts on all debaters."""
+def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> dict[str, Any]:
+    """Return the fields of `Figures` on the debaters, best first."""
+    plan = plan_file.plan
+    claims = sum(1 for _ in files.read_claims(plan_file.file("claims")))
+    debaters = [debater.name for debater in plan_file.debaters]
+    judges = [judge.name for judge in plan_file.judges]
+    users = [user.name for user in plan_file.users]
+    seeds = [str(seed) for seed in plan.seeds]
+    baselines = [name for name in debaters if name in plan.pages.baselines]
 
-    def __init__(self, plan_file: PlanFile, results: Path, criteria: Criteria) -> None:
-        self.plan = plan_file.plan
-        self.criteria = criteria
-        self.claims = sum(1 for _ in files.read_claims(plan_file.file("claims")))
-        self.debaters = [debater.name for debater in plan_file.debaters]
-        self.judges = [judge.name for judge in plan_file.judges]
-        self.users = [user.name for user in plan_file.users]
-        self.words: Counter[str] = Counter()
-        self.responses: Counter[str] = Counter()
-        self.fallbacks: Counter[str] = Counter()
-        self.sound_judges: set[str] = set()
-        """The judges that have a verdict of their own."""
-        axes = (self.debaters, self.users, self.plan.seeds, self.judges, criteria.keys)
-        self.counts = np.zeros((self.claims, *map(len, axes), 2))
-        """Verdicts that are yes, and all, by claim, debater, user, seed, judge and criterion."""
-        for run in cells_of(plan_file):
-            path = results / run.path
-            if isinstance(run, DebateCell):
-                number = self._add_debates(path, run.entry.name)
-            elif run.of is not None:
-                number = self._add_verdicts(path, run, run.of)
-            else:
-                continue
-            if number != self.claims:
-                raise WorkError(f"{path} has {number} debates, and there are {self.claims} claims")
+    # Count the responses and the verdicts that are yes, by everything that a cell is made of.
+    words: Counter[str] = Counter()
+    responses: Counter[str] = Counter()
+    fallbacks: Counter[str] = Counter()
+    sound_judges: set[str] = set()  # with at least one verdict of their own
+    axes = (debaters, users, seeds, judges, criteria.keys)
+    counts = np.zeros((claims, *map(len, axes), 2))
+    for run in cells_of(plan_file):
+        path = results / run.path
+        name = run.entry.name
+        if isinstance(run, DebateCell):
+            debates = list(files.read_debates(path))
+            number = len(debates)
+            for debate in debates:
+                for turn in debate.turns:
+                    if turn.response:
+                        responses[name] += 1
+                        words[name] += count_words(turn.response.content)
+            for fallback in read_status(path).get("fallbacks") or ():
+                if fallback["what"] == ANSWERS:
+                    fallbacks[name] += fallback["count"]
+        elif run.of is not None:
+            if not _is_broken(path):
+                sound_judges.add(name)
+            counts_of_run = [
+                count_yes(evaluation.turns, criteria) for evaluation in files.read_evaluations(path)
+            ]
+            number = len(counts_of_run)
+            place = (
+                debaters.index(run.of.entry.name),
+                users.index(run.of.user.name),
+                plan.seeds.index(run.seed),
+                judges.index(name),
+            )
+            if number == claims:
+                counts[(slice(None), *place)] = counts_of_run
+        else:
+            continue
+        if number != claims:
+            raise WorkError(f"{path} has {number} debates, and there are {claims} claims")
 
-    def _add_debates(self, path: Path, debater: str) -> int:
-        """Count responses, words and fallbacks, and return the number of debates."""
-        number = 0
-        for debate in files.read_debates(path):
-            number += 1
-            for turn in debate.turns:
-                if turn.response:
-                    self.responses[debater] += 1
-                    self.words[debater] += count_words(turn.response.content)
-        for fallback in read_status(path).get("fallbacks") or ():
-            if fallback["what"] == ANSWERS:
-                self.fallbacks[debater] += fallback["count"]
-        return number
-
-    def _add_verdicts(self, path: Path, verdicts: VerdictCell, debates: DebateCell) -> int:
-        """Count the verdicts, and return the number of debates."""
-        judge = verdicts.entry.name
-        if not _is_broken(path):
-            self.sound_judges.add(judge)
-        counts = [
-            count_yes(evaluation.turns, self.criteria)
-            for evaluation in files.read_evaluations(path)
-        ]
-        place = (
-            self.debaters.index(debates.entry.name),
-            self.users.index(debates.user.name),
-            self.plan.seeds.index(verdicts.seed),
-            self.judges.index(judge),
+    # A judge that is a baseline, or has no verdict of its own, does not count.
+    counted = sound_judges.difference(plan.pages.baselines)
+    ranking = [number for number, judge in enumerate(judges) if judge in counted]
+    if not ranking:
+        raise WorkError(_ALL_BROKEN)
+    measured = {
+        name: measure_yes(
+            counts[:, number].sum(axis=(1, 2))[:, ranking], criteria, plan.samples, seed=0
         )
-        if len(counts) == self.claims:
-            self.counts[(slice(None), *place)] = counts
-        return len(counts)
-
-    def figures(self) -> dict[str, Any]:
-        """Return the figures on the debaters, best first."""
-        baselines = self.plan.pages.baselines
-        counted = self.sound_judges.difference(baselines)
-        ranking = [number for number, judge in enumerate(self.judges) if judge in counted]
-        if not ranking:
-            raise WorkError(_ALL_BROKEN)
-        measured = {
-            name: measure_yes(
-                self.counts[:, number].sum(axis=(1, 2))[:, ranking],
-                self.criteria,
-                self.plan.samples,
-                seed=0,
+        for number, name in enumerate(debaters)
+    }
+    figures = []
+    for ranked in ranks(measured, MEAN, baselines):
+        name = ranked.run
+        measures = measured[name]
+        low, high = measures[MEAN].interval
+        of_debater = counts[:, debaters.index(name)]
+        of_ranking_judges = of_debater[:, :, :, ranking]
+        figures.append(
+            DebaterFigures(
+                name=name,
+                rank=ranked.rank,
+                yes=measures[MEAN].value,
+                low=low,
+                high=high,
+                maxims={key: measures[key].value for key in criteria.keys},
+                judges=_by(judges, of_debater, 3) | dict.fromkeys({*judges} - sound_judges),
+                users=_by(users, of_ranking_judges, 1),
+                seeds=_by(seeds, of_ranking_judges, 2),
+                responses=responses[name],
+                words=words[name] / responses[name] if responses[name] else 0.0,
+                fallbacks=fallbacks[name],
             )
-            for number, name in enumerate(self.debaters)
-        }
+        )
 
-        unranked = [name for name in self.debaters if name in baselines]
-        seeds = [str(seed) for seed in self.plan.seeds]
-        debaters = []
-        for ranked in ranks(measured, MEAN, unranked):
-            name = ranked.run
-            measures = measured[name]
-            low, high = measures[MEAN].interval
-            responses = self.responses[name]
-            counts = self.counts[:, self.debaters.index(name)]
-            by_judge: dict[str, float | None] = {**_by(self.judges, counts, 3)}
-            by_judge |= dict.fromkeys({*self.judges} - self.sound_judges)
-            counts = counts[:, :, :, ranking]
-            debaters.append(
-                DebaterFigures(
-                    name=name,
-                    rank=ranked.rank,
-                    yes=measures[MEAN].value,
-                    low=low,
-                    high=high,
-                    maxims={key: measures[key].value for key in self.criteria.keys},
-                    judges=by_judge,
-                    users=_by(self.users, counts, 1),
-                    seeds=_by(seeds, counts, 2),
-                    responses=responses,
-                    words=self.words[name] / responses if responses else 0.0,
-                    fallbacks=self.fallbacks[name],
-                )
-            )
-
-        # All are compared with the best one that has a rank, and with the baselines.
-        rivals = [name for name in self.debaters if name not in unranked] or self.debaters
-        best = max(rivals, key=lambda name: measured[name][MEAN].value)
-        compared = pairs(self.debaters, best, unranked)
-        return {
-            "claims": self.claims,
-            "counted": tuple(self.judges[number] for number in ranking),
-            "debaters": tuple(debaters),
-            "comparisons": comparisons(measured, compared, [MEAN]),
-        }
+    # All are compared with the best one that has a rank, and with the baselines.
+    rivals = [name for name in debaters if name not in baselines] or debaters
+    best = max(rivals, key=lambda name: measured[name][MEAN].value)
+    return {
+        "claims": claims,
+        "counted": tuple(judges[number] for number in ranking),
+        "debaters": tuple(figures),
+        "comparisons": comparisons(measured, pairs(debaters, best, baselines), [MEAN]),
+    }
 
 
 def _by(names: Sequence[str], counts: Any, axis: int) -> dict[str, float]:

@@ -106,100 +106,86 @@ def index_command(options: IndexOptions) -> None:
             with progress(f"loading {vectors.encoder}"):
                 backend.check_vectors(vectors)
 
-        builder = _Builder(options, str(place), backend)
-        if not builder.exists:
-            builder.build()
-        elif vectors is None and annotator is None:
-            builder.check_same()
-        if vectors is not None:
-            builder.add_vectors(vectors)
-        if annotator is not None:
-            builder.annotate(annotator)
+        _build(options, str(place), backend, vectors, annotator)
     next_step(["retrieve", "--say", "TEXT", "-i", place])
 
 
-class _Builder:
-    """Builds an index, or adds to it."""
+def _build(
+    options: IndexOptions,
+    place: str,
+    backend: IndexBackend,
+    vectors: VectorsWanted | None,
+    annotator: Annotator | None,
+) -> None:
+    """Build an index, or add to the one that exists; then it must be of the same arguments."""
+    source = options.source
+    is_copy = source.startswith(COPIED)
+    exists = backend.exists(place) and not options.replace
 
-    def __init__(self, options: IndexOptions, place: str, backend: IndexBackend) -> None:
-        self.options = options
-        self.place = place
-        self.backend = backend
-        self.exists = backend.exists(place) and not options.replace
-        self.source = options.source
-        self.is_copy = self.source.startswith(COPIED)
+    def read(bad: files.BadLines) -> Iterable[Argument]:
+        if is_copy:
+            return index_backend_of(source).arguments(source)
+        if options.utterances:
+            return read_utterances(Path(source), bad)
+        return files.read_arguments(Path(source), bad)
 
-    def check_same(self) -> None:
-        """Raise an error unless the index has exactly the arguments of the source."""
-        expected = self._expected()
-        if expected is None or not self.backend.holds(self.place, expected):
-            raise UserError(f"{self.place} exists already; replace it with --replace")
-        say(f"{self.place} has these arguments already")
+    def expected() -> Iterable[Argument] | None:
+        # A copy is not read again from its server.
+        if not exists or is_copy:
+            return None
+        return read(files.BadLines(skip=options.skip_bad))
 
-    def build(self) -> None:
-        """Build the inverted indexes."""
+    if not exists:
         start = time.monotonic()
-        total = None
-        bad = files.BadLines(skip=self.options.skip_bad)
+        bad = files.BadLines(skip=options.skip_bad)
         with progress("indexing") as report:
-            if not (self.options.quiet or self.options.utterances or self.is_copy):
-                total = files.count_arguments(Path(self.source))
+            total = None
+            if not (options.quiet or options.utterances or is_copy):
+                total = files.count_arguments(Path(source))
 
             def arguments() -> Iterator[Argument]:
                 report(0, total)
-                for done, argument in enumerate(self._read(bad), 1):
+                for done, argument in enumerate(read(bad), 1):
                     yield argument
                     if done % 1000 == 0 or done == total:
                         report(done, total)
 
-            count = self.backend.build(arguments(), self.place, replace=self.options.replace)
-        skipped = f", {bad.count} invalid lines skipped ({bad.first})" if bad.count else ""
-        self._say_done(f"indexed {count} arguments", start, skipped)
+            count = backend.build(arguments(), place, replace=options.replace)
+        line = f"indexed {count} arguments in {place} in {time.monotonic() - start:.1f} s"
+        if bad.count:
+            line += f", {bad.count} invalid lines skipped ({bad.first})"
+        say(line)
         if bad.copies:
-            first = f"{self.source}:{bad.copies[0]}"
+            first = f"{source}:{bad.copies[0]}"
             say(f"arguments given twice: {len(bad.copies)}; the first: {first}", Label.WARNING)
+    elif vectors is None and annotator is None:
+        arguments_wanted = expected()
+        if arguments_wanted is None or not backend.holds(place, arguments_wanted):
+            raise UserError(f"{place} exists already; replace it with --replace")
+        say(f"{place} has these arguments already")
 
-    def add_vectors(self, vectors: VectorsWanted) -> None:
-        """Add vectors to the index."""
+    if vectors is not None:
         start = time.monotonic()
         with progress("encoding") as report:
-            expected = self._expected()
-            count = self.backend.add_vectors(self.place, vectors, of=expected, report=report)
+            count = backend.add_vectors(place, vectors, of=expected(), report=report)
         if count:
-            self._say_done(f"encoded {count} texts by {vectors.encoder}", start)
+            seconds = time.monotonic() - start
+            say(f"encoded {count} texts by {vectors.encoder} in {place} in {seconds:.1f} s")
         else:
-            say(f"{self.place} has vectors by {vectors.encoder} already")
+            say(f"{place} has vectors by {vectors.encoder} already")
 
-    def annotate(self, annotator: Annotator) -> None:
-        """Annotate the arguments of the index."""
+    if annotator is not None:
         start = time.monotonic()
         with progress("annotating") as report:
-            expected = self._expected()
-            count = self.backend.annotate(self.place, annotator, of=expected, report=report)
-        if not count:
-            say(f"{self.place} is annotated already")
-            return
-        usage = annotator.model.usage.total
-        self._say_done(
-            f"annotated {count} arguments by {annotator.model.name}",
-            start,
-            f": {usage.calls} calls, {usage.from_cache} answers from the cache, "
-            f"{usage.prompt_tokens + usage.completion_tokens:,} tokens",
-        )
-
-    def _expected(self) -> Iterable[Argument] | None:
-        """Return what an index that exists must contain; None if it is not checked."""
-        if not self.exists or self.is_copy:
-            return None
-        return self._read(files.BadLines(skip=self.options.skip_bad))
-
-    def _read(self, bad: files.BadLines) -> Iterable[Argument]:
-        if self.is_copy:
-            return index_backend_of(self.source).arguments(self.source)
-        read = read_utterances if self.options.utterances else files.read_arguments
-        return read(Path(self.source), bad)
-
-    def _say_done(self, result: str, start: float, details: str = "") -> None:
-        """Say what was added to the index, and in how many seconds."""
-        seconds = time.monotonic() - start
-        say(f"{result} in {self.place} in {seconds:.1f} s{details}")
+            count = backend.annotate(place, annotator, of=expected(), report=report)
+        if count:
+            seconds = time.monotonic() - start
+            model = annotator.model
+            usage = model.usage.total
+            say(
+                f"annotated {count} arguments by {model.name} in {place} in {seconds:.1f} s: "
+                f"{usage.calls} calls, {usage.from_cache} answers from the cache, "
+                f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
+            )
+        else:
+            say(f"{place} is annotated already")

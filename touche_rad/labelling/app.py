@@ -76,31 +76,7 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
         return response
 
     router = APIRouter(prefix=f"/{token}")
-    _add_page(router, session, token, settle)
-    _add_data(router, session)
-    app.include_router(router)
-    return app
 
-
-@asynccontextmanager
-async def _writing(session: LabelSession) -> AsyncIterator[None]:
-    """Write the labels file at most once a second, and at the end."""
-
-    async def write() -> None:
-        while True:
-            await asyncio.sleep(_SECONDS_BETWEEN_WRITES)
-            with suppress(OSError):  # it is tried again, and the log has all answers
-                session.write()
-
-    task = asyncio.create_task(write())
-    try:
-        yield
-    finally:
-        task.cancel()
-        session.write()
-
-
-def _add_page(router: APIRouter, session: LabelSession, token: str, settle: bool) -> None:
     @router.get("/", response_class=HTMLResponse)
     async def page() -> str:
         return rendering.render_served(
@@ -128,13 +104,6 @@ def _add_page(router: APIRouter, session: LabelSession, token: str, settle: bool
         kind = "text/css" if name.endswith(".css") else "text/javascript"
         return Response(rendering.read_asset(name), media_type=kind)
 
-
-def _add_data(router: APIRouter, session: LabelSession) -> None:
-    def places(settle: bool) -> list[TurnPlace]:
-        if settle:
-            return list(dict.fromkeys(place for place, _ in session.study.disagreements()))
-        return [turn.place for turn in session.queue]
-
     def check(place: TurnPlace) -> TurnPlace:
         if place not in session.exchanges.views:
             raise HTTPException(404, "there is no such turn")
@@ -143,10 +112,11 @@ def _add_data(router: APIRouter, session: LabelSession) -> None:
     @router.get("/queue")
     async def queue(settle: bool = False) -> dict[str, Any]:
         """Return the turns of a view, their progress, and the first open one."""
-        turns = places(settle)
+        turns = [turn.place for turn in session.queue]
         first = session.first_open()
         is_open = None
         if settle:
+            turns = list(dict.fromkeys(place for place, _ in session.study.disagreements()))
             unsettled = {place for place, _ in session.study.open_disagreements()}
             is_open = [place in unsettled for place in turns]
             first = is_open.index(True) if unsettled else 0
@@ -177,6 +147,27 @@ def _add_data(router: APIRouter, session: LabelSession) -> None:
         with _reported():
             undone = session.undo()
         return {"undone": undone and {**undone[0]._asdict(), "maxim": undone[1]}}
+
+    app.include_router(router)
+    return app
+
+
+@asynccontextmanager
+async def _writing(session: LabelSession) -> AsyncIterator[None]:
+    """Write the labels file at most once a second, and at the end."""
+
+    async def write() -> None:
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_WRITES)
+            with suppress(OSError):  # it is tried again, and the log has all answers
+                session.write()
+
+    task = asyncio.create_task(write())
+    try:
+        yield
+    finally:
+        task.cancel()
+        session.write()
 
 
 @contextmanager
