@@ -154,7 +154,8 @@ def _use_global_option(ctx: click.Context, parameter: click.Parameter, value: An
         handler = logging.StreamHandler()
         handler.setFormatter(_SafeFormatter("%(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(handlers=[handler])
-        _set_log_level(logging.DEBUG)
+        for package in _LOGGED_PACKAGES:
+            logging.getLogger(package).setLevel(logging.DEBUG)
         return
 
     # The program has used the variables of --config and --plugin before its command reads them.
@@ -387,7 +388,8 @@ def run(
         return _fail(f"internal error: {kind}: {error} (-v shows the traceback)", 1)
     finally:
         if not is_step:
-            _set_log_level(logging.NOTSET)
+            for package in _LOGGED_PACKAGES:
+                logging.getLogger(package).setLevel(logging.NOTSET)
     return result if isinstance(result, int) else 0
 
 
@@ -395,11 +397,6 @@ def _show_traceback(error: Exception) -> None:
     """Print where an error comes from, if the user asked for it."""
     if logging.getLogger(_LOGGED_PACKAGES[0]).level == logging.DEBUG:
         click.echo(traceback_text(error), err=True, nl=False)
-
-
-def _set_log_level(level: int) -> None:
-    for package in _LOGGED_PACKAGES:
-        logging.getLogger(package).setLevel(level)
 
 
 def _fail(message: str, code: int, *notes: str) -> int:
