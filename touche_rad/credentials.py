@@ -39,14 +39,10 @@ _trusted: Servers | None = None
 
 def servers_in(texts: Iterable[str]) -> Servers:
     """Return the servers that texts name, such as the words of a command."""
-    addresses = (address for text in texts for address in _ADDRESS.findall(text))
-    return frozenset(server for server in map(_server, addresses) if server is not None)
-
-
-def servers_of_variables() -> Servers:
-    """Return the servers that the variables of this program name."""
-    variables = (text for name, text in os.environ.items() if name.startswith("TOUCHE_RAD_"))
-    return servers_in([os.environ.get("OPENAI_BASE_URL", ""), *variables])
+    servers: set[Server] = set()
+    for text in texts:
+        servers.update(filter(None, map(_server, _ADDRESS.findall(text))))
+    return frozenset(servers)
 
 
 def trusted_servers() -> Servers | None:

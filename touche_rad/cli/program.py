@@ -27,7 +27,7 @@ from touche_rad.cli.commands import COMMANDS, FORMER_COMMANDS, GROUPS
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import PluginSpec, parameters_of
 from touche_rad.cli.settings import SettingsFile, load_settings
-from touche_rad.credentials import Servers, servers_in, servers_of_variables, trusting
+from touche_rad.credentials import Servers, servers_in, trusting
 from touche_rad.errors import (
     InputError,
     OptionError,
@@ -351,7 +351,9 @@ def run(
             for word_before, word in pairwise(["", *words])
             if word_before != "--say" and not word.startswith("--say=")
         ]
-        trusted = servers_in(typed_words) | servers_of_variables()
+        of_variables = [text for name, text in os.environ.items() if name.startswith("TOUCHE_RAD_")]
+        of_openai = os.environ.get("OPENAI_BASE_URL", "")
+        trusted = servers_in([*typed_words, of_openai, *of_variables])
     try:
         result: object = touche_rad.main(
             args=words,

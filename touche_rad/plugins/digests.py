@@ -34,11 +34,20 @@ def code_of(configured: Configured) -> dict[str, str]:
     whose = f"{plugin.kind} {plugin.name}"
     module = plugin.factory.__module__
     digests: dict[str, str] = {}
-    if plugin.distribution is not None:
-        digests[f"code of {whose}"] = _digest_of_code(plugin.distribution, module)
-    else:
+    if plugin.distribution is None:
         for name, file in _imported_beside(module):
             digests[f"--plugin {name}"] = digest_of(file)
+    elif module.partition(".")[0] in _OURS:
+        # Our version is part of every identity, and who works in a clone of ours changes much that
+        # decides no answer, so only the folder of the plugin counts.
+        digests[f"code of {whose}"] = digest_of(Path(sys.modules[module].__file__ or "").parent)
+    else:
+        # Another package in a clone is read whole, because its version says nothing.
+        code = _recorded_digest(plugin.distribution)
+        if not code:
+            place = _place_of(module)
+            code = digest_of(place) if place else plugin.distribution.version
+        digests[f"code of {whose}"] = code
     for need in plugin.needs:
         needed = need.partition(":")[2].rpartition("/")[2]
         if needed:
@@ -71,18 +80,6 @@ def digest_of(path: Path) -> str:
             stream.seek(max(_FIRST, size - _LAST))
             content.update(stream.read())
     return content.hexdigest()[:16]
-
-
-def _digest_of_code(package: Distribution, module: str) -> str:
-    """Return a digest of an installed package; of our own one, of the folder of the plugin.
-
-    Our version is part of every identity, and who works in a clone of ours changes much that
-    decides no answer. Another package in a clone is read whole, because its version says nothing.
-    """
-    if _is_ours(module):
-        return digest_of(Path(sys.modules[module].__file__ or "").parent)
-    place = _place_of(module)
-    return _recorded_digest(package) or (digest_of(place) if place else package.version)
 
 
 def _digest_of_package(name: str) -> str:

@@ -228,13 +228,7 @@ def work(
 
         turns: Sequence[ViewVerdicts] = await _judge_whole(judge, views, criteria, deadline)
         if not turns:
-
-            async def judge_turn(view: Debate) -> ViewVerdicts:
-                verdicts = await cached.judge(view, failures)
-                failures.check(*verdicts.fallbacks)
-                return verdicts
-
-            turns = await asyncio.gather(*map(judge_turn, views))
+            turns = await asyncio.gather(*(cached.judge(view, failures) for view in views))
         events: list[Event] = []
         fallbacks: list[Fallback] = []
         for view, of_turn in zip(views, turns, strict=True):
@@ -276,26 +270,23 @@ class CachedJudge:
     _tasks: OrderedDict[bytes, asyncio.Task[ViewVerdicts]] = field(default_factory=OrderedDict)
 
     async def judge(self, view: Debate, failures: FailureLog = FAILURES) -> ViewVerdicts:
-        """Return the verdicts on the last response of a view."""
+        """Return the verdicts on the last response of a view, unless a fallback stops the run."""
         seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
         key = hashlib.sha256(seen.encode()).digest()
         task = self._tasks.get(key)
-        if task is None:
-
-            def forget(ended: asyncio.Task[ViewVerdicts]) -> None:
-                # If the run stops, nobody waits for it, and asyncio would print its error.
-                if ended.cancelled() or ended.exception() or ended.result().fallbacks:
-                    self._tasks.pop(key, None)
-
-            verdicts = judge_view(
+        if task is None or (task.done() and task.result().fallbacks):
+            judging = judge_view(
                 self.plugin, view, self.criteria, deadline=self.deadline, failures=failures
             )
-            task = self._tasks[key] = asyncio.create_task(verdicts)
-            task.add_done_callback(forget)
+            task = self._tasks[key] = asyncio.create_task(judging)
+            # If the run stops, nobody waits for it, and asyncio would print its error.
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while len(self._tasks) > self.size and next(iter(self._tasks.values())).done():
                 self._tasks.popitem(last=False)
         # Shielded: a client that closes its connection must not cancel it for the others.
-        return await asyncio.shield(task)
+        verdicts = await asyncio.shield(task)
+        failures.check(*verdicts.fallbacks)
+        return verdicts
 
     async def end(self) -> None:
         """Cancel what still runs, and wait for its end."""
