@@ -92,7 +92,7 @@ class Outcome(Record):
 
 
 Name = TypeVar("Name", bound=str)
-_EQUAL: Final = 1e-9
+_ROUNDING: Final = 1e-9
 """Rounding errors of floats must not decide a debate."""
 
 
@@ -103,8 +103,8 @@ def leader(
     known = {name: score for name, score in scores.items() if score is not None}
     if not known or len(known) < len(scores):
         return None
-    first, *others = sorted(known, key=lambda name: -known[name])
-    return TIE if others and known[first] - known[others[0]] <= margin + _EQUAL else first
+    best, *others = sorted(known, key=lambda name: -known[name])
+    return TIE if others and known[best] - known[others[0]] <= margin + _ROUNDING else best
 
 
 def to_contest(debate: Debate) -> Contest:

@@ -17,8 +17,8 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.plugins import ArgumentIndex, Services
     from touche_rad.runs.jobs import JobSpec
-    from touche_rad.runs.ray import Block, RayEngine
-    from touche_rad.runs.work import Work
+    from touche_rad.runs.ray import Block
+    from touche_rad.runs.work import Process, Work
     from touche_rad.session import Session
 
 _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
@@ -27,12 +27,12 @@ _ENVIRONMENT: Final = ("OPENAI_", "TOUCHE_RAD_")
 
 def ray_engine(
     job: JobSpec, options: FileOptions, work: Work[Any], services: Services, out: Path | None
-) -> RayEngine:
-    """Return the engine of `--engine ray`."""
+) -> Process:
+    """Return what processes the units of a run with `--engine ray`."""
     from touche_rad import __version__
     from touche_rad.files.traces import TRACE
     from touche_rad.plugins.registry import IMPORTED
-    from touche_rad.runs.ray import INSTALL, RayEngine, Task
+    from touche_rad.runs.ray import INSTALL, Task, process_on_ray
     from touche_rad.runs.work import RunOptions
 
     if (options.model or "").startswith("vllm:"):
@@ -61,7 +61,8 @@ def ray_engine(
         },
     )
     is_traced = has_model and options.trace
-    return RayEngine(
+    return partial(
+        process_on_ray,
         task,
         prepare.beside(out, TRACE) if is_traced and out is not None else None,
         options.actors,

@@ -131,7 +131,7 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
         if options.engine == "ray":
             from touche_rad.cli.engine import ray_engine
 
-            process = ray_engine(job, options, work, session.services, out).process
+            process = ray_engine(job, options, work, session.services, out)
         elif options.actors is not None:
             raise OptionError("--actors is for --engine ray")
         part = None

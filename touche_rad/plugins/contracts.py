@@ -72,8 +72,8 @@ class ExplainedVerdict:
 def features_record(features: Mapping[str, Feature]) -> dict[str, dict[str, float]]:
     """Return features as JSON data."""
     return {
-        name: {"value": one.value, "weight": one.weight, "adds": one.adds}
-        for name, one in features.items()
+        name: {"value": feature.value, "weight": feature.weight, "adds": feature.adds}
+        for name, feature in features.items()
     }
 
 

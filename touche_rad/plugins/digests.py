@@ -21,8 +21,8 @@ from typing import Final
 from touche_rad.plugins.registry import Configured, MayNameFile, NamesPlugins, split_plugins
 
 _OURS: Final = ("touche_rad", "retrieval", "judges")
-_FIRST: Final = 4 * 2**20
-_LAST: Final = 2**20
+_FIRST_BYTES: Final = 4 * 2**20
+_LAST_BYTES: Final = 2**20
 """Of a large file, such as a model's weights, the first and the last part and the size count."""
 _NO_CODE: Final = re.compile(r"\.\.|/|.*(?:\.dist-info/|__editable__|\.pyc,|\.pth,)")
 """Lines of a package's record that are not of its modules; a clone has no others."""
@@ -76,8 +76,8 @@ def digest_of(path: Path) -> str:
         size = file.stat().st_size
         content.update(f"{file.relative_to(path)}\0{size}\0".encode(errors="surrogateescape"))
         with file.open("rb") as stream:
-            content.update(stream.read(_FIRST))
-            stream.seek(max(_FIRST, size - _LAST))
+            content.update(stream.read(_FIRST_BYTES))
+            stream.seek(max(_FIRST_BYTES, size - _LAST_BYTES))
             content.update(stream.read())
     return content.hexdigest()[:16]
 

@@ -53,7 +53,8 @@ VERDICTS: Final = "verdicts"
 LOST: Final = "the debate was lost: the line of the run is empty or cannot be read"
 """The explanation of the verdicts on a lost debate."""
 
-_ROUNDING = 1e-6
+_ROUNDING: Final = 1e-6
+"""A score may be so far outside of 0 to 1: sums of floats are not exact."""
 CALLS: Final = Calls()
 """The calls of all judges and panels of this process."""
 FAILURES: Final = FailureLog()

@@ -191,114 +191,90 @@ _MOST_ROUNDS: Final = 16
 _POLL: Final = 0.05
 
 
-class RayEngine:
-    """Processes the units of one run with tasks on a Ray cluster."""
+async def process_on_ray(
+    task: Task,
+    trace: Path | None,
+    tasks: int | None,
+    report: Callable[[str], None],
+    units: Iterator[tuple[int, Any]],
+    total: int,
+    options: RunOptions,
+    keep: Callable[[int, Done], None],
+) -> list[str]:
+    """Process units in tasks of a Ray cluster; return a line for each that failed.
 
-    def __init__(
-        self, task: Task, trace: Path | None, tasks: int | None, report: Callable[[str], None]
-    ) -> None:
-        """Prepare; nothing is started.
+    `trace` is the driver's file for the traces of all tasks. By default there are two tasks at a
+    time per CPU, one of which waits. `report` gets a line that names the cluster.
 
-        `trace` is the driver's file for the traces of all tasks. By default there are two tasks at
-        a time per CPU, one of which waits. `report` gets a line that names the cluster.
-        """
-        import ray
+    Raises:
+        FallbackStop: A task stopped, because the run is strict or its model does not work.
+        WorkError: The cluster cannot be used, or a task cannot work.
+    """
+    import ray
 
-        self._ray: Any = ray
-        self._task = task
-        self._trace = trace
-        self._tasks = tasks
-        self._report = report
-        self._tracebacks: set[str] = set()
+    if not total:
+        return []
+    connect(ray, report)
+    model = options.model
+    failures: list[str] = []
+    tracebacks: set[str] = set()
+    running: dict[Any, Block] = {}
+    try:
+        cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        most_running = tasks or 2 * cpus
+        waiting = _cut(units, total, min(most_running, cpus), options)
+        shared_task = ray.put(task)
+        remote: Any = ray.remote(num_cpus=1, max_retries=_RETRIES)(process_block)
+        while True:
+            for block in islice(waiting, most_running - len(running)):
+                running[remote.remote(shared_task, block)] = block
+            if not running:
+                return failures
 
-    async def process(
-        self,
-        units: Iterator[tuple[int, Any]],
-        total: int,
-        options: RunOptions,
-        keep: Callable[[int, Done], None],
-    ) -> list[str]:
-        """Process units in tasks; return a line for each that failed.
-
-        Raises:
-            FallbackStop: A task stopped, because the run is strict or its model does not work.
-            WorkError: The cluster cannot be used, or a task cannot work.
-        """
-        if not total:
-            return []
-        ray = self._ray
-        connect(ray, self._report)
-        running: dict[Any, Block] = {}
-        try:
-            cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-            most = self._tasks or 2 * cpus
-            waiting = _cut(units, total, min(most, cpus), options)
-            failures: list[str] = []
-            task = ray.put(self._task)
-            remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(process_block)
-            while True:
-                for block in islice(waiting, most - len(running)):
-                    running[remote.remote(task, block)] = block
-                if not running:
-                    return failures
-                for reference in await self._ready(list(running)):
-                    block = running.pop(reference)
-                    result = self._result(reference, block)
-                    if result is None:
+            # No thread waits in Ray: Ctrl-C would not end its wait, which Ray's shutdown makes
+            # endless.
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=0)
+            if not ready:
+                await anyio.sleep(_POLL)
+            for reference in ready:
+                block = running.pop(reference)
+                try:
+                    result: BlockResult = ray.get(reference)
+                except ray.exceptions.RayTaskError as error:
+                    raise WorkError(f"a worker failed: {_last_line(error)}") from error
+                except ray.exceptions.RayError as error:
+                    if len(block.units) > 1:
                         # One unit may kill its worker, so each is tried alone.
                         waiting = chain(block.single(), waiting)
-                    else:
-                        failures += self._take(result, options, keep)
-        finally:
-            for reference in running:
-                ray.cancel(reference, force=True)
-            ray.shutdown()
+                        continue
+                    reason = f"its worker died {_RETRIES + 1} times: {_last_line(error)}"
+                    if "running low on memory" in str(error):
+                        # Ray ends workers of a machine without memory.
+                        reason = "its machine had no memory left: use fewer --actors or --workers"
+                    failures.append(f"number {block.units[0][0] + 1}: {reason}")
+                    continue
 
-    async def _ready(self, running: list[Any]) -> list[Any]:
-        """Wait until at least one task is finished.
-
-        No thread waits in Ray: Ctrl-C would not end its wait, which Ray's shutdown makes endless.
-        """
-        while True:
-            ready, _ = self._ray.wait(running, num_returns=1, timeout=0)
-            if ready:
-                return list(ready)
-            await anyio.sleep(_POLL)
-
-    def _result(self, reference: Any, block: Block) -> BlockResult | None:
-        """Return the result of a task; None if its worker died and the block has several units."""
-        errors = self._ray.exceptions
-        try:
-            result: BlockResult = self._ray.get(reference)
-            return result
-        except errors.RayTaskError as error:
-            raise WorkError(f"a worker failed: {_last_line(error)}") from error
-        except errors.RayError as error:
-            if len(block.units) > 1:
-                return None
-            return BlockResult(failures=(f"number {block.units[0][0] + 1}: {_death(error)}",))
-
-    def _take(
-        self, result: BlockResult, options: RunOptions, keep: Callable[[int, Done], None]
-    ) -> list[str]:
-        """Keep the results of a block; answers are cached before their results are kept."""
-        model = options.model
-        if model is not None and result.usage is not None:
-            model.keep_answers(result.answers)
-            model.usage.add(result.usage)
-            for warning in result.warnings:
-                if warning not in model.warnings:
-                    model.warnings.append(warning)
-        for number, done in result.done:
-            keep(number, done)
-        if options.errors is not None and result.errors not in self._tracebacks:
-            self._tracebacks.add(result.errors)
-            _append(options.errors, result.errors)
-        if self._trace is not None:
-            _append(self._trace, result.trace)
-        if result.stopped:
-            raise FallbackStop(result.stopped)
-        return list(result.failures)
+                # Answers are cached before their results are kept.
+                if model is not None and result.usage is not None:
+                    model.keep_answers(result.answers)
+                    model.usage.add(result.usage)
+                    for warning in result.warnings:
+                        if warning not in model.warnings:
+                            model.warnings.append(warning)
+                for number, done in result.done:
+                    keep(number, done)
+                if options.errors is not None and result.errors not in tracebacks:
+                    tracebacks.add(result.errors)
+                    _append(options.errors, result.errors)
+                if trace is not None:
+                    _append(trace, result.trace)
+                if result.stopped:
+                    raise FallbackStop(result.stopped)
+                failures += result.failures
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=True)
+        ray.shutdown()
 
 
 def connect(ray: Any, report: Callable[[str], None]) -> None:
@@ -320,12 +296,12 @@ def connect(ray: Any, report: Callable[[str], None]) -> None:
     except Exception as error:  # Ray raises a plain Exception if a node starts too slowly
         line = excerpt(error, 300)
         raise WorkError(f"the Ray cluster cannot be used: {line}") from None
-    cpus = ray.cluster_resources().get("CPU", 0)
+    cpus = f"{ray.cluster_resources().get('CPU', 0):g} CPUs"
     if address != "local":
-        report(f"Ray: joined {ray.get_runtime_context().gcs_address} ({cpus:g} CPUs)")
+        report(f"Ray: joined {ray.get_runtime_context().gcs_address} ({cpus})")
     else:
         report(
-            f"Ray: started on this machine ({cpus:g} CPUs); {ADDRESS}=auto joins a cluster that "
+            f"Ray: started on this machine ({cpus}); {ADDRESS}=auto joins a cluster that "
             "ray start made"
         )
 
@@ -355,13 +331,6 @@ def _cut(
             seconds = max(0.0, usage.begun + seconds - time.monotonic())
         yield Block(block, calls, tokens, seconds)
         begun += size
-
-
-def _death(error: BaseException) -> str:
-    """Return why the worker of a task died; Ray ends workers of a machine without memory."""
-    if "running low on memory" in str(error):
-        return "its machine had no memory left: use fewer --actors or --workers"
-    return f"its worker died {_RETRIES + 1} times: {_last_line(error)}"
 
 
 def _last_line(error: BaseException) -> str:
