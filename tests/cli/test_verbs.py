@@ -42,7 +42,8 @@ def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_pat
     assert touche_rad(*call).code == 0
     rows = _lines(run)
     assert all(0 < len(str(row["content"]).split()) <= 60 for row in rows)
-    assert (len(rows), sum(bool(row["arguments"]) for row in rows) >= 55) == (60, True)
+    assert len(rows) == 60
+    assert sum(bool(row["arguments"]) for row in rows) >= 55
     assert touche_rad("judge", run, "-o", verdicts).code == 0
     for one in files.read_evaluations(verdicts):
         for turn, verdicts_of in zip(one.debate.turns, one.turns, strict=True):
@@ -89,7 +90,8 @@ def test_under_tira_no_argument_is_needed(
 ) -> None:
     _, out, status = _under_tira(tmp_path, verb, source)
     assert {path.name for path in out.iterdir()} == {made, "status.json"}
-    assert (status["verb"], status["state"]) == (verb, "done")
+    assert status["verb"] == verb
+    assert status["state"] == "done"
     rows: list[Any] = _lines(out / made)
     assert len(rows) == count
     if verb == "simulate":
@@ -102,15 +104,18 @@ def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     source = tmp_path / "sim.jsonl"
     source.write_text(DEBATES.read_text() + "{\n")
     ended, _, status = _under_tira(tmp_path, "judge", source, code=2)
-    assert (status["state"], ":21: " in ended.err) == ("failed", True)
+    assert status["state"] == "failed"
+    assert ":21: " in ended.err
     _, out, status = _under_tira(tmp_path, "judge", source, "--skip-bad")
-    assert (status["skipped"], len(_lines(out / "evaluations.jsonl"))) == (1, 21)
+    assert status["skipped"] == 1
+    assert len(_lines(out / "evaluations.jsonl")) == 21
 
 
 @pytest.mark.parametrize("judge", ["always-yes", "grice"])
 def test_judge_prints_the_lines_that_it_would_write(tmp_path: Path, judge: str) -> None:
     printed = touche_rad("judge", DEBATES, "-j", judge, "--json")
-    assert (printed.code, printed.err) == (0, "")
+    assert printed.code == 0
+    assert printed.err == ""
     output = tmp_path / "out.jsonl"
     assert touche_rad("judge", DEBATES, "-j", judge, "-o", output).code == 0
     assert printed.out == output.read_text("utf-8")
@@ -120,10 +125,12 @@ def test_printed_verdicts_skip_or_refuse_invalid_lines(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
     refused = touche_rad("judge", source, "--json")
-    assert (refused.code, refused.out) == (2, "")
+    assert refused.code == 2
+    assert refused.out == ""
     assert f"{source}:1" in refused.err
     skipped = touche_rad("judge", source, "--json", "--skip-bad")
-    assert (skipped.code, len(skipped.out.splitlines())) == (0, 21)
+    assert skipped.code == 0
+    assert len(skipped.out.splitlines()) == 21
     assert skipped.err.startswith("warning: lines that cannot be read: 1")
 
 
@@ -142,10 +149,12 @@ def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
     plugin.write_text(BROKEN)
     call = ("--plugin", plugin, "judge", DEBATES, "-j", "broken", "--json")
     failed = touche_rad(*call, cwd=tmp_path)
-    assert (failed.code, len(failed.out.splitlines())) == (1, 20)
+    assert failed.code == 1
+    assert len(failed.out.splitlines()) == 20
     assert "error: all verdicts are fallbacks or missing" in failed.err
     strict = touche_rad(*call, "--strict", cwd=tmp_path)
-    assert (strict.code, strict.out) == (1, "")
+    assert strict.code == 1
+    assert strict.out == ""
     assert "a bug of the judge" in strict.err
     assert {path.name for path in tmp_path.iterdir()} <= {"broken.py", "__pycache__"}
 
@@ -169,7 +178,8 @@ def test_a_command_without_an_index_names_the_command_that_makes_one(
     tmp_path: Path, call: tuple[str | Path, ...]
 ) -> None:
     ended = touche_rad(*call, cwd=tmp_path)
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert ended.code == 2
+    assert ended.err.count("\n") == 1
     assert NO_INDEX in ended.err
     assert "-i demo" in ended.err
     assert list(tmp_path.iterdir()) == []
@@ -181,7 +191,8 @@ def test_one_answer_without_an_index_says_that_it_is_from_the_demo_collection() 
     assert said.err.startswith("index: the demo collection")
     assert NO_INDEX in said.err
     chosen = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "demo")
-    assert (chosen.out, chosen.err) == (said.out, "")
+    assert chosen.out == said.out
+    assert chosen.err == ""
 
 
 def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
@@ -189,7 +200,8 @@ def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
         out = tmp_path / f"{source.stem}.run"
         assert touche_rad("retrieve", source, "-i", "demo", "-k", "2", "-o", out).code == 0
         rows = list(files.read_run(out))
-        assert (len(rows), len({row.query for row in rows})) == (2 * queries, queries)
+        assert len(rows) == 2 * queries
+        assert len({row.query for row in rows}) == queries
     checked = touche_rad("doctor", "-i", "demo", "--json")
     assert any(one["what"] == "index" and one["ok"] for one in json.loads(checked.out))
 
@@ -203,7 +215,8 @@ def test_the_demo_collection_can_be_the_fallback_index() -> None:
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
     refused = touche_rad("index", "one.jsonl", "-o", "demo", cwd=tmp_path)
-    assert (refused.code, "choose another folder" in refused.err) == (2, True)
+    assert refused.code == 2
+    assert "choose another folder" in refused.err
     assert touche_rad("index", "one.jsonl", "-o", tmp_path / "demo", cwd=tmp_path).code == 0
     say = ("respond", "--say", "Zoos are cruel.", "-d", "verbatim", "-i")
     assert "rare animals" in touche_rad(*say, "./demo", cwd=tmp_path).out
@@ -237,4 +250,6 @@ def test_a_judge_that_uses_no_index_is_fit_to_hand_in(
 ) -> None:
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
     ended, _, status = _under_tira(tmp_path, "judge", DEBATES, "-j", "length", **image)
-    assert (status["demo"], status["warnings"], "not fit" in ended.err) == (False, [], False)
+    assert not status["demo"]
+    assert status["warnings"] == []
+    assert "not fit" not in ended.err

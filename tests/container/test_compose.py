@@ -102,7 +102,8 @@ def test_the_package_reads_every_variable_that_compose_sets(
         wanted = {name.removeprefix("TOUCHE_RAD_").lower() for name in ours}
         assert read == wanted - ({"judge"} if verb == "simulate" else set())
     found = parse_address("")
-    assert (found.url, found.model) == ("http://vllm:8000/v1", "owner/name")
+    assert found.url == "http://vllm:8000/v1"
+    assert found.model == "owner/name"
 
 
 def test_the_command_of_the_loader_is_valid() -> None:
@@ -112,4 +113,5 @@ def test_the_command_of_the_loader_is_valid() -> None:
     assert parse_call(shlex.join(words)).params["to"] == index
     (volume,) = SERVICES["load"]["volumes"]
     collection, place, _ = volume.split(":")
-    assert (place, (ROOT / collection).is_file()) == (words[1], True)
+    assert place == words[1]
+    assert (ROOT / collection).is_file()

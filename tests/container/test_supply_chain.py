@@ -65,7 +65,8 @@ def test_unusual_licences_are_named_above_the_table() -> None:
 
 
 def test_the_bill_has_every_package_with_its_version_and_licence(bill: dict[str, Any]) -> None:
-    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    assert bill["bomFormat"] == "CycloneDX"
+    assert bill["specVersion"] == "1.5"
     names = {one["name"] for one in bill["components"]}
     assert direct() <= names
     for one in bill["components"]:
@@ -74,7 +75,8 @@ def test_the_bill_has_every_package_with_its_version_and_licence(bill: dict[str,
         assert one["purl"].startswith(f"pkg:pypi/{one['name']}@")
         assert one["licenses"][0]["license"]["name"]
     main = bill["metadata"]["component"]
-    assert (main["name"], main["version"]) == ("touche-rad", version("touche-rad"))
+    assert main["name"] == "touche-rad"
+    assert main["version"] == version("touche-rad")
     assert told("sbom") == json.dumps(bill, indent=2) + "\n"
 
 

@@ -25,22 +25,22 @@ ROOT = Path(__file__).parent.parent.parent
 def submitted(image: Image) -> Iterator[Image]:
     """The image as tira.yml has it built: RUN_AS=0, which is its user and nothing else."""
     assert "ARG RUN_AS=10001:10001\nUSER ${RUN_AS}\n" in (ROOT / "Dockerfile").read_text()
-    made = buildah("from", image.name)
-    buildah("config", "--user", "0", made)
+    container = buildah("from", image.name)
+    buildah("config", "--user", "0", container)
     tag = f"{image.name}-tira"
-    buildah("commit", "-q", made, tag)
-    buildah("rm", made)
+    buildah("commit", "-q", container, tag)
+    buildah("rm", container)
     yield replace(image, name=tag)
     buildah("rmi", tag)
 
 
 def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path) -> None:
-    place, given = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
+    place, dataset_folder = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
     read = load(place / "tira.yml")
     words = read.words("grounded", path=str(place))
-    first = call_client(words, given, tmp_path / "log.jsonl", image=submitted.name)
-    assert first.code == 0, first.told
-    assert "produced valid outputs" in first.told
+    first = call_client(words, dataset_folder, tmp_path / "log.jsonl", image=submitted.name)
+    assert first.code == 0, first.text
+    assert "produced valid outputs" in first.text
     alone = tmp_path / "simulations"
     alone.mkdir()
     (first.output() / "simulations.jsonl").rename(alone / "simulations.jsonl")
@@ -52,9 +52,9 @@ def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path)
         image=submitted.name,
         formats=("GenIR-Simulation", "ir_metadata"),
     )
-    assert second.code == 0, second.told
-    made = {path.name for path in second.output().iterdir()}
-    assert made == {"evaluations.jsonl", "status.json", ".tracking-results.yml"}
+    assert second.code == 0, second.text
+    names = {path.name for path in second.output().iterdir()}
+    assert names == {"evaluations.jsonl", "status.json", ".tracking-results.yml"}
     assert json.loads((second.output() / "status.json").read_text())["state"] == "done"
 
 
@@ -62,8 +62,8 @@ def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_pa
     """The baseline's image and the evaluator's differ in what they start only."""
     place = tmp_path / "repository" / "rad"
     place.parent.mkdir()
-    given = demo_file("debates.jsonl"), demo_file("labels.jsonl")
-    assert touche_rad("dataset", "judges", *given, "-o", place).code == 0
+    debates_and_labels = demo_file("debates.jsonl"), demo_file("labels.jsonl")
+    assert touche_rad("dataset", "judges", *debates_and_labels, "-o", place).code == 0
     committed(place.parent)
     words = ["tira-cli", "dataset-submission", "--path", f"{place}-smoke", "--task", "rad"]
     ended = call_client(
@@ -73,6 +73,6 @@ def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_pa
         {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")},
         image=submitted.name,
     )
-    assert ended.code == 0, ended.told
+    assert ended.code == 0, ended.text
     (evaluated,) = ended.evaluations
     assert (Path(evaluated["out"]) / "evaluation.prototext").read_text().count("measure {") == 13

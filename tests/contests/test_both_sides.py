@@ -230,8 +230,10 @@ def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
         await answerer.answer(task_view(contest, "first"), sided_view(contest, "first"))
 
     anyio.run(play)
-    assert (sided.seen[0].claim, sided.seen[0].side) == (ZOOS.claim, "pro")
-    assert (plain.seen[0].claim, plain.seen[0].side) == ("Zoos should not be closed.", "con")
+    assert sided.seen[0].claim == ZOOS.claim
+    assert sided.seen[0].side == "pro"
+    assert plain.seen[0].claim == "Zoos should not be closed."
+    assert plain.seen[0].side == "con"
 
 
 @pytest.mark.parametrize("words", ["--against verbatim", "--rounds 2", "--words 9"])

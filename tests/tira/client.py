@@ -26,11 +26,11 @@ INPUT, LOG, IMAGE, FORMATS = "STANDIN_INPUT", "STANDIN_LOG", "STANDIN_IMAGE", "S
 
 
 @dataclass(frozen=True)
-class Tried:
+class ClientRun:
     """What the client did with an image and a command."""
 
     code: int
-    told: str
+    text: str
     builds: list[list[str]] = field(default_factory=list)
     runs: list[dict[str, Any]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
@@ -41,26 +41,26 @@ class Tried:
 
 def call_client(
     words: list[str],
-    given: Path,
+    dataset_folder: Path,
     log: Path,
     env: Mapping[str, str] | None = None,
     *,
     formats: tuple[str, ...] = ("GenIR-Simulation",),
     image: str = "",
-) -> Tried:
+) -> ClientRun:
     """Call the client with `tira-cli WORDS...`; its software reads the dataset in `given`."""
     assert words[0] == "tira-cli"
     environment = {
         **os.environ,
         **(env or {}),
-        INPUT: str(given),
+        INPUT: str(dataset_folder),
         LOG: str(log),
         IMAGE: image,
         FORMATS: json.dumps(formats),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "TMPDIR": str(log.parent),
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.tira.client", *words[1:]],
         env=environment,
         capture_output=True,
@@ -73,7 +73,7 @@ def call_client(
     builds = [row["build"] for row in rows if "build" in row]
     runs = [row["run"] for row in rows if "run" in row]
     evaluations = [row["evaluated"] for row in rows if "evaluated" in row]
-    return Tried(done.returncode, done.stdout + done.stderr, builds, runs, evaluations)
+    return ClientRun(process.returncode, process.stdout + process.stderr, builds, runs, evaluations)
 
 
 def _write_down(row: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ def _fallback() -> None:
     def get_dataset(self: Any, dataset: str) -> dict[str, Any]:
         return {"mirrors": {"inputs": {}}, "format": json.loads(os.environ[FORMATS])}
 
-    def download_dataset(self: Any, task: str, dataset: str, *args: Any, **more: Any) -> Path:
+    def download_dataset(self: Any, task: str, dataset: str, *args: Any, **options: Any) -> Path:
         return Path(os.environ[INPUT])
 
     def build(
@@ -102,28 +102,33 @@ def _fallback() -> None:
     ) -> None:
         _write_down({"build": (build_args or "").split()})
 
-    def run(self: Any, **how: Any) -> None:
+    def run(self: Any, **settings: Any) -> None:
         forward: Any = environment_variables_to_forward
-        forwarded = forward(how.get("forward_environment_variables"))
+        forwarded = forward(settings.get("forward_environment_variables"))
         mounted = {
             name: str(place["path"] if isinstance(place, dict) else place)
-            for name, place in (how.get("mount_directory") or {}).items()
+            for name, place in (settings.get("mount_directory") or {}).items()
         }
         taken = ("command", "output_dir", "allow_network", "additional_volumes")
-        kept = {name: how.get(name) for name in taken}
-        _write_down({"run": {**kept, "environment": forwarded, "mounted": mounted}})
-        one = _Run(
-            how["command"], Path(how["input_dir"]), Path(how["output_dir"]), mounted, forwarded
+        options = {name: settings.get(name) for name in taken}
+        _write_down({"run": {**options, "environment": forwarded, "mounted": mounted}})
+        run_of_image = _Run(
+            settings["command"],
+            Path(settings["input_dir"]),
+            Path(settings["output_dir"]),
+            mounted,
+            forwarded,
         )
-        one.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else one.here()
+        run_of_image.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else run_of_image.here()
 
-    def evaluate(self: Any, out: Path, outputs: Path, allow_network: bool, **how: Any) -> None:
-        asked = how["evaluate"]
-        image, command = asked["evaluator_git_runner_image"], asked["evaluator_git_runner_command"]
-        truths = Path(asked["truth_directory"])
+    def evaluate(self: Any, out: Path, outputs: Path, allow_network: bool, **settings: Any) -> None:
+        evaluator = settings["evaluate"]
+        image = evaluator["evaluator_git_runner_image"]
+        command = evaluator["evaluator_git_runner_command"]
+        truths = Path(evaluator["truth_directory"])
         _write_down({"evaluated": {"image": image, "command": command, "out": out}})
-        one = _Run(command, truths, out, {}, {}, outputs)
-        one.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else one.here()
+        run_of_image = _Run(command, truths, out, {}, {}, outputs)
+        run_of_image.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else run_of_image.here()
 
     client: Any = Client
     client.get_dataset, client.download_dataset = get_dataset, download_dataset
@@ -138,16 +143,16 @@ class _Run:
     """`docker run`, as the client words it; it drops the exit code, and so do we."""
 
     command: str
-    given: Path
+    dataset_folder: Path
     out: Path
     mounted: Mapping[str, str]
     forwarded: Mapping[str, str]
     evaluated: Path | None = None
     """Of an evaluator: the folder of the evaluated run."""
 
-    def _shell(self, given: str, out: str, evaluated: str = "") -> list[str]:
-        said = self.command.replace("$inputDataset", given).replace("$outputDir", out)
-        return ["sh", "-c", f"sleep .1; {said.replace('$inputRun', evaluated)}"]
+    def _shell(self, input_folder: str, out: str, evaluated: str = "") -> list[str]:
+        command = self.command.replace("$inputDataset", input_folder).replace("$outputDir", out)
+        return ["sh", "-c", f"sleep .1; {command.replace('$inputRun', evaluated)}"]
 
     def here(self) -> None:
         ours = {
@@ -155,9 +160,9 @@ class _Run:
             for name in ("PATH", "HOME", "XDG_CACHE_HOME")
             if name in os.environ
         }
-        places = {"inputDataset": str(self.given), "outputDir": str(self.out)}
+        places = {"inputDataset": str(self.dataset_folder), "outputDir": str(self.out)}
         environment = {**ours, **places, **self.mounted, **self.forwarded}
-        words = self._shell(str(self.given), str(self.out), str(self.evaluated))
+        words = self._shell(str(self.dataset_folder), str(self.out), str(self.evaluated))
         subprocess.run(words, env=environment, check=False)
 
     def in_image(self, name: str) -> None:
@@ -169,23 +174,42 @@ class _Run:
         if self.evaluated is not None:
             self._evaluate_in(Image(name, ""))
             return
-        given, out = "/tira-data/input", "/tira-data/output"
+        input_folder, out = "/tira-data/input", "/tira-data/output"
         mounted: Any = tirex_tracker_mounts_or_none
-        ((tracker, how),) = mounted().items()
-        mounts = {Path(tracker): f"{how['bind']}:ro", self.given: f"{given}:ro", self.out: out}
-        environment = {"inputDataset": given, "outputDir": out, **self.forwarded}
+        ((tracker, settings),) = mounted().items()
+        mounts = {
+            Path(tracker): f"{settings['bind']}:ro",
+            self.dataset_folder: f"{input_folder}:ro",
+            self.out: out,
+        }
+        environment = {"inputDataset": input_folder, "outputDir": out, **self.forwarded}
         for number, (variable, place) in enumerate(self.mounted.items()):
             mounts[Path(place)] = environment[variable] = f"/tira-data/mounted/{number}"
-        words = self._shell(given, out)[-1]
-        tracked = [how["bind"], "-o", f"{out}/.tracking-results.yml", "-f", "irmetadata", words]
+        words = self._shell(input_folder, out)[-1]
+        tracked = [
+            settings["bind"],
+            "-o",
+            f"{out}/.tracking-results.yml",
+            "-f",
+            "irmetadata",
+            words,
+        ]
         ran = Image(name, "").run(*tracked, mounts=mounts, env=environment)
         print(ran.out, ran.err)
 
     def _evaluate_in(self, image: Image) -> None:
-        given, run, out = "/tira-data/input_truth", "/tira-data/input-run", "/tira-data/eval_output"
+        input_folder, run, out = (
+            "/tira-data/input_truth",
+            "/tira-data/input-run",
+            "/tira-data/eval_output",
+        )
         assert self.evaluated is not None
-        mounts = {self.given: f"{given}:ro", self.evaluated: f"{run}:ro", self.out: out}
-        ran = image.run(*self._shell(given, out, run), mounts=mounts)
+        mounts = {
+            self.dataset_folder: f"{input_folder}:ro",
+            self.evaluated: f"{run}:ro",
+            self.out: out,
+        }
+        ran = image.run(*self._shell(input_folder, out, run), mounts=mounts)
         print(ran.out, ran.err)
 
 

@@ -24,11 +24,11 @@ def committed(place: Path) -> Path:
     """Make a folder a repository, with all its files in the first commit."""
     import git
 
-    made = git.Repo.init(place, initial_branch="main")
-    made.git.add(all=True)
+    repository_of_git = git.Repo.init(place, initial_branch="main")
+    repository_of_git.git.add(all=True)
     who = git.Actor("a", "a@example.org")
-    made.index.commit("all", author=who, committer=who)
-    made.create_remote("origin", "https://example.org/team/repository.git")
+    repository_of_git.index.commit("all", author=who, committer=who)
+    repository_of_git.create_remote("origin", "https://example.org/team/repository.git")
     return place
 
 

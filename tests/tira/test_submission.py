@@ -12,7 +12,7 @@ import pytest
 from tests.cli.test_examples import parse_call
 from tests.models.scripted import content, serving
 from tests.terminal import touche_rad
-from tests.tira.client import Tried, call_client
+from tests.tira.client import ClientRun, call_client
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
 from touche_rad.demo import demo_file
 from touche_rad.plugins import find
@@ -24,35 +24,42 @@ def _repository(tmp_path: Path) -> Path:
     return repository(tmp_path / "repository")
 
 
-@pytest.fixture(name="given")
-def _given(tmp_path: Path) -> Path:
+@pytest.fixture(name="dataset_folder")
+def _dataset_folder(tmp_path: Path) -> Path:
     return toy_dataset(tmp_path / "given")
 
 
-def tried(
-    repository: Path, given: Path, name: str, env: dict[str, str] | None = None, *more: str
-) -> Tried:
+def submit_with_client(
+    repository: Path,
+    dataset_folder: Path,
+    name: str,
+    env: dict[str, str] | None = None,
+    *options: str,
+) -> ClientRun:
     """What a person does: `touche-rad submit NAME | sh`."""
-    said = touche_rad("submit", name, "--file", repository / "tira.yml", *more)
-    assert said.code == 0, said.err
-    return call_client(shlex.split(said.out), given, repository.parent / "log.jsonl", env)
+    printed = touche_rad("submit", name, "--file", repository / "tira.yml", *options)
+    assert printed.code == 0, printed.err
+    return call_client(
+        shlex.split(printed.out), dataset_folder, repository.parent / "log.jsonl", env
+    )
 
 
 @pytest.mark.parametrize("name", sorted(load(FILE).software))
 def test_each_command_is_one_that_the_image_has(name: str) -> None:
-    one = load(FILE).find(name)
-    program, *words = shlex.split(one.command)
+    software = load(FILE).find(name)
+    program, *words = shlex.split(software.command)
     if program == "/genirsim/run.sh":
-        assert (one.build, one.network) == ("--target official", True)
-        words = ["simulate" if one.sub_task == 1 else "judge", *words[words.index("--") + 1 :]]
+        assert software.build == "--target official"
+        assert software.network
+        words = ["simulate" if software.sub_task == 1 else "judge", *words[words.index("--") + 1 :]]
     else:
         assert program == "touche-rad"
     verb, flag, plugin, *rest = words
-    assert (verb, flag) == (("simulate", "-d") if one.sub_task == 1 else ("judge", "-j"))
+    assert (verb, flag) == (("simulate", "-d") if software.sub_task == 1 else ("judge", "-j"))
     needs = find("debater" if flag == "-d" else "judge", plugin).needs
     if "model" in needs:
-        assert one.cache == "CACHE_DIR" or (
-            one.hf_models and rest == ["-m", f"vllm:{one.hf_models[0]}"]
+        assert software.cache == "CACHE_DIR" or (
+            software.hf_models and rest == ["-m", f"vllm:{software.hf_models[0]}"]
         )
     if program == "touche-rad":
         parse_call(shlex.join(words))
@@ -72,11 +79,11 @@ def test_each_build_is_one_that_the_dockerfile_knows(name: str) -> None:
 
 @pytest.mark.services
 def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
-    repository: Path, given: Path
+    repository: Path, dataset_folder: Path
 ) -> None:
-    ended = tried(repository, given, "grounded")
-    assert ended.code == 0, ended.told
-    assert "produced valid outputs" in ended.told
+    ended = submit_with_client(repository, dataset_folder, "grounded")
+    assert ended.code == 0, ended.text
+    assert "produced valid outputs" in ended.text
     assert ended.builds == [["--target", "slim", "--build-arg", "RUN_AS=0"]]
     assert [run["allow_network"] for run in ended.runs] == [False]
     rows = (ended.output() / "simulations.jsonl").read_text().splitlines()
@@ -85,24 +92,25 @@ def test_a_debater_is_tried_by_the_client_and_its_output_is_valid(
 
 @pytest.mark.services
 def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
-    repository: Path, given: Path
+    repository: Path, dataset_folder: Path
 ) -> None:
     text = FILE.read_text().replace("simulate -d composed", "simulate -d grounded")
     (repository / "tira.yml").write_text(text)
     with serving() as server:
         server.always = content('{"number": 2, "frame": "not so"}')
-        asked = dict(zip(MODEL_VARIABLES, (server.url, "sk-of-mine", "tiny"), strict=True))
-        ended = tried(repository, given, "composed", asked)
-    assert ended.code == 0, ended.told
-    assert "from the CACHE_DIR did yield valid results" in ended.told
+        environment = dict(zip(MODEL_VARIABLES, (server.url, "sk-of-mine", "tiny"), strict=True))
+        ended = submit_with_client(repository, dataset_folder, "composed", environment)
+    assert ended.code == 0, ended.text
+    assert "from the CACHE_DIR did yield valid results" in ended.text
     first, second = (run["environment"] for run in ended.runs)
-    assert first == asked
-    assert second == {**asked, "OPENAI_BASE_URL": "EMPTY", "OPENAI_API_KEY": "EMPTY"}
+    assert first == environment
+    assert second == {**environment, "OPENAI_BASE_URL": "EMPTY", "OPENAI_API_KEY": "EMPTY"}
     wrote = [(ended.output(run) / "simulations.jsonl").read_bytes() for run in (0, 1)]
     assert wrote[0] == wrote[1]
     assert b"Not so: " in wrote[0]
     again = json.loads((ended.output() / "status.json").read_text())["usage"]["total"]
-    assert (again["calls"], again["from_cache"]) == (0, 4)
+    assert again["calls"] == 0
+    assert again["from_cache"] == 4
     files = [path for run in (0, 1) for path in ended.output(run).rglob("*") if path.is_file()]
     assert len(files) >= 6
     assert not [path for path in files if b"sk-of-mine" in path.read_bytes()]
@@ -113,8 +121,10 @@ def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
     judge = ("submit", "judge-grounded", "--file", FILE)
     uploads = shlex.split(touche_rad(*judge, "--upload").out)
     assert shlex.split(touche_rad(*judge).out) == [*uploads, "--dry-run"]
-    other = touche_rad("submit", "grounded", "--file", FILE, "--dataset", "another-dataset")
-    assert "--dataset another-dataset" in other.out
+    on_other_dataset = touche_rad(
+        "submit", "grounded", "--file", FILE, "--dataset", "another-dataset"
+    )
+    assert "--dataset another-dataset" in on_other_dataset.out
     listed = touche_rad("submit", "--file", FILE).out.splitlines()
     assert [line.split()[0] for line in listed[1:] if line[0] != " "] == list(load(FILE).software)
     assert max(map(len, listed)) <= 80
@@ -126,7 +136,9 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     file = shutil.copy(FILE, repository)
     words = ("submit", "grounded", "--file", file, "--upload")
     refused = touche_rad(*words)
-    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert refused.code == 2
+    assert refused.out == ""
+    assert len(refused.err.splitlines()) == 1
     assert "not fit to upload: demo index" in refused.err
     demo = Path(shutil.copy(demo_file("arguments.jsonl"), repository / "docker" / "collection"))
     assert touche_rad(*words, "--collection", demo) == refused
@@ -135,7 +147,8 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     words += ("--collection",)
     assert "cp " in touche_rad(*words, collection).err
     absent = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
-    assert (absent.code, "not found" in absent.err) == (2, True)
+    assert absent.code == 2
+    assert "not found" in absent.err
     shutil.copy(collection, repository / "docker" / "collection")
     uploads = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
     assert "--build-arg COLLECTION=docker/collection/ours.jsonl" in uploads.out
@@ -144,15 +157,17 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
 def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     words = ("submit", "sinai", "--file", FILE)
     refused = touche_rad(*words, env={"OPENAI_BASE_URL": "http://localhost:9/v1"})
-    assert (refused.code, refused.out, "OPENAI_BASE_URL: http://" in refused.err) == (2, "", True)
+    assert refused.code == 2
+    assert refused.out == ""
+    assert "OPENAI_BASE_URL: http://" in refused.err
     unset = touche_rad(*words, env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"})
     parts = ("OPENAI_BASE_URL is EMPTY: only the cache", "not set: OPENAI_API_KEY: export it for ")
-    assert all(one in unset.err for one in parts)
+    assert all(part in unset.err for part in parts)
     assert "_URL=http://x:8/v1\n" in touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}).err
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (("sub_task: 1", "sub_task: 3"), "sub_task"),
         (("user: own", "user: mine"), "user"),
@@ -165,18 +180,20 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     ],
 )
 def test_an_invalid_tira_yml_is_reported_in_one_line(
-    tmp_path: Path, change: tuple[str, str], told: str
+    tmp_path: Path, change: tuple[str, str], expected: str
 ) -> None:
     text = FILE.read_text()
     assert change[0] in text
     (tmp_path / "tira.yml").write_text(text.replace(change[0], change[1], 1))
     ended = touche_rad("submit", "--file", tmp_path / "tira.yml")
-    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
-    assert told in ended.err
+    assert ended.code == 2
+    assert len(ended.err.splitlines()) == 1
+    assert expected in ended.err
     assert str(tmp_path / "tira.yml") in ended.err
 
 
 def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
     ended = touche_rad("submit", cwd=tmp_path)
     assert ended.err.startswith("touche-rad: error: tira.yml: not found: ")
-    assert (ended.code, "of your package, or name it: --file FILE" in ended.err) == (2, True)
+    assert ended.code == 2
+    assert "of your package, or name it: --file FILE" in ended.err

@@ -30,23 +30,23 @@ def _place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def tried(place: Path, *words: str | Path, collection: str = "ours.jsonl") -> Ended:
+def run_trial(place: Path, *words: str | Path, collection: str = "ours.jsonl") -> Ended:
     return touche_rad(
         "submit", "--collection", collection, "--first", "2", "--turns", "1", *words, cwd=place
     )
 
 
 def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place: Path) -> None:
-    ended = tried(place, "-d", "verbatim", "-j", "length(longest=70)")
+    ended = run_trial(place, "-d", "verbatim", "-j", "length(longest=70)")
     assert ended.code == 0, ended.out
-    done, _, following = ended.out.partition("Run next:")
-    assert [line.split()[:2] for line in done.splitlines() if line.startswith("ok")] == [
+    steps, _, following = ended.out.partition("Run next:")
+    assert [line.split()[:2] for line in steps.splitlines() if line.startswith("ok")] == [
         ["ok", name]
         for name in "collection debater judge index play answers judge verdicts entry".split()
     ]
-    assert "60 arguments" in done
-    assert "2 debates of 1 turn with our own user: " in done
-    assert "judge-length (under TIRA: own user)" in done
+    assert "60 arguments" in steps
+    assert "2 debates of 1 turn with our own user: " in steps
+    assert "judge-length (under TIRA: own user)" in steps
     clients = [shlex.split(line) for line in following.splitlines() if " code-submission " in line]
     commands = [words[words.index("--command") + 1] for words in clients]
     assert commands == [
@@ -59,8 +59,10 @@ def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place
     folder = place / "submission"
     assert len((folder / "evaluations.jsonl").read_text().splitlines()) == 2
     assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
-    again = tried(place, "-j", "length")
-    assert (again.code, " cp ours" in again.out, "# in the clone" in again.out) == (0, False, True)
+    again = run_trial(place, "-j", "length")
+    assert again.code == 0
+    assert " cp ours" not in again.out
+    assert "# in the clone" in again.out
 
 
 FAILURES: dict[str, tuple[list[str], str, str]] = {
@@ -83,35 +85,37 @@ FAILURES: dict[str, tuple[list[str], str, str]] = {
 
 @pytest.mark.parametrize("case", FAILURES)
 def test_the_trial_ends_at_the_first_step_that_fails(place: Path, case: str) -> None:
-    words, name, told = FAILURES[case]
-    ended = tried(place, *words)
+    words, name, expected = FAILURES[case]
+    ended = run_trial(place, *words)
     assert ended.code == 1
     assert [line.startswith("failed") for line in ended.out.splitlines()].count(True) == 1
     failed = ended.out[ended.out.index("failed ") :]
     assert failed.split()[1] == name
-    assert told in " ".join(failed.split())
+    assert expected in " ".join(failed.split())
     assert "Run next" not in ended.out
     assert ended.err == ""
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('{"id": "1"}\n', "is of no known kind"),
         ("".join([*LINES[:3], '{"id": 3, "text": "x"}\n']), "ours.jsonl:4: id: expected text"),
         ('{"messages": []}\n', "expected arguments, got chat messages"),
     ],
 )
-def test_a_collection_that_cannot_be_read_is_reported(place: Path, text: str, told: str) -> None:
+def test_a_collection_that_cannot_be_read_is_reported(
+    place: Path, text: str, expected: str
+) -> None:
     (place / "ours.jsonl").write_text(text)
-    ended = tried(place, "-d", "verbatim")
+    ended = run_trial(place, "-d", "verbatim")
     assert ended.code == 1
-    assert told in " ".join(ended.out.split())
+    assert expected in " ".join(ended.out.split())
     assert not (place / "submission").exists()
 
 
 def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None:
-    ended = tried(place, "-d", "verbatim", "--upload", collection=str(DEMO))
+    ended = run_trial(place, "-d", "verbatim", "--upload", collection=str(DEMO))
     assert ended.code == 0, ended.out
     assert "This is the demo collection: not fit to upload." in ended.out
     assert "--dry-run" in ended.out
@@ -123,14 +127,14 @@ def test_a_model_is_asked_and_its_address_is_forwarded(
 ) -> None:
     with serving() as server, monkeypatch.context() as patched:
         server.always = content('{"number": 1, "frame": "not so"}')
-        local = tried(place, "-d", "grounded", "-m", f"{server.url}#tiny", "--save", "local")
+        local = run_trial(place, "-d", "grounded", "-m", f"{server.url}#tiny", "--save", "local")
         url = server.url.replace("127.0.0.1", "127.1")  # the same, but the check cannot know it
         words = ("-d", "grounded", "-m", f"{url}#tiny", "--save", "mine")
         patched.setattr("touche_rad.tira.submission.getaddrinfo", lambda host, port: [])
         patched.delenv("OPENAI_API_KEY", raising=False)
-        ended = tried(place, *words)
+        ended = run_trial(place, *words)
         patched.setenv("OPENAI_API_KEY", "sk-of-mine")
-        with_key = tried(place, *words)
+        with_key = run_trial(place, *words)
     assert local.code == 1
     assert "in the container, this address is the container" in " ".join(local.out.split())
     assert "local" not in load(place / "tira.yml").software
@@ -140,7 +144,8 @@ def test_a_model_is_asked_and_its_address_is_forwarded(
     assert "warning: OPENAI_API_KEY is not set" in ended.out
     assert "OPENAI_API_KEY is not set" not in with_key.out
     entry = load(place / "tira.yml").find("mine")
-    assert (entry.user, entry.cache) == ("own", "CACHE_DIR")
+    assert entry.user == "own"
+    assert entry.cache == "CACHE_DIR"
     assert entry.collection == "docker/collection/ours.jsonl"
 
 
@@ -160,37 +165,78 @@ class Brief:
 """
 
 
-def test_the_file_of_a_plugin_gets_into_the_image(place: Path) -> None:
-    (place / "brief.py").write_text(PLUGIN)
-    bare = tried(place, "--plugin", "brief.py", "-d", "brief")
-    assert "  git init\n  git add .\n  git commit -m Submission\n" in bare.out
-    copy = place / "docker" / "plugins" / "brief.py"
-    copy.write_text(f"{PLUGIN}# of another entry\n")
+@pytest.fixture(name="plugin")
+def _plugin(place: Path) -> Path:
+    """The file of a plugin in a git repository; the image does not have it yet."""
+    path = place / "brief.py"
+    path.write_text(PLUGIN)
     subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    return path
+
+
+def save_plugin(place: Path, *words: str) -> Ended:
+    return run_trial(place, "--plugin", "brief.py", "-d", "brief", "--save", "mine", *words)
+
+
+def test_the_file_of_a_plugin_gets_into_the_image(place: Path, plugin: Path) -> None:
+    copy = place / "docker" / "plugins" / "brief.py"
+    ended = save_plugin(place)
+    assert ended.code == 0, ended.out
+    assert "replaced" not in ended.out
+    assert copy.read_text() == PLUGIN
+    software = load(place / "tira.yml").find("mine")
+    assert software.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
+    plugin.write_text(f"{PLUGIN}# changed\n")
+    assert "replaced docker/plugins/brief.py" in save_plugin(place).out
+    assert copy.read_text() == plugin.read_text()
+
+
+def test_the_file_of_another_entry_is_not_replaced(place: Path, plugin: Path) -> None:
+    save_plugin(place)
+    plugin.write_text(PLUGIN.replace('"brief"', '"other"'))
+    ended = run_trial(place, "--plugin", "brief.py", "-d", "other")
+    assert ended.code == 1
+    assert "of the entry mine: rename" in " ".join(ended.out.split())
+    assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
+
+
+def test_a_folder_that_is_not_in_git_begins_there(place: Path) -> None:
+    following = run_trial(place, "-d", "verbatim").out.partition("Run next:")[2]
+    assert "  git init\n  git add .\n  git commit -m Submission\n" in following
+
+
+def test_files_that_are_not_committed_are_named_and_compiled_ones_ignored(
+    place: Path, plugin: Path
+) -> None:
     (place / "pack" / "__pycache__").mkdir(parents=True)
     (place / "pack" / "__pycache__" / "old.cpython-311.pyc").touch()
-    ended = tried(place, "--plugin", "brief.py", "-d", "brief", "--save", "mine")
-    assert ended.code == 0, ended.out
-    one = load(place / "tira.yml").find("mine")
-    assert one.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
-    assert copy.read_text() == PLUGIN
-    assert ("replaced" in bare.out, "replaced docker/plugins/brief.py" in ended.out) == (
-        False,
-        True,
-    )
+    ended = save_plugin(place)
     add = "git add .gitignore brief.py docker/ ours.jsonl pyproject.toml submission/ tira.yml"
-    assert f"  echo '*.pyc' >> .gitignore\n  {add}\n" in ended.out
-    missing = touche_rad("submit", "mine", "--upload", cwd=place)
-    assert (missing.code, "docker/collection/ours.jsonl: not found" in missing.err) == (2, True)
+    assert f"  echo '*.pyc' >> .gitignore\n  {add}\n  git commit -m Submission\n" in ended.out
     shutil.copy(place / "ours.jsonl", place / "docker" / "collection")
     uploads = touche_rad("submit", "mine", "--upload", cwd=place)
-    assert (uploads.code, f"next: {add}\n" in uploads.err) == (0, True)
-    (place / "brief.py").write_text(f"{PLUGIN}# changed\n")
+    assert uploads.code == 0
+    assert f"next: {add}\n" in uploads.err
+
+
+def test_an_entry_whose_collection_or_plugin_is_missing_is_not_uploaded(
+    place: Path, plugin: Path
+) -> None:
+    save_plugin(place)
+    without_collection = touche_rad("submit", "mine", "--upload", cwd=place)
+    assert without_collection.code == 2
+    assert "docker/collection/ours.jsonl: not found" in without_collection.err
+    shutil.copy(place / "ours.jsonl", place / "docker" / "collection")
+    plugin.write_text(f"{PLUGIN}# changed\n")
     for words in (("--upload",), ("--plugin", "brief.py")):
-        old = touche_rad("submit", "mine", *words, cwd=place)
-        assert (old.code, old.out, "py differs from brief.py: copy" in old.err) == (2, "", True)
-    (place / "brief.py").write_text(PLUGIN.replace('"brief"', '"other"'))
-    assert "rename" in tried(place, "--plugin", "brief.py", "-d", "other").out
+        changed = touche_rad("submit", "mine", *words, cwd=place)
+        assert changed.code == 2
+        assert changed.out == ""
+        assert "docker/plugins/brief.py differs from brief.py" in changed.err
+    (place / "docker" / "plugins" / "brief.py").unlink()
+    without_plugin = touche_rad("submit", "mine", cwd=place)
+    assert without_plugin.code == 2
+    assert "run cp brief.py docker/plugins/" in without_plugin.err
 
 
 def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
@@ -200,40 +246,43 @@ def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "told"),
+    ("when", "expected"),
     [
         ("True", "--plugin brief.py ended with 1"),
         ("len(debate.turns) == 1", "warning: submission/simulations.jsonl: 2 of 4 answers are"),
     ],
 )
-def test_the_failures_of_a_plugin_are_reported(place: Path, when: str, told: str) -> None:
+def test_the_failures_of_a_plugin_are_reported(place: Path, when: str, expected: str) -> None:
     (place / "brief.py").write_text(PLUGIN.replace("return", f"assert not ({when}); return"))
-    ended = tried(place, "--turns", "2", "--plugin", "brief.py", "-d", "brief")
-    assert told in " ".join(ended.out.split())
+    ended = run_trial(place, "--turns", "2", "--plugin", "brief.py", "-d", "brief")
+    assert expected in " ".join(ended.out.split())
 
 
 def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None:
     file = place / "tira.yml"
     before = file.read_text()
-    ended = tried(place, "-d", "verbatim", "--save", "mine")
+    ended = run_trial(place, "-d", "verbatim", "--save", "mine")
     assert ended.code == 0, ended.out
     assert file.read_text().startswith(before)
     first = load(file).find("mine")
     assert first.command == "touche-rad simulate -d verbatim"
     file.write_text(f"{file.read_text()}    network: true\n")
-    assert tried(place, "-d", "verbatim", "--save", "mine").code == 0
+    assert run_trial(place, "-d", "verbatim", "--save", "mine").code == 0
     assert load(file).find("mine") == first.model_copy(update={"network": True})
-    official = tried(place, "-d", "verbatim", "--save", "mine", "--official")
+    official = run_trial(place, "-d", "verbatim", "--save", "mine", "--official")
     assert official.code == 0, official.out
     assert "mine (under TIRA: official user)" in official.out
-    assert ("replaced" in ended.out, "mine (replaced) in" in official.out) == (False, True)
+    assert "replaced" not in ended.out
+    assert "mine (replaced) in" in official.out
     second = load(file).find("mine")
-    assert (second.user, second.network) == ("official", True)
+    assert second.user == "official"
+    assert second.network
     assert second.command.endswith("-- -d verbatim")
     assert list(load(file).software) == [*load(FILE).software, "mine"]
-    refused = tried(place, "-d", "verbatim", "--save", "grounded")
-    told = " ".join(refused.out.split())
-    assert (refused.code, "others use a YAML anchor of 'grounded'" in told) == (1, True)
+    refused = run_trial(place, "-d", "verbatim", "--save", "grounded")
+    text = " ".join(refused.out.split())
+    assert refused.code == 1
+    assert "others use a YAML anchor of 'grounded'" in text
     assert "play" not in refused.out
 
 
@@ -246,9 +295,9 @@ def test_an_entry_is_saved_only_on_demand_and_comments_stay(place: Path) -> None
     ],
 )
 def test_the_entry_has_what_its_model_needs(model: str, fields: dict[str, Any]) -> None:
-    one = describe(1, "sinai", model=model)
-    assert {key: getattr(one, key) for key in fields} == fields
-    assert ("-m vllm:owner/name" in one.command) == model.startswith("vllm:")
+    software = describe(1, "sinai", model=model)
+    assert {key: getattr(software, key) for key in fields} == fields
+    assert ("-m vllm:owner/name" in software.command) == model.startswith("vllm:")
     assert describe(2, "grounded", model=model).user is None
 
 
@@ -258,7 +307,7 @@ def test_the_image_is_built_with_the_first_engine_that_works(
     bin_folder = place / "bin"
     bin_folder.mkdir()
     monkeypatch.setenv("PATH", str(bin_folder))
-    missing = tried(place, "-d", "verbatim", "--build", "--save", "kept")
+    missing = run_trial(place, "-d", "verbatim", "--build", "--save", "kept")
     assert missing.code == 1
     assert "kept" in load(place / "tira.yml").software
     assert "none of docker, podman, buildah works here" in " ".join(missing.out.split())
@@ -269,7 +318,7 @@ def test_the_image_is_built_with_the_first_engine_that_works(
         podman.write_text(f'#!/bin/sh\n[ "$1" = info ] && exit\necho "$@" >> {log}\nexit {code}\n')
         for engine in (docker, podman):
             engine.chmod(0o755)
-        ended = tried(place, "-d", "verbatim", "--build")
+        ended = run_trial(place, "-d", "verbatim", "--build")
         assert ended.code == (1 if code else 0), ended.out
         assert ("verbatim built with podman" in ended.out) == (not code)
         assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()
@@ -283,4 +332,6 @@ def test_the_image_is_built_with_the_first_engine_that_works(
 )
 def test_a_trial_needs_a_collection_and_a_plugin(place: Path, words: str) -> None:
     ended = touche_rad("submit", *words.split(), cwd=place)
-    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert len(ended.err.splitlines()) == 1
