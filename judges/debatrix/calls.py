@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from judges.debatrix.dimensions import DebateDimension
-from judges.debatrix.speeches import SpeechEntry, fenced
+from judges.debatrix.speeches import SpeechEntry, fence
 from touche_rad.contest import TIE
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.errors import Truncated
@@ -21,7 +21,7 @@ ANSWER_TOKENS: Final = 1_280
 """Token limit of an answer: its keys have at most 2,600 characters without the debaters' marks."""
 TOKENS_PER_DEBATER: Final = 128
 Score = Annotated[int, Field(ge=1, le=10)]
-LongText = Annotated[Page, AfterValidator(fenced)]
+LongText = Annotated[Page, AfterValidator(fence)]
 ShortText = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
 
 

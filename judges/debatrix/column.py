@@ -130,7 +130,7 @@ def by_votes(
     return TIE if ties else None
 
 
-def weighted(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
+def weighted_mean(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
     """Return the weighted mean of one debater's scores, without missing ones."""
     known = {dimension: score for dimension, score in scores.items() if score is not None}
     weight = sum(weights[dimension] for dimension in known)
@@ -221,7 +221,7 @@ def combine_by_votes(
             for name, verdict in verdicts.items()
             if code in verdict.marks
         }
-        mean = weighted(scores, weights)
+        mean = weighted_mean(scores, weights)
         marks[code] = DimensionScore(score=None if mean is None else round(mean, 6))
     winner = by_votes(winners, weights, ties=ties)
     return DebateVerdict(marks, winner, reason="" if winner else "the dimensions have no winner")

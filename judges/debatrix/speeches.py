@@ -26,7 +26,7 @@ _DUTIES: Final = {
 }
 
 
-def fenced(text: str) -> str:
+def fence(text: str) -> str:
     """Return a text by the model that closes no element of a prompt."""
     return text.replace("</", "< /")
 

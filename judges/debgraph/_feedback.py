@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from judges.debgraph._options import Options
 from judges.debgraph._scores import Points, Scorecard
 from judges.debgraph._verdicts import Clash, Fact
-from judges.debgraph.graph import OTHER, SIDES, SceneGraph, quoted
+from judges.debgraph.graph import OTHER, SIDES, SceneGraph, quote
 from touche_rad.contest import Side
 from touche_rad.models import Model, Prompt
 from touche_rad.text import clean, cut_to_words
@@ -44,7 +44,7 @@ class SideFinding:
 Detailed = dict[Side, list[SideFinding]]
 
 
-def detailed(
+def find_feedback(
     graph: SceneGraph,
     facts: Sequence[Fact],
     clashes: Sequence[Clash],
@@ -96,7 +96,7 @@ def close_call(card: Scorecard, options: Options) -> str:
     return f"The debate was close: the totals differ by {abs(pro - con):.2f}."
 
 
-async def condensed(
+async def condense(
     model: Model, graph: SceneGraph, card: Scorecard, findings: Detailed, decision: str, close: str
 ) -> str:
     """Ask for a summary of the findings; without findings no call is made.
@@ -115,7 +115,7 @@ async def condensed(
         scores.append(f"{name}: {', '.join(figures)}")
     messages = Prompt.load(__package__, "condensed").messages(
         words=SUMMARY_WORDS,
-        motion=quoted(graph.motion),
+        motion=quote(graph.motion),
         scores=[*scores, decision],
         close=close,
         lines=lines,
@@ -144,10 +144,10 @@ def _lines(graph: SceneGraph, findings: Detailed) -> list[str]:
 
 def _line(graph: SceneGraph, to: str, side: Side, finding: SideFinding) -> str:
     """Return a finding; `side` is the side whose result in a pair the finding holds."""
-    texts = [f"{graph.side(id_)} {id_} {quoted(graph.node(id_).text)}" for id_ in finding.arguments]
+    texts = [f"{graph.side(id_)} {id_} {quote(graph.node(id_).text)}" for id_ in finding.arguments]
     if finding.about == "persuasion":
         results = {"won": f"{side} won", "lost": f"{OTHER[side]} won", "split": "no winner"}
         about = f"{' against '.join(texts)}, {results[finding.role]}"
     else:
         about = ", ".join(texts)
-    return f"To {to} ({finding.about}: {about}): {quoted(finding.text)}"
+    return f"To {to} ({finding.about}: {about}): {quote(finding.text)}"

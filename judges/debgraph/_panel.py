@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, Final, Literal
 
-from judges.debgraph._feedback import Detailed, SideFinding, close_call, condensed, detailed
+from judges.debgraph._feedback import (
+    Detailed,
+    SideFinding,
+    close_call,
+    condense,
+    find_feedback,
+)
 from judges.debgraph._options import Options as DebGraphOptions
 from judges.debgraph._scores import (
     BySide,
@@ -21,7 +27,7 @@ from judges.debgraph._scores import (
 )
 from judges.debgraph._verdicts import Clash, Fact, check_facts, compare_pairs
 from judges.debgraph.building import Building, build
-from judges.debgraph.graph import SIDES, as_json, quoted
+from judges.debgraph.graph import SIDES, as_json, quote
 from touche_rad.contest import TIE, Contest, Outcome, Side, leader
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Services
@@ -50,7 +56,7 @@ class DebGraph:
 
         # The graph; a debate without an argument has no winner.
         info = clean(contest.info)[:LONGEST_BACKGROUND] if options.background else ""
-        info = quoted(info) if info else ""
+        info = quote(info) if info else ""
         building = await build(model, options, contest, info)
         graph = building.graph
         details = _details(building)
@@ -88,14 +94,14 @@ class DebGraph:
         close = close_call(card, options)
         findings: Detailed = {side: [] for side in SIDES}
         if options.feedback != "none":
-            findings = detailed(graph, facts, clashes, by_side, options.feedback_to)
+            findings = find_feedback(graph, facts, clashes, by_side, options.feedback_to)
         summary = ""
         feedback_fault = ""
         if options.feedback == "full":
             decided = winner or "unknown"
             decision = f"winner by {basis}: {decided}"
             try:
-                summary = await condensed(model, graph, card, findings, decision, close)
+                summary = await condense(model, graph, card, findings, decision, close)
             except ModelError as error:
                 feedback_fault = str(error)
 

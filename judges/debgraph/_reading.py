@@ -20,7 +20,7 @@ from judges.debgraph.graph import (
     RoundSpeech,
     SceneGraph,
     SpeechOrigin,
-    quoted,
+    quote,
 )
 from touche_rad.contest import Side
 from touche_rad.models import Message, Model, ModelError, Prompt
@@ -306,17 +306,17 @@ class SpeechReader:
         values = {
             "relations": MEANINGS,
             "example": _example("counter" if counter else "first"),
-            "motion": quoted(graph.motion),
+            "motion": quote(graph.motion),
             "info": self.info,
             "side": side,
             "most": most,
             "most_relations": most_relations(most),
             "next_id": graph.next_id,
             "last_id": last_id(most, graph.next_id),
-            "thoughts": [quoted(thought) for thought in thoughts],
+            "thoughts": [quote(thought) for thought in thoughts],
         }
         words = speech.text.split()
-        text = quoted(speech.text)
+        text = quote(speech.text)
         if counter:
             last = [*graph.arguments()][-1].side
             values |= {"other": OTHER[side], "last": last, "graph": graph.as_lines()}
@@ -326,7 +326,7 @@ class SpeechReader:
         yield False, _again(prompt.messages(**values, speech=text), faults)
         while len(words) > FEWEST_WORDS:
             words = words[: len(words) // 2]
-            shorter = prompt.messages(**values, speech=quoted(" ".join(words)))
+            shorter = prompt.messages(**values, speech=quote(" ".join(words)))
             yield True, _again(shorter, faults)
 
 

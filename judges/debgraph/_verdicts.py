@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from judges.debgraph._options import Options
-from judges.debgraph.graph import SceneGraph, quoted
+from judges.debgraph.graph import SceneGraph, quote
 from touche_rad.contest import Side
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Page
@@ -134,8 +134,8 @@ async def check_facts(model: Model, options: Options, info: str, graph: SceneGra
         options,
         _FACT,
         nodes,
-        lambda group: {node.id: {"text": quoted(node.text)} for node in group},
-        motion=quoted(graph.motion),
+        lambda group: {node.id: {"text": quote(node.text)} for node in group},
+        motion=quote(graph.motion),
         info=info,
     )
     facts = []
@@ -171,7 +171,7 @@ class Clash:
         """Return a side's share of the pair, if it has a winner."""
         return 0.5 if self.winner == "split" else float(self.winner == side)
 
-    def joined(self, reversed_clash: Clash) -> Clash:
+    def join(self, reversed_clash: Clash) -> Clash:
         """Join the verdicts from both orders; a side that wins in one order only gets half."""
         if self.winner is None:
             return self
@@ -225,7 +225,7 @@ async def compare_pairs(
             arguments = [
                 {
                     "side": side,
-                    "text": quoted(graph.node(id_).text),
+                    "text": quote(graph.node(id_).text),
                     "answers": side in pair.answering,
                 }
                 for side, id_ in ends
@@ -240,7 +240,7 @@ async def compare_pairs(
             _PAIR,
             list(zip(pairs, pro_is_first, strict=True)),
             describe,
-            motion=quoted(graph.motion),
+            motion=quote(graph.motion),
             info=info,
         )
         return [
@@ -254,4 +254,4 @@ async def compare_pairs(
     if options.order != "both":
         return clashes
     reversed_clashes = await compare([not begins for begins in pro_begins])
-    return [clash.joined(again) for clash, again in zip(clashes, reversed_clashes, strict=True)]
+    return [clash.join(again) for clash, again in zip(clashes, reversed_clashes, strict=True)]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, create_model
 
 from judges.debgraph._options import Options
 from judges.debgraph._reading import SpeechReader, SpeechReport
-from judges.debgraph.graph import MEANINGS, SceneGraph, joined, quoted, rounds_of
+from judges.debgraph.graph import MEANINGS, SceneGraph, join_sides, quote, rounds_of
 from touche_rad.contest import Contest
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 
@@ -62,12 +62,12 @@ class VirtualJudge:
         prompt = Prompt.load(__package__, "thoughts")
         values = {
             "relations": MEANINGS,
-            "motion": quoted(graph.motion),
+            "motion": quote(graph.motion),
             "info": self.info,
             "graph": graph.as_lines(),
             "rounds": rounds,
             "letters": letters,
-            "thoughts": list(map(quoted, self.history)) if self.options.judge_history else [],
+            "thoughts": list(map(quote, self.history)) if self.options.judge_history else [],
             "history": self.options.judge_history,
         }
 
@@ -125,7 +125,7 @@ async def build(model: Model, options: Options, contest: Contest, info: str) -> 
     reader = SpeechReader(model, options, info)
     rounds = rounds_of(contest, options.rounds)
     if not options.iterative_graph:
-        rounds = joined(rounds)
+        rounds = join_sides(rounds)
     reports = []
     for number, group in enumerate(rounds, 1):
         for speech in group:

@@ -207,13 +207,13 @@ class SceneGraph:
 
     def as_lines(self) -> str:
         """Return the graph as one line per argument, which needs fewer tokens than JSON."""
-        lines = [f"0 the motion: {quoted(self.motion)}"]
+        lines = [f"0 the motion: {quote(self.motion)}"]
         for node in self.arguments():
             edges = self.outgoing(node.id)
             relations = ", ".join(f"{edge.relation.value} -> {edge.target}" for edge in edges)
             head = f"{node.id} {node.side}, round {node.origin.round}"
             relations = relations or "no relation"
-            lines.append(f"{head}: {quoted(node.text)} [{relations}]")
+            lines.append(f"{head}: {quote(node.text)} [{relations}]")
         return "\n".join(lines)
 
 
@@ -222,7 +222,7 @@ def _edges(rows: Iterable[tuple[int, int, str, int]]) -> Iterator[Edge]:
         yield Edge(source, target, Relation(relation), number)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a text as a JSON string, so that it cannot end its own quotation in a prompt."""
     return json.dumps(text, ensure_ascii=False)
 
@@ -265,7 +265,7 @@ def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[Roun
     return rounds
 
 
-def joined(rounds: list[list[RoundSpeech]]) -> list[list[RoundSpeech]]:
+def join_sides(rounds: list[list[RoundSpeech]]) -> list[list[RoundSpeech]]:
     """Return one round in which each side's speeches are one speech."""
     by_side: dict[Side, list[RoundSpeech]] = {}
     for group in rounds:

@@ -18,9 +18,9 @@ from judges.inspirescore._schemas import (
     TruthValue,
     ask_about,
     ask_with_room,
-    bounded,
     form,
-    keyed,
+    list_type,
+    object_schema,
     part_size,
 )
 from retrieval.web.search import WebSearch, search_all
@@ -187,7 +187,7 @@ class FactChecker:
                     stated,
                     size,
                     partial(self._write_queries, motion),
-                    lambda facts, _: replace(facts, queries=self._limited(facts.facts)),
+                    lambda facts, _: replace(facts, queries=self._limit(facts.facts)),
                 )
             speeches = () if options.keep_quotations else texts
             queries = [facts.queries for facts in stated]
@@ -213,10 +213,12 @@ class FactChecker:
         """Extract facts; if they are searched for, also their queries, unless that is a step."""
         most = self.options.max_facts
         queries = 0
-        kind: object = bounded(Line, most)
+        kind: object = list_type(Line, most)
         if self.evidence.sources and not self.options.detailed:
             queries = self.options.max_queries
-            kind = keyed("FactsAndQueries", {"facts": kind, "queries": bounded(Line, queries)})
+            kind = object_schema(
+                "FactsAndQueries", {"facts": kind, "queries": list_type(Line, queries)}
+            )
         answers = await ask_about(
             self.model,
             "facts",
@@ -233,7 +235,7 @@ class FactChecker:
         for response, answer in zip(batch, answers, strict=True):
             parts = {"facts": answer} if isinstance(answer, list) else dict(answer)
             facts = _distinct(parts["facts"])
-            limited = self._limited(parts.get("queries", []))
+            limited = self._limit(parts.get("queries", []))
             left_off = max(0, len(facts) - most)
             checked.append(CheckedFacts(response, tuple(facts[:most]), left_off, limited))
         return checked
@@ -243,12 +245,12 @@ class FactChecker:
     ) -> list[CheckedFacts]:
         """Ask for the queries in a call of their own, as the paper does."""
         most = self.options.max_queries
-        kind = bounded(Line, most)
+        kind = list_type(Line, most)
         answers = await ask_about(
             self.model,
             "queries",
             "Queries",
-            _numbered(batch),
+            _number_facts(batch),
             [kind] * len(batch),
             len(batch) * TOKENS_PER_LINE * (most + 1),
             motion=motion,
@@ -256,16 +258,18 @@ class FactChecker:
             form=form(kind),
         )
         return [
-            replace(facts, queries=self._limited(answer))
+            replace(facts, queries=self._limit(answer))
             for facts, answer in zip(batch, answers, strict=True)
         ]
 
     async def _verify(self, batch: Sequence[CheckedFacts]) -> list[CheckedFacts]:
         """Ask for a verdict on each fact; without any evidence by the model's knowledge."""
         reasons = self.options.fact_reasons
-        numbered = _numbered(batch)
+        numbered = _number_facts(batch)
         names = [name for texts in numbered for name in texts]
-        schema = keyed("Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue))
+        schema = object_schema(
+            "Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue)
+        )
         messages = Prompt.load(__package__, "verify").messages(
             responses=[
                 {"facts": texts, "evidence": facts.evidence}
@@ -290,7 +294,7 @@ class FactChecker:
             verified.append(replace(facts, verdicts=tuple(answers)))
         return verified
 
-    def _limited(self, queries: Sequence[str]) -> tuple[str, ...]:
+    def _limit(self, queries: Sequence[str]) -> tuple[str, ...]:
         """Keep the queries up to their maximum number and length."""
         result: list[str] = []
         for query in _distinct(queries)[: self.options.max_queries]:
@@ -299,7 +303,7 @@ class FactChecker:
         return tuple(result)
 
 
-def _numbered(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
+def _number_facts(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
     """Return each response's facts by key; the numbers continue from response to response."""
     numbered = []
     first = 1

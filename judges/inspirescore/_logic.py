@@ -22,9 +22,9 @@ from judges.inspirescore._schemas import (
     Predicate,
     Truth,
     ask_about,
-    bounded,
     form,
-    keyed,
+    list_type,
+    object_schema,
     part_size,
 )
 from judges.inspirescore.fol import Decision, Solver
@@ -101,12 +101,12 @@ class LogicChecker:
     async def _formalise(self, motion: str, batch: Sequence[RoundResponse]) -> list[Formalised]:
         most_premises = self.options.max_premises
         most_conclusions = self.options.max_conclusions
-        kind = keyed(
+        kind = object_schema(
             "Logic",
             {
-                "predicates": bounded(Predicate, 2 * most_premises),
-                "premises": bounded(Expression, most_premises),
-                "conclusions": bounded(Expression, most_conclusions),
+                "predicates": list_type(Predicate, 2 * most_premises),
+                "premises": list_type(Expression, most_premises),
+                "conclusions": list_type(Expression, most_conclusions),
             },
         )
         answers = await ask_about(
@@ -122,12 +122,12 @@ class LogicChecker:
         )
         formalised = []
         for response, answer in zip(batch, answers, strict=True):
-            premises = _cleaned(answer.premises)
+            premises = _clean_texts(answer.premises)
             stated = [part for part in answer.conclusions if part.formula.strip()]
-            conclusions = _cleaned(stated)
+            conclusions = _clean_texts(stated)
             logic = Formalised(
                 response,
-                tuple(_cleaned(answer.predicates[: 2 * most_premises])),
+                tuple(_clean_texts(answer.predicates[: 2 * most_premises])),
                 tuple(premises[:most_premises]),
                 tuple(conclusions[:most_conclusions]),
                 left_off=len(premises[most_premises:]) + len(conclusions[most_conclusions:]),
@@ -140,7 +140,7 @@ class LogicChecker:
         detailed = self.options.detailed
         plan: dict[str, Any] = {"plan": Page} if detailed else {}
         kinds = {
-            f"response_{number}": keyed(
+            f"response_{number}": object_schema(
                 f"Conclusions_{number}", {**plan, **dict.fromkeys(logic.names, Conclusion)}
             )
             for number, logic in enumerate(batch, 1)
@@ -156,7 +156,7 @@ class LogicChecker:
             list(kinds.values()),
             limit,
             detailed=detailed,
-            form=form(keyed("Inference", kinds)),
+            form=form(object_schema("Inference", kinds)),
         )
         inferred = []
         for logic, answer in zip(batch, answers, strict=True):
@@ -187,7 +187,7 @@ def agreement(batch: Sequence[Formalised]) -> tuple[int, int]:
     return sum(same), len(same)
 
 
-def _cleaned(parts: Sequence[Any]) -> list[Any]:
+def _clean_texts(parts: Sequence[Any]) -> list[Any]:
     """Return predicates or expressions with clean texts of limited length."""
     cleaned = []
     for part in parts:

@@ -24,16 +24,16 @@ def form(kind: Any) -> str:
     schema = TypeAdapter(kind).json_schema()
     definitions = schema.get("$defs", {})
 
-    def of(part: Mapping[str, Any]) -> object:
+    def value_of(part: Mapping[str, Any]) -> object:
         if "$ref" in part:
-            return of(definitions[part["$ref"].rpartition("/")[2]])
+            return value_of(definitions[part["$ref"].rpartition("/")[2]])
         if "properties" in part:
-            return {key: of(inner) for key, inner in part["properties"].items()}
+            return {key: value_of(inner) for key, inner in part["properties"].items()}
         if part.get("type") == "array":
-            return [of(part["items"])] * 2
+            return [value_of(part["items"])] * 2
         return 0.0 if part.get("type") == "number" else "..."
 
-    return json.dumps(of(schema))
+    return json.dumps(value_of(schema))
 
 
 def part_size(texts: Sequence[str], most: int, characters: int) -> int:
@@ -76,7 +76,7 @@ async def ask_about(
     messages = Prompt.load(__package__, step).messages(
         responses=dict(zip(keys, responses, strict=True)), **values
     )
-    keyed_schema = keyed(schema, dict(zip(keys, kinds, strict=True)))
+    keyed_schema = object_schema(schema, dict(zip(keys, kinds, strict=True)))
     answer = await ask_with_room(
         model, messages, keyed_schema, step, max_tokens, alone=len(responses) == 1
     )
@@ -155,14 +155,14 @@ def _values(value: object) -> object:
     return list(value.values()) if isinstance(value, dict) else value
 
 
-def bounded(kind: Any, most: int) -> object:
+def list_type(kind: Any, most: int) -> object:
     """Return a list type with a limit for the server; a longer list is still accepted."""
     return Annotated[
         list[kind], BeforeValidator(_values), Field(json_schema_extra={"maxItems": most})
     ]
 
 
-def keyed(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
+def object_schema(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
     """Return a schema with a field for each key."""
     fields: Any = {key: (kind, ...) for key, kind in kinds.items()}
     schema: type[BaseModel] = create_model(name, **fields)

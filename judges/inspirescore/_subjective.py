@@ -13,7 +13,7 @@ from judges.inspirescore._schemas import (
     Marks,
     ask_with_room,
     form,
-    keyed,
+    object_schema,
     part_size,
 )
 from judges.inspirescore.aggregation import SUBJECTIVE
@@ -83,8 +83,8 @@ async def score_units(
             if detailed:
                 labels = tuple(speaker.label for speaker in unit.speakers)
                 kinds |= {"winner": Literal[labels], "reason": Page}
-            schemas[unit.key] = keyed(f"Scores_{unit.key}", kinds)
-        schema = keyed("Subjective", schemas)
+            schemas[unit.key] = object_schema(f"Scores_{unit.key}", kinds)
+        schema = object_schema("Subjective", schemas)
         marked = [speaker for unit in batch for speaker in unit.speakers]
         messages = Prompt.load(__package__, "subjective").messages(
             motion=motion,
