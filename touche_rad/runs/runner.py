@@ -90,6 +90,7 @@ async def run_work(
     """
     output = Output(out, work, options)
     try:
+        # Whatever is wrong with the input or the output is an error before any work.
         if not work.source.is_file():
             problem = "is not a regular file" if work.source.exists() else "does not exist"
             raise UserError(f"{work.source} {problem}: expected a file to read")
@@ -107,11 +108,33 @@ async def run_work(
         total, output.copies = count_units(work.units(options.bad))
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")
+
         errors = options.errors.absolute() if options.errors is not None else None
         failures = FailureLog(errors, options.strict)
         with output.begin(total, part) as log:
+            finished_units = output.journal.places
+            options.progress(len(finished_units), len(output.units))
             with keep_folder():  # a plugin may leave it, and our paths are relative
-                await _work_through(work, options, output, failures)
+                # The input is read again; its bad lines have been reported.
+                read = enumerate(work.units(files.BadLines(skip=True)))
+                of_part = islice(read, output.units.start, output.units.stop)
+                units = ((number, unit) for number, unit in of_part if number not in finished_units)
+                try:
+                    if options.process is not None:
+                        count = len(output.units) - len(finished_units)
+                        failed = await options.process(units, count, options, output.append)
+                    else:
+                        failed = await process_units(work, units, options, failures, output.append)
+                except (FallbackStop, ModelError) as error:
+                    says_fix = isinstance(error, FallbackStop) or error.fix
+                    fix = "" if says_fix else "fix the server (see its log), then "
+                    raise WorkError(f"{error}; {output.how_to_continue(fix)}") from error
+            if failed:
+                summary = f"{len(failed)} of {len(output.units)} failed, first {failed[0]}"
+                if failures.first_fault is not None and failures.path is not None:
+                    summary += f" (traceback: {options.errors})"
+                summary += f"; {output.how_to_continue()}"
+                raise WorkError(summary) from failures.first_fault
             status = output.finish()
             # Last, so that the next call finishes a run that is killed before.
             if log is not None and part is not None:
@@ -132,33 +155,6 @@ def whole_identity(verb: str, identity: Mapping[str, Any], source: Path) -> dict
     values = {"verb": verb, **identity, "input": sha256_of(source), "version": __version__}
     written: dict[str, Any] = redact_data(json.loads(json.dumps(values, default=str)))
     return written
-
-
-async def _work_through(
-    work: Work[T], options: RunOptions, output: Output, failures: FailureLog
-) -> None:
-    """Process units with parallel workers; an error of the journal stops all of them."""
-    numbers = output.units
-    read = enumerate(work.units(files.BadLines(skip=True)))
-    of_part = islice(read, numbers.start, numbers.stop)
-    units = ((number, unit) for number, unit in of_part if number not in output.journal.places)
-    options.progress(len(output.journal.places), len(numbers))
-    try:
-        if options.process is not None:
-            unfinished = len(numbers) - len(output.journal.places)
-            failed = await options.process(units, unfinished, options, output.append)
-        else:
-            failed = await process_units(work, units, options, failures, output.append)
-    except (FallbackStop, ModelError) as error:
-        says_fix = isinstance(error, FallbackStop) or error.fix
-        fix = "" if says_fix else "fix the server (see its log), then "
-        raise WorkError(f"{error}; {output.how_to_continue(fix)}") from error
-    if failed:
-        lines = f"{len(failed)} of {len(numbers)} failed, first {failed[0]}"
-        fault = failures.first_fault
-        if fault is not None and failures.path is not None:
-            lines += f" (traceback: {output.options.errors})"
-        raise WorkError(f"{lines}; {output.how_to_continue()}") from fault
 
 
 async def process_units(
