@@ -48,13 +48,12 @@ def arguments_for(
     Arguments that need another text to be understood are left out if there are others.
     """
     by_query: list[list[Argument]] = []
+    clear: list[list[Argument]] = []
     for query in dict.fromkeys(queries):
         hits = index.search(*query, 2 * k + len(excluded))
-        by_query.append([hit.argument for hit in hits if hit.argument.id not in excluded])
-    clear = [
-        [argument for argument in arguments if not missing_context(argument.text)]
-        for arguments in by_query
-    ]
+        arguments = [hit.argument for hit in hits if hit.argument.id not in excluded]
+        by_query.append(arguments)
+        clear.append([argument for argument in arguments if not missing_context(argument.text)])
     best: dict[str, Argument] = {}
     for arguments_of_rank in islice(zip_longest(*(clear if any(clear) else by_query)), k):
         for argument in filter(None, arguments_of_rank):

@@ -133,13 +133,13 @@ def by_words(history: str, texts: Sequence[str]) -> list[float]:
     for count in counts:
         texts_with.update(count.keys())
     weights = {word: math.log(1 + len(texts) / number) for word, number in texts_with.items()}
-    vectors = [
-        {word: number * weights.get(word, 1.0) for word, number in count.items()}
-        for count in (Counter(content_words(history)), *counts)
-    ]
-    query = vectors[0]
+
+    def weighted(count: Counter[str]) -> dict[str, float]:
+        return {word: number * weights.get(word, 1.0) for word, number in count.items()}
+
+    query = weighted(Counter(content_words(history)))
     cosines = []
-    for vector in vectors[1:]:
+    for vector in map(weighted, counts):
         product = sum(weight * vector.get(word, 0.0) for word, weight in query.items())
         length = math.hypot(*query.values()) * math.hypot(*vector.values())
         cosines.append(product / length if length else 0.0)

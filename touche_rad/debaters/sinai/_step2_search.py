@@ -204,12 +204,10 @@ def search(
         by_strategy[strategy] = tuple(arguments)
     if options.spare:
         # Leave out the arguments that need another text, unless there are no others.
-        clear = {
-            strategy: tuple(
-                argument for argument in arguments if not missing_context(argument.text)
-            )
-            for strategy, arguments in by_strategy.items()
-        }
+        clear: dict[Strategy, tuple[Argument, ...]] = {}
+        for strategy, taken in by_strategy.items():
+            stand_alone = [argument for argument in taken if not missing_context(argument.text)]
+            clear[strategy] = tuple(stand_alone)
         if any(clear.values()):
             by_strategy = clear
     return Retrieved(query, by_strategy, options)

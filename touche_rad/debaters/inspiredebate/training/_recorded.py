@@ -95,12 +95,11 @@ class Reader:
         """Return the traced answer that has all sentences of a response, without its others."""
         message = clean(utterance)[:200]
         parts = [_plain(part) for part in sentences(clean(content))]
-        matching = [
-            sample
-            for sample in self.traced
-            if message in sample.prompt[-1].content
-            and all(part in _plain(sample.spoken) for part in parts)
-        ]
+        matching = []
+        for sample in self.traced:
+            spoken = _plain(sample.spoken)
+            if message in sample.prompt[-1].content and all(part in spoken for part in parts):
+                matching.append(sample)
         best = min(matching, key=lambda sample: len(sample.spoken), default=None)
         if best is None:
             return None

@@ -170,6 +170,11 @@ class Training:
         tokenizer.save_pretrained(folder.adapter)
         trainer.state.save_to_json(str(folder.state))
 
+        measured = {}
+        for name, value in after.items():
+            if not any(part in name for part in _NO_MEASURES):
+                values = {"before": round(before[name], 4), "after": round(value, 4)}
+                measured[name.removeprefix("eval_")] = values
         losses = [row["loss"] for row in trainer.state.log_history if "loss" in row]
         finished = {
             "method": self.method,
@@ -179,19 +184,12 @@ class Training:
             "held_out": len(held_out),
             "too_long": too_long,
             "data": {name: count for name, count in counts.items() if name != "format"},
-            "measured": {
-                name.removeprefix("eval_"): {
-                    "before": round(before[name], 4),
-                    "after": round(value, 4),
-                }
-                for name, value in after.items()
-                if not any(part in name for part in _NO_MEASURES)
-            },
+            "measured": measured,
             "loss": {"first": losses[0], "last": losses[-1]},
             "adapter": str(folder.adapter),
             "serve": {"adapter": serve_command(self.recipe, folder.adapter)},
         }
-        values = {
+        card_values = {
             "name": folder.root.name,
             "versions": versions(),
             "data": [
@@ -200,7 +198,7 @@ class Training:
             ],
             "left_out": {**finished["data"].get("left_out", {}), "too long": too_long},
         }
-        write_card(folder.card, template=__package__, **{**finished, **values})
+        write_card(folder.card, template=__package__, **{**finished, **card_values})
         folder.finish(finished)  # the report comes last: then everything else is there
         return finished
 
