@@ -80,54 +80,54 @@ class NoIdea(LikesLong):
         raise RuntimeError("no idea")
 
 
-def answered(model: Model | None = None, **options: str) -> str:
+def answer_by_best_of_n(model: Model | None = None, **options: str) -> str:
     SEEN.clear()
-    made = find("debater", "best-of-n").make(Services(model=model), options)
+    best_of_n = find("debater", "best-of-n").make(Services(model=model), options)
 
     async def work() -> Response:
-        response: Response = await made.answer(ASKED)
+        response: Response = await best_of_n.answer(ASKED)
         return response
 
     return anyio.run(work).content
 
 
 def test_the_judge_chooses_among_the_debaters_answers() -> None:
-    assert answered(of="says-short,says-long", judge="likes-long") == LONG
+    assert answer_by_best_of_n(of="says-short,says-long", judge="likes-long") == LONG
     assert sorted(SEEN) == sorted([SHORT, LONG])
 
 
 def test_equal_answers_are_judged_once_and_a_single_one_not_at_all() -> None:
-    assert answered(of="says-short,says-short,says-long", judge="likes-long") == LONG
+    assert answer_by_best_of_n(of="says-short,says-short,says-long", judge="likes-long") == LONG
     assert len(SEEN) == 2
-    assert answered(of="says-short", judge="likes-long") == SHORT
+    assert answer_by_best_of_n(of="says-short", judge="likes-long") == SHORT
     assert SEEN == []
 
 
 def test_who_fails_is_left_out() -> None:
-    assert answered(of="says-nothing,says-short", judge="likes-long") == SHORT
+    assert answer_by_best_of_n(of="says-nothing,says-short", judge="likes-long") == SHORT
     with pytest.raises(WorkError, match="no idea"):
-        answered(of="says-nothing", judge="likes-long")
+        answer_by_best_of_n(of="says-nothing", judge="likes-long")
 
 
 def test_an_answer_goes_before_the_sentence_that_nothing_was_found() -> None:
-    found = "found-nothing,says-short"
-    assert answered(of=found, judge="likes-long") == SHORT
-    assert answered(of=found, judge="has-no-idea") == SHORT
-    assert answered(of="found-nothing", judge="likes-long") == NOTHING_FOUND
+    debaters = "found-nothing,says-short"
+    assert answer_by_best_of_n(of=debaters, judge="likes-long") == SHORT
+    assert answer_by_best_of_n(of=debaters, judge="has-no-idea") == SHORT
+    assert answer_by_best_of_n(of="found-nothing", judge="likes-long") == NOTHING_FOUND
 
 
 def test_without_a_verdict_the_first_answer_goes_out() -> None:
-    assert answered(of="says-short,says-long", judge="has-no-idea") == SHORT
+    assert answer_by_best_of_n(of="says-short,says-long", judge="has-no-idea") == SHORT
 
 
 def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> None:
     model = Model(Address("http://127.0.0.1:9/v1", "tiny"))
-    answered(model, of="says-its-seed", judge="likes-long", n="3", temperature="0.5")
+    answer_by_best_of_n(model, of="says-its-seed", judge="likes-long", n="3", temperature="0.5")
     assert sorted(SEEN) == ["seed 0 at 0.", "seed 1 at 0.5.", "seed 2 at 0.5."]
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"of": "best-of-n"}, "contain itself"),
         ({"of": "nobody"}, "'nobody'"),
@@ -140,10 +140,10 @@ def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> Non
     ],
 )
 def test_what_cannot_be_is_told_before_anything_is_asked(
-    options: dict[str, str], told: str
+    options: dict[str, str], message: str
 ) -> None:
-    with pytest.raises((OptionError, UserError), match=told):
-        answered(**options)
+    with pytest.raises((OptionError, UserError), match=message):
+        answer_by_best_of_n(**options)
 
 
 @pytest.fixture
@@ -153,8 +153,8 @@ def server(server: Scripted) -> Scripted:
 
 
 def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) -> None:
-    def verdict(told: str) -> Any:
-        good = "No, and that" in told
+    def verdict(prompt: str) -> Any:
+        good = "No, and that" in prompt
         mark = {"comment": "c", "score": 9 if good else 2}
         return {
             "analysis": "a",
@@ -167,5 +167,5 @@ def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) ->
     filling(server, Verdict=verdict)
     model = Model(Address(server.url, "tiny"), deadline=5)
     panel = "debatrix(context=direct,columns=single)"
-    assert answered(model, of="says-short,says-long", judge=panel) == LONG
+    assert answer_by_best_of_n(model, of="says-short,says-long", judge=panel) == LONG
     assert [schema_of(body) for body in server.asked] == ["Verdict", "Verdict"]

@@ -20,16 +20,16 @@ from touche_rad.text import count_words, sentences
 INDEX = BothSides()
 
 
-def made(index: BothSides = INDEX, **options: object) -> Grounded:
+def make_grounded(index: BothSides = INDEX, **options: object) -> Grounded:
     return Grounded(Grounded.Options(**options), Services(index=index))
 
 
-GROUNDED = made()
+GROUNDED = make_grounded()
 PENNY_IS_WORTHLESS = "I believe that the penny is worthless, and it should be abolished."
 PENNY_IS_FINE = "My opinion is that the penny is not worthless, so it should not be abolished."
 
 
-def quoted(content: str) -> str:
+def without_frame(content: str) -> str:
     for frame in STANCES:
         content = content.removeprefix(f"{frame} ")
     return content
@@ -44,34 +44,36 @@ def test_it_attacks_what_the_user_says_whichever_side_that_is() -> None:
 
 
 def test_nothing_is_said_twice_in_a_debate() -> None:
-    spoken: list[str] = []
+    texts: list[str] = []
     for _ in range(3):
-        spoken.append(PENNY_IS_WORTHLESS)
-        spoken.append(GROUNDED.answer(debate(*spoken)).content)
-    said = [quoted(content) for content in spoken[1::2]]
-    assert len(set(said)) == 3
+        texts.append(PENNY_IS_WORTHLESS)
+        texts.append(GROUNDED.answer(debate(*texts)).content)
+    quotations = [without_frame(content) for content in texts[1::2]]
+    assert len(set(quotations)) == 3
 
 
 def test_each_sentence_is_one_of_the_cited_text() -> None:
     long = debate("Night trains reach more towns than short flights and own empty tracks.")
-    for asked in (long, debate(PENNY_IS_FINE), debate("No penny.")):
-        response = GROUNDED.answer(asked)
+    for unanswered in (long, debate(PENNY_IS_FINE), debate("No penny.")):
+        response = GROUNDED.answer(unanswered)
         (cited,) = response.arguments
-        whole = sentences(cited.text)
-        assert all(sentence in whole for sentence in sentences(quoted(response.content)))
+        cited_sentences = sentences(cited.text)
+        assert all(
+            sentence in cited_sentences for sentence in sentences(without_frame(response.content))
+        )
         assert count_words(response.content) <= 60
 
 
 def test_without_a_floor_a_turn_that_no_argument_fits_is_answered_all_the_same() -> None:
     for nothing in ("", "zzz qqq", "🙂", "the of and"):
-        response = made(floor=0).answer(debate(nothing))
+        response = make_grounded(floor=0).answer(debate(nothing))
         assert response.content
         assert INDEX.get(response.arguments[0].id) == response.arguments[0]
 
 
 def test_an_empty_index_is_said_to_hold_nothing() -> None:
     with pytest.raises(WorkError, match="no argument that can be quoted"):
-        made(BothSides(())).answer(debate(PENNY_IS_FINE))
+        make_grounded(BothSides(())).answer(debate(PENNY_IS_FINE))
 
 
 def test_the_frame_changes_from_turn_to_turn_and_can_be_left_out() -> None:
@@ -79,7 +81,7 @@ def test_the_frame_changes_from_turn_to_turn_and_can_be_left_out() -> None:
     second = GROUNDED.answer(debate(PENNY_IS_WORTHLESS, "No.", PENNY_IS_WORTHLESS)).content
     assert first.startswith(f"{STANCES[0]} ")
     assert second.startswith(f"{STANCES[1]} ")
-    plain = made(frame=False).answer(debate(PENNY_IS_WORTHLESS))
+    plain = make_grounded(frame=False).answer(debate(PENNY_IS_WORTHLESS))
     assert plain.content == plain.arguments[0].text
 
 
@@ -93,7 +95,7 @@ def test_the_frame_changes_from_turn_to_turn_and_can_be_left_out() -> None:
     ],
 )
 def test_no_stance_opens_an_argument_that_is_not_known_to_oppose_the_user(message: str) -> None:
-    response = made(BothSides(ARGUMENTS[:1]), floor=0).answer(debate(message))
+    response = make_grounded(BothSides(ARGUMENTS[:1]), floor=0).answer(debate(message))
     assert response.content == ARGUMENTS[0].text
 
 
@@ -110,34 +112,43 @@ def test_a_text_that_needs_its_context_or_has_a_link_is_quoted_only_if_there_is_
             start=20,
         )
     ]
-    asked = debate(PENNY_IS_WORTHLESS)
-    assert made(BothSides([*unclear, ARGUMENTS[2]])).answer(asked).arguments[0].id == "7.3"
-    assert made(BothSides(unclear)).answer(asked).arguments[0].id in {one.id for one in unclear}
+    unanswered = debate(PENNY_IS_WORTHLESS)
+    assert (
+        make_grounded(BothSides([*unclear, ARGUMENTS[2]])).answer(unanswered).arguments[0].id
+        == "7.3"
+    )
+    assert make_grounded(BothSides(unclear)).answer(unanswered).arguments[0].id in {
+        candidate.id for candidate in unclear
+    }
 
 
 def test_max_words_holds_with_and_without_a_frame() -> None:
     for frame in (True, False):
         for most in (1, 5, 20):
-            content = made(frame=frame, max_words=most).answer(debate(PENNY_IS_FINE)).content
+            content = (
+                make_grounded(frame=frame, max_words=most).answer(debate(PENNY_IS_FINE)).content
+            )
             assert 1 <= count_words(content) <= most
 
 
 def test_k_says_how_many_hits_are_looked_at() -> None:
-    few, many = made(k=1), made(k=50)
-    assert len(few.explain(debate(PENNY_IS_FINE))) < len(many.explain(debate(PENNY_IS_FINE)))
+    shallow, deep = make_grounded(k=1), make_grounded(k=50)
+    assert len(shallow.explain(debate(PENNY_IS_FINE))) < len(deep.explain(debate(PENNY_IS_FINE)))
 
 
 def test_explain_shows_what_adds_to_the_score() -> None:
     rows = GROUNDED.explain(debate(PENNY_IS_WORTHLESS))
     for row in rows:
-        assert row.score == pytest.approx(sum(one.adds for one in row.features.values()))
+        assert row.score == pytest.approx(sum(feature.adds for feature in row.features.values()))
     assert [row.score for row in rows] == sorted((row.score for row in rows), reverse=True)
     record = rows[0].record(1, chosen=True)
-    assert (record["rank"], record["chosen"], record["id"]) == (1, True, rows[0].id)
+    assert record["rank"] == 1
+    assert record["chosen"] is True
+    assert record["id"] == rows[0].id
     assert json.loads(json.dumps(record, allow_nan=False)) == record
 
 
-spoken = st.lists(
+DEBATES = st.lists(
     st.one_of(
         st.text(max_size=200),
         st.sampled_from(["penny", "While night trains rattle, short flights are dear.", "No. No!"]),
@@ -148,30 +159,32 @@ spoken = st.lists(
 
 
 @pytest.mark.long
-@given(spoken)
+@given(DEBATES)
 def test_any_debate_is_answered_with_a_short_quotation(words: list[str]) -> None:
-    response = made(floor=0).answer(debate(*words))
+    response = make_grounded(floor=0).answer(debate(*words))
     assert 1 <= count_words(response.content) <= 60
     (cited,) = response.arguments
     assert len(path_of(cited)) <= 2
-    found = INDEX.get(cited.id)
-    assert found is not None
-    assert with_path(found, path_of(cited)) == cited
-    assert quoted(response.content) in " ".join(cited.text.split())
-    assert made(floor=0).answer(debate(*words)) == response
+    stored = INDEX.get(cited.id)
+    assert stored is not None
+    assert with_path(stored, path_of(cited)) == cited
+    assert without_frame(response.content) in " ".join(cited.text.split())
+    assert make_grounded(floor=0).answer(debate(*words)) == response
 
 
 def test_each_candidate_names_the_search_that_led_to_it() -> None:
-    own = Argument(id="a", text="Lighthouses guide fishing boats.", supports="Lighthouses serve.")
-    against = Argument(id="b", text="Radios guide boats.", attacks=own.supports, supports="Radios.")
-    found = rank(BothSides([own, against]), read(debate("Lighthouses guide boats.")), 5)
-    paths = {one.argument.id: one.path for one in found}
+    alike = Argument(id="a", text="Lighthouses guide fishing boats.", supports="Lighthouses serve.")
+    against = Argument(
+        id="b", text="Radios guide boats.", attacks=alike.supports, supports="Radios."
+    )
+    candidates = rank(BothSides([alike, against]), read(debate("Lighthouses guide boats.")), 5)
+    paths = {candidate.argument.id: candidate.path for candidate in candidates}
     assert paths["a"] == ("shares words with your message",)
     assert paths["b"] == ("attacks a claim similar to what was said",)
 
 
 def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:
-    twice = made(BothSides((*ARGUMENTS, ARGUMENTS[0].model_copy(update={"id": "8.1"}))))
-    texts = [one.quoted for one in twice.quotables(debate(PENNY_IS_WORTHLESS))]
+    grounded = make_grounded(BothSides((*ARGUMENTS, ARGUMENTS[0].model_copy(update={"id": "8.1"}))))
+    texts = [quotable.quoted for quotable in grounded.quotables(debate(PENNY_IS_WORTHLESS))]
     assert ARGUMENTS[0].text in texts
     assert len(texts) == len(set(texts))

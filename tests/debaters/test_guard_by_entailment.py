@@ -31,7 +31,7 @@ TOLD_OTHERWISE = [NEGATED, INVENTED]
 @pytest.fixture(scope="module")
 def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NLI model that knows which of our sentences follows, and from what."""
-    others = [one.text for one in ARGUMENTS if one.text != CHARITY]
+    other_texts = [argument.text for argument in ARGUMENTS if argument.text != CHARITY]
     return taught(
         tmp_path_factory.mktemp("knowing"),
         [
@@ -39,7 +39,7 @@ def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (FOLLOWS, CHARITY, "neutral"),
             (CHARITY, BESIDE, "neutral"),
             (BESIDE, CHARITY, "neutral"),
-            *((other, FOLLOWS, "neutral") for other in others),
+            *((text, FOLLOWS, "neutral") for text in other_texts),
         ],
     )
 
@@ -52,18 +52,18 @@ def credulous(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def verdicts(*entailed: str) -> dict[str, Any]:
     """The model's answer about sentences."""
-    return {"checks": [{"missing": "", "entailed": one} for one in entailed]}
+    return {"checks": [{"missing": "", "entailed": word} for word in entailed]}
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("said", [f"{QUOTED} {FOLLOWS}", FOLLOWS])
+@pytest.mark.parametrize("text", [f"{QUOTED} {FOLLOWS}", FOLLOWS])
 def test_an_entailed_sentence_stands_without_a_second_call(
-    server: Scripted, knowing: Path, said: str
+    server: Scripted, knowing: Path, text: str
 ) -> None:
-    writing(server, said)
+    writing(server, text)
     response = answer(server, "composed", guard=f"nli:{knowing}")
-    assert response.content == said
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert response.content == text
+    assert [argument.text for argument in response.arguments] == [CHARITY]
     assert called(server) == ["Written"]
 
 
@@ -97,18 +97,18 @@ def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
     writing(server, f"{QUOTED} {BESIDE}")
     assert BESIDE in answer(server, "composed", guard=f"nli:{model}").content
     labels = ("not_contradiction", "contradiction")
-    other = always(tmp_path / "contradiction", "not_contradiction", 3.0, labels)
-    told = "is not an NLI model: its labels are not_contradiction, contradiction"
-    with pytest.raises(UserError, match=told):
-        answer(server, "composed", guard=f"nli:{other}")
+    no_entailment = always(tmp_path / "contradiction", "not_contradiction", 3.0, labels)
+    message = "is not an NLI model: its labels are not_contradiction, contradiction"
+    with pytest.raises(UserError, match=message):
+        answer(server, "composed", guard=f"nli:{no_entailment}")
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("said", TOLD_OTHERWISE)
+@pytest.mark.parametrize("sentence", TOLD_OTHERWISE)
 def test_what_turns_an_argument_around_goes_whoever_finds_it_entailed(
-    server: Scripted, credulous: Path, said: str
+    server: Scripted, credulous: Path, sentence: str
 ) -> None:
-    writing(server, f"{QUOTED} {said}", entailed=verdicts("yes"))
+    writing(server, f"{QUOTED} {sentence}", entailed=verdicts("yes"))
     assert answer(server, "composed", guard=f"nli:{credulous}", sure="0.5").content == QUOTED
     assert answer(server, "composed", guard="model").content == QUOTED
 
@@ -149,10 +149,10 @@ def test_the_model_is_asked_only_of_what_is_no_quotation(server: Scripted) -> No
     response = answer(server, "composed", guard="model")
     assert response.content == f"{QUOTED} {FOLLOWS}"
     assert called(server) == ["Written", "Entailments"]
-    (told,) = prompts(server, "Entailments")
-    assert f"1. {FOLLOWS}\n2. {BESIDE}" in told
-    assert f"- {CHARITY}" in told
-    assert QUOTED not in told
+    (prompt,) = prompts(server, "Entailments")
+    assert f"1. {FOLLOWS}\n2. {BESIDE}" in prompt
+    assert f"- {CHARITY}" in prompt
+    assert QUOTED not in prompt
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,10 @@ def test_without_a_citation_nothing_stands_and_nobody_is_asked(cited: tuple[Argu
         async def of(self, *_: Any) -> list[bool]:
             raise AssertionError("asked")
 
-    said = ("I disagree.", QUOTED, FOLLOWS)
-    assert anyio.run(Guard(Never()).checked, " ".join(said), cited) == GuardResult((), said)
+    sentences = ("I disagree.", QUOTED, FOLLOWS)
+    assert anyio.run(Guard(Never()).checked, " ".join(sentences), cited) == GuardResult(
+        (), sentences
+    )
 
 
 def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:

@@ -24,7 +24,7 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 
-ROUNDED, JARS, CHARITY = (one.text for one in ARGUMENTS[:3])
+ROUNDED, JARS, CHARITY = (argument.text for argument in ARGUMENTS[:3])
 TERMS = {"terms": ["penny rounding", "charity coin collections"]}
 SPOKEN = {
     "reasoning": "SECRET-REASONING: coins fill tins.",
@@ -42,8 +42,10 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:
-    return answers(server, "inspiredebate", [asked], index, **options)[0]
+def answer(
+    server: Scripted, unanswered: Debate = ASKED, index: Any = None, **options: str
+) -> Response:
+    return answers(server, "inspiredebate", [unanswered], index, **options)[0]
 
 
 @pytest.mark.parametrize("profile", ["lean", "paper"])
@@ -76,12 +78,12 @@ def test_the_sides_speak_in_turn_and_evidence_stands_beside_the_last_word_alone(
 ) -> None:
     answer(server)
     messages = server.asked[-1]["messages"]
-    assert [one["role"] for one in messages] == ["system", "user", "assistant", "user"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
     assert messages[1]["content"] == "The penny is worthless and should be abolished."
     assert messages[2]["content"] == "I hold it dear."
     assert messages[3]["content"].startswith("Abolish the penny!")
     assert "Evidence for this turn" in messages[3]["content"]
-    assert all("Evidence for this turn" not in one["content"] for one in messages[:3])
+    assert all("Evidence for this turn" not in message["content"] for message in messages[:3])
 
 
 def test_the_supporter_opens_with_the_bare_topic(server: Scripted) -> None:
@@ -89,7 +91,7 @@ def test_the_supporter_opens_with_the_bare_topic(server: Scripted) -> None:
     opening = debate("Abolish the penny!").model_copy(update={"side": "pro"})
     answer(server, opening, index=index)
     assert "opponent's" not in prompts(server, "Terms")[0]
-    system, last = (one["content"] for one in server.asked[-1]["messages"])
+    system, last = (message["content"] for message in server.asked[-1]["messages"])
     assert "Your position: for the topic.\nYou defend: the topic is right." in system
     assert "thesis" not in system, "the topic is our own thesis"
     assert "You speak first, as a supporter of the topic" in last
@@ -102,12 +104,12 @@ def test_the_paper_searches_the_terms_alone_and_lean_the_opponents_message_too(
 ) -> None:
     index = BothSides()
     answer(server, index=index, profile="paper")
-    assert [one[:2] for one in index.searched] == [("text", term) for term in TERMS["terms"]]
+    assert [search[:2] for search in index.searched] == [("text", term) for term in TERMS["terms"]]
     index = BothSides()
     answer(server, index=index)
     opponent = ["Abolish the penny!", "The penny is worthless and should be abolished."]
     queries = [*opponent, *TERMS["terms"]]
-    assert [one[:2] for one in index.searched] == [("attacks", one) for one in queries]
+    assert [search[:2] for search in index.searched] == [("attacks", query) for query in queries]
 
 
 def test_without_retrieval_there_is_one_call_and_no_evidence(server: Scripted) -> None:
@@ -120,10 +122,10 @@ def test_without_retrieval_there_is_one_call_and_no_evidence(server: Scripted) -
 def test_what_is_quoted_is_cited_the_first_used_first_and_at_most_two(server: Scripted) -> None:
     both = {**SPOKEN, "argument": f"{CHARITY} And {ROUNDED.lower()} {ARGUMENTS[3].text}"}
     answering(server, {**PAPER, "Speech": both})
-    found = answer(server, profile="paper", field="attacks", message="yes")
-    assert [one.text for one in found.arguments] == [CHARITY, ROUNDED]
-    one = answer(server, profile="paper", field="attacks", message="yes", cited="1")
-    assert [argument.text for argument in one.arguments] == [CHARITY]
+    response = answer(server, profile="paper", field="attacks", message="yes")
+    assert [argument.text for argument in response.arguments] == [CHARITY, ROUNDED]
+    shorter = answer(server, profile="paper", field="attacks", message="yes", cited="1")
+    assert [argument.text for argument in shorter.arguments] == [CHARITY]
 
 
 ZEBRAS = {**SPOKEN, "argument": "Zebras graze quietly at dusk."}
@@ -136,12 +138,12 @@ PARAPHRASE = {
 }
 
 
-def naming(text: str, **more: Any) -> Any:
+def naming(text: str, **fields: Any) -> Any:
     """Answer with the number of the evidence that has this text."""
 
     def speech(prompt: str) -> dict[str, Any]:
         (number,) = re.findall(rf"^(\d+)\. .*{re.escape(text)}", prompt, re.MULTILINE)
-        return {**PARAPHRASE, "evidence": [int(number)], **more}
+        return {**PARAPHRASE, "evidence": [int(number)], **fields}
 
     return speech
 
@@ -150,7 +152,7 @@ def test_an_argument_that_paraphrases_is_kept_and_cites_what_it_names(server: Sc
     answering(server, {**PAPER, "Speech": naming(CHARITY)})
     response = answer(server)
     assert response.content == PARAPHRASE["argument"]
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert [argument.text for argument in response.arguments] == [CHARITY]
 
 
 def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
@@ -165,15 +167,15 @@ def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
         '- "Sweden lost nine million kronor.": drop "sweden lost nine million kronor".' in request
     )
     assert response.content == CHARITY
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert [argument.text for argument in response.arguments] == [CHARITY]
 
 
 def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Scripted) -> None:
-    said = "You want to abolish the penny, but charities collect the penny that nobody misses."
-    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=said)})
-    assert answer(server).content == said
+    text = "You want to abolish the penny, but charities collect the penny that nobody misses."
+    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=text)})
+    assert answer(server).content == text
     assert called(server) == ["Terms", "Speech"]
-    invented = said.replace("abolish the penny", "starve poor children")
+    invented = text.replace("abolish the penny", "starve poor children")
     answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
     answer(server)
     assert "starve poor children" in server.asked[-1]["messages"][-1]["content"]
@@ -183,8 +185,8 @@ def test_a_quotation_with_the_wrong_number_cites_what_it_quotes(server: Scripted
     answering(server, {**PAPER, "Speech": naming(ROUNDED, argument=CHARITY)})
     response = answer(server)
     assert called(server) == ["Terms", "Speech"]
-    assert (response.content, response.arguments[0].text) == (CHARITY, CHARITY)
-    assert len(response.arguments) == 1
+    assert response.content == CHARITY
+    assert [argument.text for argument in response.arguments] == [CHARITY]
 
 
 def test_a_quotation_is_known_to_be_on_our_side(server: Scripted) -> None:
@@ -192,7 +194,7 @@ def test_a_quotation_is_known_to_be_on_our_side(server: Scripted) -> None:
     response = answer(server, index=BothSides(ARGUMENTS[1:3]), field="text")
     assert "fills jars" in prompts(server, "Speech")[0], "the user's side is among the evidence"
     assert response.content == CHARITY
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert [argument.text for argument in response.arguments] == [CHARITY]
 
 
 def test_evidence_of_the_users_side_is_never_quoted(server: Scripted) -> None:
@@ -258,10 +260,14 @@ def test_the_web_alone_is_enough_without_an_index(
     debater = ("-d", "inspiredebate", "-m", f"{server.url}#tiny", "-q")
     ended = touche_rad(*words, *debater, "-O", f"web={pages}")
     assert ended.code == 0, ended.err
-    asked = prompts(server, "Speech")
-    assert all("Penny rounding costs a family nine cents a year." in one for one in asked)
-    assert all("coins.md" in one for one in asked)
-    assert all("\n2. " not in one for one in asked), "no argument of an index is shown"
+    prompts_of_speech = prompts(server, "Speech")
+    assert all(
+        "Penny rounding costs a family nine cents a year." in prompt for prompt in prompts_of_speech
+    )
+    assert all("coins.md" in prompt for prompt in prompts_of_speech)
+    assert all("\n2. " not in prompt for prompt in prompts_of_speech), (
+        "no argument of an index is shown"
+    )
     if command != "say":  # which otherwise opens the demo's index
         assert touche_rad(*words, *debater, "--replace").code == 2
 
@@ -277,17 +283,17 @@ def test_no_web_is_asked_by_default_and_one_that_cannot_be_is_told() -> None:
 def test_both_blocks_go_out_where_panels_are_to_see_the_reasoning(server: Scripted) -> None:
     sly = {**SPOKEN, "reasoning": "a <argument> b"}
     answering(server, {**PAPER, "Speech": sly})
-    said = answer(server, shows="both").content
-    assert said.count("<argument>") == 1
-    assert split_blocks(said) == ("a ‹argument› b", SPOKEN["argument"])
+    content = answer(server, shows="both").content
+    assert content.count("<argument>") == 1
+    assert split_blocks(content) == ("a ‹argument› b", SPOKEN["argument"])
 
 
 REFUSAL = "I can't provide an argument for this. Is there anything else I can help with?"
 
 
 def test_a_refusal_is_asked_again_once_as_an_exercise(server: Scripted) -> None:
-    said = iter([{**SPOKEN, "argument": REFUSAL}, SPOKEN])
-    answering(server, {**PAPER, "Speech": lambda _: next(said)})
+    speeches = iter([{**SPOKEN, "argument": REFUSAL}, SPOKEN])
+    answering(server, {**PAPER, "Speech": lambda _: next(speeches)})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Speech"]
     assert "debating exercise" in server.asked[-1]["messages"][-1]["content"]
@@ -305,14 +311,14 @@ def test_a_refusal_never_goes_out(server: Scripted, profile: str, calls: int) ->
 
 @pytest.mark.parametrize("words", [60, 300, 1_000])
 def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, words: int) -> None:
-    said = " ".join(f"Coin{number} fills a tin." for number in range(words // 4))
-    answering(server, PAPER | {"Speech": {**SPOKEN, "argument": said}})
-    asked = debate("Pennies", "No.", f"{said} LAST-WORD")
-    response = answer(server, asked, max_words=str(words))
-    assert response.content == said
+    text = " ".join(f"Coin{number} fills a tin." for number in range(words // 4))
+    answering(server, PAPER | {"Speech": {**SPOKEN, "argument": text}})
+    unanswered = debate("Pennies", "No.", f"{text} LAST-WORD")
+    response = answer(server, unanswered, max_words=str(words))
+    assert response.content == text
     body = server.asked[-1]
     schema = body["response_format"]["json_schema"]["schema"]["properties"]
-    assert schema["argument"]["maxLength"] >= len(said), "the server is not told to stop before"
+    assert schema["argument"]["maxLength"] >= len(text), "the server is not told to stop before"
     assert "LAST-WORD" in body["messages"][-1]["content"], "all that the opponent said is shown"
 
 
@@ -334,8 +340,8 @@ def test_whatever_call_fails_the_answer_is_valid_and_cites(
     response = answer(server)
     assert 0 < count_words(response.content) <= 60
     assert response.arguments
-    known = {one.id: one for one in ARGUMENTS}
-    assert all(known[one.id] == one for one in response.arguments)
+    known = {argument.id: argument for argument in ARGUMENTS}
+    assert all(known[argument.id] == argument for argument in response.arguments)
 
 
 def test_a_debate_too_long_for_the_model_loses_its_oldest_rounds(server: Scripted) -> None:
@@ -351,9 +357,9 @@ def test_a_debate_too_long_for_the_model_loses_its_oldest_rounds(server: Scripte
     server.always = act
     response = answer(server, long, retrieval="no")
     assert response.content == "The penny stays."
-    kept = server.asked[-1]["messages"]
-    assert [one["role"] for one in kept] == ["system", "user", "assistant", "user"]
-    assert "Round 8" in kept[-1]["content"]
+    messages = server.asked[-1]["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert "Round 8" in messages[-1]["content"]
     assert "Round 1" not in prompt_of(server.asked[-1])
 
 
@@ -361,10 +367,10 @@ def test_a_debate_too_long_for_the_model_loses_its_oldest_rounds(server: Scripte
 def test_whatever_the_model_names_one_to_three_short_terms_are_searched(
     terms: list[str], most: int
 ) -> None:
-    kept = in_bounds(terms, most)
-    assert len(kept) <= most
-    assert all(1 <= count_words(term) <= 4 for term in kept)
-    assert len({term.lower() for term in kept}) == len(kept)
+    searched_terms = in_bounds(terms, most)
+    assert len(searched_terms) <= most
+    assert all(1 <= count_words(term) <= 4 for term in searched_terms)
+    assert len({term.lower() for term in searched_terms}) == len(searched_terms)
 
 
 @pytest.mark.parametrize(

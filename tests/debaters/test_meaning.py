@@ -36,8 +36,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _rows(place: Path) -> list[ExplainedCandidate]:
-    made = find("debater", "grounded").make(Services(index=open_index(str(place))))
-    rows: list[ExplainedCandidate] = made.explain(debate(ASKED))
+    grounded = find("debater", "grounded").make(Services(index=open_index(str(place))))
+    rows: list[ExplainedCandidate] = grounded.explain(debate(ASKED))
     return rows
 
 
@@ -63,8 +63,8 @@ def test_an_encoder_that_is_not_to_be_had_is_done_without(
     broken = tmp_path / "ix"
     shutil.copytree(place, broken)
     (about,) = broken.rglob("about.json")
-    told = json.loads(about.read_text()) | {"encoder": "nowhere-to-be-found"}
-    about.write_text(json.dumps(told))
+    description = json.loads(about.read_text()) | {"encoder": "nowhere-to-be-found"}
+    about.write_text(json.dumps(description))
     with caplog.at_level(logging.WARNING, "touche_rad"):
         rows = _rows(broken)
     assert "vectors are not used" in caplog.text

@@ -49,9 +49,9 @@ def demo(demo_index_path: Path) -> Services:
 def test_a_claim_that_the_collection_does_not_cover_is_answered_with_one_honest_sentence(
     demo: Services, message: str
 ) -> None:
-    asked = Debate().with_utterance(message)
-    assert Grounded(Grounded.Options(), demo).answer(asked) == NOTHING
-    assert Grounded(Grounded.Options(floor=0), demo).answer(asked).arguments
+    unanswered = Debate().with_utterance(message)
+    assert Grounded(Grounded.Options(), demo).answer(unanswered) == NOTHING
+    assert Grounded(Grounded.Options(floor=0), demo).answer(unanswered).arguments
 
 
 def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
@@ -66,34 +66,39 @@ def changed(text: str) -> list[str]:
 
 @pytest.mark.parametrize("echo", changed(USER))
 def test_the_users_words_are_never_quoted(echo: str) -> None:
-    other = "Charities collect the penny that nobody misses."
-    for asked in (debate(USER), debate(USER, "No.", "The worthless penny should be abolished.")):
-        assert grounded(echo).answer(asked) == NOTHING
-        assert grounded(echo, other).answer(asked).content.endswith(other)
+    counter = "Charities collect the penny that nobody misses."
+    for unanswered in (
+        debate(USER),
+        debate(USER, "No.", "The worthless penny should be abolished."),
+    ):
+        assert grounded(echo).answer(unanswered) == NOTHING
+        assert grounded(echo, counter).answer(unanswered).content.endswith(counter)
 
 
 def test_an_argument_that_contradicts_the_user_in_the_users_words_is_quoted() -> None:
     text = "The penny is not a burden for any shop, and no kitchen jar is full of pennies."
-    asked = debate("The penny is a burden for every shop, and each kitchen jar is full of pennies.")
-    assert grounded(text).answer(asked).arguments
+    unanswered = debate(
+        "The penny is a burden for every shop, and each kitchen jar is full of pennies."
+    )
+    assert grounded(text).answer(unanswered).arguments
 
 
 @pytest.mark.parametrize("message", ["The penny is worthless.", "Night trains are quiet and slow."])
 def test_in_five_turns_nothing_is_said_twice_and_then_that_nothing_is_left(message: str) -> None:
     debater = Grounded(Grounded.Options(floor=0), Services(index=BothSides()))
-    count, spoken = len(list(BothSides().arguments())), []
+    count, texts = len(list(BothSides().arguments())), []
     for _ in range(count + 2):
-        spoken.append(message)
-        response = debater.answer(debate(*spoken))
+        texts.append(message)
+        response = debater.answer(debate(*texts))
         if response != NOTHING:
             quoted = response.content.partition(": ")[2] or response.content
-            assert not Earlier(spoken).has(quoted)
-        spoken.append(response.content)
-    assert spoken[-1] == NOTHING_FOUND
-    assert NOTHING_FOUND not in spoken[:6]
+            assert not Earlier(texts).has(quoted)
+        texts.append(response.content)
+    assert texts[-1] == NOTHING_FOUND
+    assert NOTHING_FOUND not in texts[:6]
 
 
-said = st.sampled_from(
+WORDS = st.sampled_from(
     [
         USER,
         WORTHLESS,
@@ -113,15 +118,15 @@ def test_the_sentence_is_valid_everywhere(tmp_path: Path, demo_index_path: Path)
     run, index = tmp_path / "run.jsonl", ("-i", demo_index_path)
     assert touche_rad("simulate", claims, "-d", "grounded", "-o", run, *index).code == 0
     assert NOTHING_FOUND in run.read_text("utf-8")
-    told = touche_rad("check", run, *index).out.splitlines()
-    faults = [line for line in told if line.startswith("fault")]
+    lines = touche_rad("check", run, *index).out.splitlines()
+    faults = [line for line in lines if line.startswith("fault")]
     assert all("demo index" in line for line in faults), "citing nothing is only a warning"
-    assert any(line.startswith("warning") and "nothing is cited" in line for line in told)
+    assert any(line.startswith("warning") and "nothing is cited" in line for line in lines)
 
 
 def test_a_long_collection_of_echoes_is_passed_over() -> None:
     """The new argument stands behind many that repeat the user."""
     texts = [f"{USER} {number}" for number in range(9)]
-    found = grounded(*texts, "The penny helps charities.").answer(debate(USER))
-    assert isinstance(found.arguments[0], Argument)
-    assert found.arguments[0].text == "The penny helps charities."
+    response = grounded(*texts, "The penny helps charities.").answer(debate(USER))
+    assert isinstance(response.arguments[0], Argument)
+    assert response.arguments[0].text == "The penny helps charities."

@@ -42,7 +42,9 @@ def record(number: int, marks: dict[Scheme, Level] | None) -> RetrievedArgument:
 
 
 RECORDS = some.lists(MARKS | some.none(), max_size=6).map(
-    lambda found: [record(number, marks) for number, marks in enumerate(found)]
+    lambda marks_of_records: [
+        record(number, marks) for number, marks in enumerate(marks_of_records)
+    ]
 )
 
 
@@ -52,9 +54,9 @@ def test_the_mean_is_the_sum_of_labels_over_k_and_absent_is_nought(
 ) -> None:
     means = scheme_means(records, k)
     for scheme in Scheme:
-        labels = [one.annotation.level(scheme) for one in records if one.annotation]
+        labels = [record.annotation.level(scheme) for record in records if record.annotation]
         assert means[scheme] == sum(labels) / k
-        if not any(scheme in one.schemes for one in records):
+        if not any(scheme in record.schemes for record in records):
             assert means[scheme] == 0
 
 
@@ -66,39 +68,40 @@ def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
     schemes = prior_schemes(means, threshold)
     assert set(schemes) == {scheme for scheme in Scheme if means[scheme] > threshold}
     prior = prior_evidence(records, schemes)
-    assert [one for one in records if set(one.schemes) & set(schemes)] == list(prior)
+    assert [record for record in records if set(record.schemes) & set(schemes)] == list(prior)
     assert not (prior and not schemes)
 
 
 @given(some.lists(some.integers(-4, 4), max_size=9), some.integers(0, 9))
 def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> None:
     arguments = [argument(number) for number in range(len(likeness))]
-    found = by_likeness(arguments, [float(one) for one in likeness])[:k]
-    assert [one.likeness for one in found] == sorted(likeness, reverse=True)[:k]
-    places = [(-one.likeness, int(one.argument.id)) for one in found]
+    nearest = by_likeness(arguments, list(map(float, likeness)))[:k]
+    assert [candidate.likeness for candidate in nearest] == sorted(likeness, reverse=True)[:k]
+    places = [(-candidate.likeness, int(candidate.argument.id)) for candidate in nearest]
     assert places == sorted(places), "equal ones as they stood"
 
 
 @given(TEXTS, some.lists(TEXTS, max_size=5))
 def test_the_cosine_of_words_is_one_for_the_same_words_and_nought_for_none(
-    said: str, texts: list[str]
+    history: str, texts: list[str]
 ) -> None:
-    found = by_words(said, texts)
-    assert all(-1e-9 <= one <= 1 + 1e-9 for one in found)
-    for text, one in zip(texts, found, strict=True):
-        if sorted(text.split()) == sorted(said.split()) and "penny" in text:
-            assert math.isclose(one, 1.0)
-        if not set(text.split()) & set(said.split()):
-            assert one == 0
+    cosines = by_words(history, texts)
+    assert all(-1e-9 <= cosine <= 1 + 1e-9 for cosine in cosines)
+    for text, cosine in zip(texts, cosines, strict=True):
+        if sorted(text.split()) == sorted(history.split()) and "penny" in text:
+            assert math.isclose(cosine, 1.0)
+        if not set(text.split()) & set(history.split()):
+            assert cosine == 0
 
 
 @given(TEXTS, some.lists(TEXTS, max_size=3))
 def test_a_rule_matches_any_phrase_word_for_word(text: str, keywords: list[str]) -> None:
-    said = text.split()
+    words_of_text = text.split()
 
     def stands(phrase: list[str]) -> bool:
         return bool(phrase) and any(
-            said[place : place + len(phrase)] == phrase for place in range(len(said))
+            words_of_text[place : place + len(phrase)] == phrase
+            for place in range(len(words_of_text))
         )
 
     wanted = any(stands(keyword.split()) for keyword in keywords)
@@ -126,7 +129,7 @@ TOOLS = argument(2, "AI tools let disabled people paint pictures that they could
 
 
 @pytest.mark.parametrize(
-    ("content", "named", "found"),
+    ("content", "named", "arguments"),
     [
         ("AI tools let disabled people paint.", [TOOLS], [TOOLS]),
         ("AI tools let disabled people paint.", [ART], [TOOLS]),
@@ -137,6 +140,6 @@ TOOLS = argument(2, "AI tools let disabled people paint pictures that they could
     ids=["named", "wrong number", "one shared word", "contrary", "nothing"],
 )
 def test_one_shared_word_does_not_make_a_citation(
-    content: str, named: list[Argument], found: list[Argument]
+    content: str, named: list[Argument], arguments: list[Argument]
 ) -> None:
-    assert list(cited(content, named, [ART, TOOLS], 2)) == found
+    assert list(cited(content, named, [ART, TOOLS], 2)) == arguments

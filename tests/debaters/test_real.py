@@ -17,7 +17,7 @@ from touche_rad.plugins import ArgumentIndex, Services, build_index, open_index
 from touche_rad.text import count_words
 
 
-def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> tuple[int, int]:
+def assert_valid_quotation(index: ArgumentIndex, debates: Iterable[Debate]) -> tuple[int, int]:
     """Check each answer, and count the quotations and the turns without one."""
     grounded = Grounded(Grounded.Options(), Services(index=index))
     answered = nothing = 0
@@ -32,24 +32,24 @@ def bars_hold(index: ArgumentIndex, debates: Iterable[Debate]) -> tuple[int, int
             for stance in STANCES:
                 quoted = quoted.removeprefix(f"{stance} ")
             assert 1 <= count_words(response.content) <= 60
-            found = index.get(cited.id)
-            assert found is not None
-            assert with_path(found, path_of(cited)) == cited
+            stored = index.get(cited.id)
+            assert stored is not None
+            assert with_path(stored, path_of(cited)) == cited
             assert quoted in " ".join(cited.text.split())
-            assert not Earlier(said_before(debate, turn)).has(quoted)
+            assert not Earlier(texts_before(debate, turn)).has(quoted)
             answered += 1
     return answered, nothing
 
 
-def said_before(debate: Debate, turn: int) -> list[str]:
-    responses = [one.response.content for one in debate.turns[:turn] if one.response]
-    return [one.utterance for one in debate.turns[: turn + 1]] + responses
+def texts_before(debate: Debate, turn: int) -> list[str]:
+    responses = [answered.response.content for answered in debate.turns[:turn] if answered.response]
+    return [earlier.utterance for earlier in debate.turns[: turn + 1]] + responses
 
 
 @pytest.mark.long
 def test_every_demo_turn_is_answered_with_a_quotation(demo_index_path: Path) -> None:
     debates = list(files.read_debates(demo_file("debates.jsonl")))
-    answered, nothing = bars_hold(open_index(str(demo_index_path)), debates)
+    answered, nothing = assert_valid_quotation(open_index(str(demo_index_path)), debates)
     assert answered >= 50
     assert nothing <= 3
 
@@ -59,9 +59,11 @@ def test_demo_claims_are_attacked_on_their_topic(demo_index_path: Path) -> None:
     grounded = Grounded(Grounded.Options(), Services(index=index))
     claims = list(index.arguments())[::12]
     right = sum(
-        grounded.answer(Debate().with_utterance(f"I believe that {one.attacks}")).arguments[0].topic
-        == one.topic
-        for one in claims
+        grounded.answer(Debate().with_utterance(f"I believe that {argument.attacks}"))
+        .arguments[0]
+        .topic
+        == argument.topic
+        for argument in claims
     )
     assert right >= 0.95 * len(claims)
 
@@ -71,6 +73,6 @@ def test_every_real_turn_is_answered_with_a_quotation(real_data: Path, tmp_path:
     place = str(tmp_path / "index")
     build_index(files.read_arguments(real_data / "claimrev-4441.jsonl.gz"), place)
     debates = files.read_debates(real_data / "cmv-debates-100.jsonl.gz")
-    answered, nothing = bars_hold(open_index(place), debates)
+    answered, nothing = assert_valid_quotation(open_index(place), debates)
     assert answered + nothing == 500
     assert nothing <= 50

@@ -41,7 +41,7 @@ def contrary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def made(**options: str) -> Grounded:
+def make_grounded(**options: str) -> Grounded:
     loaded = find("debater", "grounded").make(Services(index=BothSides()), {**PLAIN, **options})
     assert isinstance(loaded.instance, Grounded)
     return loaded.instance
@@ -57,21 +57,21 @@ def sides(debater: Grounded) -> dict[str, float]:
 
 @pytest.mark.services
 def test_who_speaks_against_the_user_comes_up_and_who_agrees_goes_down(knowing: Path) -> None:
-    added = sides(made(stance=f"nli:{knowing}"))
-    assert added["7.2"] < 0, "it supports what the user says"
-    assert min(value for name, value in added.items() if name != "7.2") > 0
+    side_of = sides(make_grounded(stance=f"nli:{knowing}"))
+    assert side_of["7.2"] < 0, "it supports what the user says"
+    assert min(value for name, value in side_of.items() if name != "7.2") > 0
 
 
 @pytest.mark.services
 def test_the_answer_hangs_on_the_side(knowing: Path, contrary: Path) -> None:
-    assert made(stance=f"nli:{knowing}").answer(debate(SAID)).arguments[0].id != "7.2"
-    assert made(stance=f"nli:{contrary}").answer(debate(SAID)).arguments[0].id == "7.2"
+    assert make_grounded(stance=f"nli:{knowing}").answer(debate(SAID)).arguments[0].id != "7.2"
+    assert make_grounded(stance=f"nli:{contrary}").answer(debate(SAID)).arguments[0].id == "7.2"
 
 
 @pytest.mark.services
 def test_only_the_best_candidates_are_read(knowing: Path, tmp_path: Path) -> None:
-    debater = made(stance=f"nli:{knowing}", **with_settings(tmp_path, judged=1))
-    words = made().explain(debate(SAID))
+    debater = make_grounded(stance=f"nli:{knowing}", **with_settings(tmp_path, judged=1))
+    words = make_grounded().explain(debate(SAID))
     assert [name for name, adds in sides(debater).items() if adds] == [words[0].id]
 
 
@@ -79,14 +79,14 @@ def test_only_the_best_candidates_are_read(knowing: Path, tmp_path: Path) -> Non
 def test_a_model_that_breaks_leaves_the_words(
     knowing: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    debater = made(stance=f"nli:{knowing}")
+    debater = make_grounded(stance=f"nli:{knowing}")
 
     def breaks(*_: object) -> None:
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr("retrieval.stance.nli.Nli.read", breaks)
     with caplog.at_level(logging.WARNING, "touche_rad"):
-        assert debater.answer(debate(SAID)) == made().answer(debate(SAID))
+        assert debater.answer(debate(SAID)) == make_grounded().answer(debate(SAID))
     assert "out of memory" in caplog.text
 
 
@@ -104,4 +104,4 @@ def test_composed_is_shown_those_against_the_user_first(knowing: Path, contrary:
 @pytest.mark.parametrize("name", ["nil:x", "nli:", "model"])
 def test_a_wrong_name_is_told(name: str) -> None:
     with pytest.raises((ValidationError, UserError), match="stance"):
-        made(stance=name)
+        make_grounded(stance=name)

@@ -23,11 +23,14 @@ FIRST_AGAINST = {"101": 3, "102": 3, "103": 3, "104": 3, "105": 3, "106": 3}
 
 def read_arguments() -> dict[str, Argument]:
     lines = demo_file("arguments.jsonl").read_text("utf-8").splitlines()
-    return {one.id: one for one in (Argument.model_validate(json.loads(line)) for line in lines)}
+    return {
+        argument.id: argument
+        for argument in (Argument.model_validate(json.loads(line)) for line in lines)
+    }
 
 
 ARGUMENTS = read_arguments()
-BY_TEXT = {one.text: one for one in ARGUMENTS.values()}
+BY_TEXT = {argument.text: argument for argument in ARGUMENTS.values()}
 
 
 def is_for(argument: Argument) -> bool:
@@ -37,9 +40,9 @@ def is_for(argument: Argument) -> bool:
         return not is_for(attacked)
     topic = argument.id.partition(".")[0]
     claims = dict.fromkeys(
-        one.attacks
-        for one in ARGUMENTS.values()
-        if one.id.startswith(f"{topic}.") and one.attacks not in BY_TEXT
+        argument.attacks
+        for argument in ARGUMENTS.values()
+        if argument.id.startswith(f"{topic}.") and argument.attacks not in BY_TEXT
     )
     return list(claims).index(argument.attacks) >= FIRST_AGAINST.get(topic, 4)
 

@@ -42,7 +42,7 @@ def query(idea: str, field: str = "ATTACK") -> dict[str, str]:
 
 
 TWO = {"SEARCH_1": query(IDEA), "SEARCH_2": query(CASH, "SUPPORT")}
-ROUNDED, JARS, CHARITY = (one.text for one in ARGUMENTS[:3])
+ROUNDED, JARS, CHARITY = (argument.text for argument in ARGUMENTS[:3])
 CHOICE = {
     "aspect_argument_1": "a",
     "retrieved_argument_1": CHARITY,
@@ -61,14 +61,14 @@ WRITTEN = {
 }
 
 
-def numbered(told: str) -> dict[str, int]:
+def numbered(prompt: str) -> dict[str, int]:
     """The numbers of the arguments that a prompt shows."""
-    lines = (line.partition(". ") for line in told.splitlines() if line[:1].isdigit())
+    lines = (line.partition(". ") for line in prompt.splitlines() if line[:1].isdigit())
     return {text: int(number) for number, _, text in lines}
 
 
-def best(told: str) -> dict[str, Any]:
-    shown = numbered(told)
+def best(prompt: str) -> dict[str, Any]:
+    shown = numbered(prompt)
     known = [shown[text] for text in (ROUNDED, CHARITY) if text in shown]
     return {"arguments": known, "justification": "B-REASON"}
 
@@ -83,8 +83,10 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def answer(server: Scripted, asked: Debate = ASKED, index: Any = None, **options: str) -> Response:
-    return answers(server, "sinai", [asked], index, **options)[0]
+def answer(
+    server: Scripted, unanswered: Debate = ASKED, index: Any = None, **options: str
+) -> Response:
+    return answers(server, "sinai", [unanswered], index, **options)[0]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -114,22 +116,22 @@ def lean(searches: dict[str, Any], *numbers: int) -> dict[str, Any]:
 
 def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -> None:
     index = BothSides()
-    twice = {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA.upper()), "SEARCH_3": query(CASH)}
-    answering(server, lean(twice, 1))
+    searches = {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA.upper()), "SEARCH_3": query(CASH)}
+    answering(server, lean(searches, 1))
     answer(server, index=index)
     assert sum(words.lower() == IDEA.lower() for _, words, _ in index.searched) == 3
-    (told,) = prompts(server, "Numbers")
-    shown = told.partition("You want Ethical")[2]
-    assert all(shown.count(one.text) <= 1 for one in ARGUMENTS)
+    (prompt,) = prompts(server, "Numbers")
+    shown = prompt.partition("You want Ethical")[2]
+    assert all(shown.count(argument.text) <= 1 for argument in ARGUMENTS)
     assert shown.count(ROUNDED) == 1
 
 
 def test_numbers_run_in_the_order_in_which_arguments_are_shown(server: Scripted) -> None:
     answering(server, lean({**TWO, "SEARCH_3": query("Night trains are comfortable.")}, 1))
     answer(server)
-    (told,) = prompts(server, "Numbers")
-    assert 'Search 1, against the idea "The penny is worthless' in told
-    numbers = [*numbered(told).values()]
+    (prompt,) = prompts(server, "Numbers")
+    assert 'Search 1, against the idea "The penny is worthless' in prompt
+    numbers = [*numbered(prompt).values()]
     assert numbers == [*range(1, len(numbers) + 1)]
     assert len(numbers) > 2
 
@@ -155,7 +157,7 @@ def test_only_what_the_model_names_is_cited(server: Scripted) -> None:
     """The response shares a word with another argument that was selected, too."""
     assert "penny" in ROUNDED
     answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": [CHARITY]}})
-    assert [one.text for one in answer(server, profile="paper").arguments] == [CHARITY]
+    assert [argument.text for argument in answer(server, profile="paper").arguments] == [CHARITY]
 
 
 def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
@@ -171,8 +173,8 @@ def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
     ]
     answering(server, lean({"SEARCH_1": query(IDEA)}, 1))
     answer(server, index=BothSides([*unclear, *clear]))
-    (told,) = prompts(server, "Numbers")
-    shown = told.partition("Search 1")[2]
+    (prompt,) = prompts(server, "Numbers")
+    shown = prompt.partition("Search 1")[2]
     assert shown.count("charity") > 2
     assert "These advantages" not in shown, "though they have more words of the idea"
 
@@ -183,9 +185,9 @@ def test_where_the_numbers_do_not_exist_what_attacks_goes_before_what_is_only_al
     answering(server, lean({"SEARCH_1": query(IDEA)}, 99))
     tags = argument(8, PENNY, WORTHLESS, WORTH, "Shops would have to reprint each price tag.")
     answer(server, index=BothSides([*ARGUMENTS, tags]))
-    (told,) = prompts(server, "Written")
-    assert ROUNDED in numbered(told)
-    assert JARS not in numbered(told), "only TEXT found it"
+    (prompt,) = prompts(server, "Written")
+    assert ROUNDED in numbered(prompt)
+    assert JARS not in numbered(prompt), "only TEXT found it"
 
 
 CHAINED = {"attacks": "text", "supports": "attacks"}
@@ -223,28 +225,32 @@ def test_a_query_makes_five_searches_of_which_two_are_chained(
     chained = [(field, words) for field, words, k in index.searched if k == 1]
     hits = [hit.argument for hit in BothSides().search(links, IDEA, 2)]
     part = CHAINED[chained[0][0]]
-    assert [words for _, words in chained] == [getattr(one, part) for one in hits]
+    assert [words for _, words in chained] == [getattr(argument, part) for argument in hits]
 
 
 def test_a_citation_tells_how_it_was_reached(server: Scripted) -> None:
     answering(server, {**PAPER, "Searches": {"SEARCH_1": query(IDEA, "SUPPORT")}})
     cited = answer(server, profile="paper").arguments
-    told = {one.id: path_of(one) for one in cited}
-    first = {path[0].removeprefix(f"{path[0].split()[0]} ") for path in told.values() if path[1:]}
-    assert first <= {f"attacks the like of: {IDEA}"}
-    whole = {path[0] for path in told.values() if not path[1:]}
-    assert whole <= {f"says the like of: {IDEA}", f"supports the like of: {IDEA}"}
-    assert all(told.values())
+    paths = {argument.id: path_of(argument) for argument in cited}
+    first_steps = {
+        path[0].removeprefix(f"{path[0].split()[0]} ") for path in paths.values() if path[1:]
+    }
+    assert first_steps <= {f"attacks the like of: {IDEA}"}
+    only_steps = {path[0] for path in paths.values() if not path[1:]}
+    assert only_steps <= {f"says the like of: {IDEA}", f"supports the like of: {IDEA}"}
+    assert all(paths.values())
 
 
 def test_what_was_used_first_is_cited_first_and_at_most_two(server: Scripted) -> None:
     both = {**WRITTEN, "arguments": [ROUNDED.upper(), CHARITY, "No such argument anywhere at all."]}
     answering(server, {**PAPER, "Written": both})
-    assert [one.text for one in answer(server, profile="paper", cited="2").arguments] == [
+    assert [argument.text for argument in answer(server, profile="paper", cited="2").arguments] == [
         ROUNDED,
         CHARITY,
     ]
-    assert [one.text for one in answer(server, profile="paper", cited="1").arguments] == [ROUNDED]
+    assert [argument.text for argument in answer(server, profile="paper", cited="1").arguments] == [
+        ROUNDED
+    ]
 
 
 def test_arguments_that_are_named_wrongly_are_found_by_their_words(server: Scripted) -> None:
@@ -278,13 +284,13 @@ class NeverTheSame(BothSides):
 def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) -> None:
     """A model that keeps all it is shown keeps the first three of each query, and three of all."""
 
-    def listed(told: str, after: str) -> list[str]:
-        lines = told.partition(after)[2].splitlines()
+    def texts_after(prompt: str, heading: str) -> list[str]:
+        lines = prompt.partition(heading)[2].splitlines()
         return [line.removeprefix("- ") for line in lines if line.startswith("- ")]
 
-    def choice(told: str) -> Any:
+    def choice(prompt: str) -> Any:
         names = ("aspect", "retrieved", "justification")
-        texts = dict.fromkeys(listed(told, "searched for:"))
+        texts = dict.fromkeys(texts_after(prompt, "searched for:"))
         return {
             f"{name}_argument_{number}": text
             for number, text in enumerate([*texts][:3], 1)
@@ -296,19 +302,19 @@ def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) 
         {
             **PAPER,
             "Searches": {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA, "SUPPORT")},
-            "Best": lambda told: {"arguments": [*numbered(told).values()], "justification": ""},
+            "Best": lambda prompt: {"arguments": [*numbered(prompt).values()], "justification": ""},
             "Choice": choice,
         },
     )
     answer(server, index=NeverTheSame(), profile="paper")
-    found = [[*numbered(told)] for told in prompts(server, "Best")]
-    assert [len(texts) for texts in found] == [6, 6]
-    (told,) = prompts(server, "Choice")
-    assert sorted(listed(told, "searched for:")) == sorted(
-        text for texts in found for text in texts[:3]
+    shortlisted = [[*numbered(prompt)] for prompt in prompts(server, "Best")]
+    assert [len(texts) for texts in shortlisted] == [6, 6]
+    (prompt,) = prompts(server, "Choice")
+    assert sorted(texts_after(prompt, "searched for:")) == sorted(
+        text for texts in shortlisted for text in texts[:3]
     )
-    (told,) = prompts(server, "Written")
-    assert told.count("\nargument: ") == 3
+    (prompt,) = prompts(server, "Written")
+    assert prompt.count("\nargument: ") == 3
 
 
 FAILURES: dict[str, dict[str, Any]] = {
@@ -336,14 +342,14 @@ def test_whatever_step_fails_the_answer_is_valid_and_cites(server: Scripted, kin
     response = answer(server, profile="paper")
     assert 0 < count_words(response.content) <= 60
     assert response.arguments
-    known = {one.id: one for one in ARGUMENTS}
-    assert all(known[one.id].text == one.text for one in response.arguments)
+    known = {argument.id: argument for argument in ARGUMENTS}
+    assert all(known[argument.id].text == argument.text for argument in response.arguments)
 
 
 def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Scripted) -> None:
     lean = {
         "Outline": {"plan": PLAN, "searches": {"SEARCH_1": query(IDEA)}},
-        "Numbers": lambda told: {"selected": [{"number": 1, "justification": ""}]},
+        "Numbers": lambda prompt: {"selected": [{"number": 1, "justification": ""}]},
         "Written": RuntimeError(),
     }
     answering(server, lean)
@@ -351,7 +357,9 @@ def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Sc
     second = answer(
         server, debate(IDEA).with_response(first).with_utterance("No. The penny is worthless.")
     )
-    assert {one.id for one in first.arguments}.isdisjoint(one.id for one in second.arguments)
+    assert {argument.id for argument in first.arguments}.isdisjoint(
+        argument.id for argument in second.arguments
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,57 +19,57 @@ from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import make_answerer
 from touche_rad.text import count_words
 
-KNOWN = {one.id: one for one in ARGUMENTS}
+KNOWN = {argument.id: argument for argument in ARGUMENTS}
 ASKED = debate("The penny is worthless and should be abolished.")
 CHARITY = ARGUMENTS[2].text
 
 
 def answer(
-    server: Scripted, name: str, asked: Debate = ASKED, index: Any = None, **options: str
+    server: Scripted, name: str, unanswered: Debate = ASKED, index: Any = None, **options: str
 ) -> Response:
     async def run() -> Any:
         model = Model(Address(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
         answerer = make_answerer(find("debater", name).configure(options), services)
         try:
-            return await answerer.answer(asked)
+            return await answerer.answer(unanswered)
         finally:
             await model.close()
 
-    answered = anyio.run(run)
-    assert answered.by == name, answered.events
-    return answered.response  # type: ignore[no-any-return]
+    outcome = anyio.run(run)
+    assert outcome.by == name, outcome.events
+    return outcome.response  # type: ignore[no-any-return]
 
 
-def number_of(told: str, text: str) -> int:
+def number_of(prompt: str, text: str) -> int:
     """The number that an argument has in a prompt."""
-    (line,) = [line for line in told.splitlines() if line.endswith(text)]
+    (line,) = [line for line in prompt.splitlines() if line.endswith(text)]
     return int(line.partition(".")[0])
 
 
-def writing(server: Scripted, *said: str, cites: str = CHARITY, entailed: Any = None) -> None:
+def writing(server: Scripted, *answers: str, cites: str = CHARITY, entailed: Any = None) -> None:
     """Let the model write one text after the other, citing an argument."""
-    texts = list(said)
+    texts = list(answers)
 
-    def written(told: str) -> dict[str, Any]:
+    def written(prompt: str) -> dict[str, Any]:
         text = texts.pop(0) if len(texts) > 1 else texts[0]
-        return {"numbers": [number_of(told, cites)], "response": text}
+        return {"numbers": [number_of(prompt, cites)], "response": text}
 
     answering(server, {"Written": written, "Entailments": entailed})
 
 
 def test_the_model_chooses_the_quotation_and_how_to_begin(server: Scripted) -> None:
     answering(
-        server, {"Choice": lambda told: {"number": number_of(told, CHARITY), "frame": "not so"}}
+        server, {"Choice": lambda prompt: {"number": number_of(prompt, CHARITY), "frame": "not so"}}
     )
     response = answer(server, "grounded")
     assert response.content == f"Not so: {CHARITY}"
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert [argument.text for argument in response.arguments] == [CHARITY]
     assert called(server) == ["Choice"]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "choice",
     [
         {"number": 0, "frame": "disagree"},
         "nonsense",
@@ -79,8 +79,8 @@ def test_the_model_chooses_the_quotation_and_how_to_begin(server: Scripted) -> N
     ],
     ids=["none fits", "nonsense", "no such number", "no such frame", "down"],
 )
-def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, said: Any) -> None:
-    answering(server, {"Choice": said})
+def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, choice: Any) -> None:
+    answering(server, {"Choice": choice})
     response = answer(server, "grounded")
     assert response.content.endswith(response.arguments[0].text)
     assert "HACKED" not in response.content
@@ -91,8 +91,8 @@ def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
 ) -> None:
     jars = ARGUMENTS[1].text
 
-    def choice(told: str) -> Any:
-        return {"number": number_of(told, jars) if jars in told else 0, "frame": "none"}
+    def choice(prompt: str) -> Any:
+        return {"number": number_of(prompt, jars) if jars in prompt else 0, "frame": "none"}
 
     answering(server, {"Choice": choice})
     shown = with_settings(tmp_path, shown=2)
@@ -109,11 +109,11 @@ def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
 
 @pytest.mark.parametrize("begins", ["", "I disagree. "])
 def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> None:
-    said = f"{begins}Charities collect the penny that nobody misses."
-    writing(server, said)
+    text = f"{begins}Charities collect the penny that nobody misses."
+    writing(server, text)
     response = answer(server, "composed")
-    assert response.content == said
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert response.content == text
+    assert [argument.text for argument in response.arguments] == [CHARITY]
     assert called(server) == ["Written"]
 
 
@@ -127,15 +127,15 @@ def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> 
 def test_a_clause_that_names_what_the_opponent_says_needs_no_argument(
     server: Scripted, begins: str, calls: int
 ) -> None:
-    said = f"{begins} collect the penny that nobody misses."
-    writing(server, said)
+    text = f"{begins} collect the penny that nobody misses."
+    writing(server, text)
     response = answer(server, "composed")
     assert len(called(server)) == calls
-    assert (response.content == said) is (calls == 1)
+    assert (response.content == text) is (calls == 1)
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "repetition"),
     [
         ("Pennies are not a waste but a help to charities.", "Pennies are a help to charities."),
         (
@@ -146,11 +146,13 @@ def test_a_clause_that_names_what_the_opponent_says_needs_no_argument(
     ],
     ids=["without a contrast", "a noun for a pronoun", "a letter doubled in the source"],
 )
-def test_a_faithful_repetition_needs_no_repair(server: Scripted, source: str, said: str) -> None:
+def test_a_faithful_repetition_needs_no_repair(
+    server: Scripted, source: str, repetition: str
+) -> None:
     index = BothSides([argument(9, *AGAINST_PENNY, source), *ARGUMENTS])
-    asked = debate("Penny coins are worthless: abolish the penny.")
-    writing(server, said, cites=source)
-    assert answer(server, "composed", asked, index).content == said
+    unanswered = debate("Penny coins are worthless: abolish the penny.")
+    writing(server, repetition, cites=source)
+    assert answer(server, "composed", unanswered, index).content == repetition
     assert called(server) == ["Written"]
 
 
@@ -161,15 +163,15 @@ FLAW = "You say that it is worthless, but who decides what a coin is worth?"
 def test_what_another_argument_says_is_cited_from_it_without_a_repair(
     server: Scripted, begins: str
 ) -> None:
-    def wrong(told: str) -> dict[str, Any]:
-        right = number_of(told, CHARITY)
+    def wrong(prompt: str) -> dict[str, Any]:
+        right = number_of(prompt, CHARITY)
         text = f"{begins}{CHARITY[0].lower() if begins else CHARITY[0]}{CHARITY[1:]}"
         return {"numbers": [right % 2 + 1], "response": text}
 
     answering(server, {"Written": wrong})
     response = answer(server, "composed")
     assert response.content.lower() == f"{begins}{CHARITY}".lower()
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert [argument.text for argument in response.arguments] == [CHARITY]
     assert called(server) == ["Written"]
 
 
@@ -193,8 +195,8 @@ INVENTED = "Studies show that 87 percent of shops would close at once."
 
 
 def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scripted) -> None:
-    said = f"Charities collect the penny that nobody misses. {INVENTED}"
-    writing(server, said)
+    text = f"Charities collect the penny that nobody misses. {INVENTED}"
+    writing(server, text)
     response = answer(server, "composed")
     assert response.content == "Charities collect the penny that nobody misses."
     assert called(server) == ["Written", "Written"]
@@ -207,14 +209,14 @@ def test_what_cannot_be_supported_is_replaced_by_a_quotation_of_what_was_chosen(
     writing(server, INVENTED)
     response = answer(server, "composed")
     assert response.content.endswith(CHARITY)
-    assert [one.text for one in response.arguments] == [CHARITY]
+    assert [argument.text for argument in response.arguments] == [CHARITY]
 
 
 NEGATED = "Charities do not collect the penny that nobody misses."
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         NEGATED,
         INVENTED,
@@ -226,27 +228,27 @@ NEGATED = "Charities do not collect the penny that nobody misses."
 )
 @pytest.mark.parametrize("name", ["composed", "grounded"])
 def test_whatever_the_model_writes_the_answer_is_valid(
-    server: Scripted, said: str, name: str
+    server: Scripted, text: str, name: str
 ) -> None:
     answering(
         server,
-        {"Written": {"numbers": [1, 2], "response": said}, "Choice": {"number": 1, "frame": said}},
+        {"Written": {"numbers": [1, 2], "response": text}, "Choice": {"number": 1, "frame": text}},
     )
     response = answer(server, name)
     assert 0 < count_words(response.content) <= 60
     assert response.arguments
-    assert all(KNOWN[one.id].text == one.text for one in response.arguments)
-    assert said not in response.content
+    assert all(KNOWN[argument.id].text == argument.text for argument in response.arguments)
+    assert text not in response.content
 
 
 def test_what_stood_stands_where_the_repair_fails(server: Scripted) -> None:
-    said = f"Charities collect the penny that nobody misses. {INVENTED}"
-    answers = [said, "no answer at all", "no answer at all"]
+    text = f"Charities collect the penny that nobody misses. {INVENTED}"
+    answers = [text, "no answer at all", "no answer at all"]
     answering(
         server,
         {
-            "Written": lambda told: (
-                {"numbers": [number_of(told, CHARITY)], "response": answers.pop(0)}
+            "Written": lambda prompt: (
+                {"numbers": [number_of(prompt, CHARITY)], "response": answers.pop(0)}
                 if len(answers) == 3
                 else answers.pop(0)
             )
@@ -259,8 +261,9 @@ def test_a_sentence_that_would_be_cut_was_not_checked_and_goes(server: Scripted)
     long = ARGUMENTS[6].text
     middle = " ".join(long.split(". ", 1)[1].split()[:70])
     answering(
-        server, {"Written": lambda told: {"numbers": [number_of(told, long)], "response": middle}}
+        server,
+        {"Written": lambda prompt: {"numbers": [number_of(prompt, long)], "response": middle}},
     )
-    asked = debate("Night trains are a comfortable replacement for short flights.")
-    response = answer(server, "composed", asked, max_words="60")
+    unanswered = debate("Night trains are a comfortable replacement for short flights.")
+    response = answer(server, "composed", unanswered, max_words="60")
     assert not response.content.endswith("…")

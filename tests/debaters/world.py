@@ -85,7 +85,7 @@ class BothSides(SmallIndex):
 
 
 def answers(
-    server: Scripted, debater: str, asked: Iterable[Debate], index: Any = None, **options: str
+    server: Scripted, debater: str, unanswered: Iterable[Debate], index: Any = None, **options: str
 ) -> list[Response]:
     """Let a debater answer debates; settings of its profiles can be given as options."""
 
@@ -93,22 +93,22 @@ def answers(
         model = Model(Address(server.url, "tiny"), deadline=60)
         services = Services(index=index or BothSides(), model=model)
         factory: Any = find("debater", debater).factory
-        made = factory(factory.Options.model_validate(options), services)
+        instance = factory(factory.Options.model_validate(options), services)
         try:
-            return [await made.answer(one) for one in asked]
+            return [await instance.answer(debate_of_user) for debate_of_user in unanswered]
         finally:
             await model.close()
 
     return anyio.run(run)
 
 
-def debate(*spoken: str) -> Debate:
+def debate(*texts: str) -> Debate:
     """User, system, user, … in turn; the user speaks last."""
-    users, systems = spoken[::2], [*spoken[1::2], None]
+    users, systems = texts[::2], [*texts[1::2], None]
     return Debate(
         id="test",
         turns=tuple(
-            Turn(utterance=user, response=None if said is None else Response(content=said))
-            for user, said in zip(users, systems, strict=True)
+            Turn(utterance=user, response=None if system is None else Response(content=system))
+            for user, system in zip(users, systems, strict=True)
         ),
     )
