@@ -117,11 +117,6 @@ def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
     return messages
 
 
-def request_of(turns: Sequence[Turn]) -> list[JsonObject]:
-    """Return turns as the official client sends them: roles and contents only."""
-    return [{key: message[key] for key in _MESSAGE} for message in messages_of(turns)]
-
-
 def annotated_of(line: Line) -> Debate:
     """Parse one annotated debate."""
     record = validate(AnnotatedLine, line.value)
@@ -159,13 +154,16 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
 
 def response_line(debate: Debate, turn: int, response: Response) -> str:
     """Write the response to the last turn of a debate, with the request it answers."""
-    request = debate.before_response(len(debate.turns) - 1)
+    messages = messages_of(debate.before_response(len(debate.turns) - 1).turns)
     old = original_record(debate, RESPONSES)
-    messages = request_of(request.turns)
-    if old is not None:
-        before: Debate = debate.wire["read"]
-        read = before.before_response(len(before.turns) - 1)
-        messages = renewed(old["messages"], messages_of(read.turns), messages_of(request.turns))
-        if (before.id, debate.wire["turn"], before.last.response) == (debate.id, turn, response):
+    if old is None:  # as the official client sends them: roles and contents only
+        messages = [
+            {"role": message["role"], "content": message["content"]} for message in messages
+        ]
+    else:
+        read: Debate = debate.wire["read"]
+        before = messages_of(read.before_response(len(read.turns) - 1).turns)
+        messages = renewed(old["messages"], before, messages)
+        if (read.id, debate.wire["turn"], read.last.response) == (debate.id, turn, response):
             return dump({**old, "messages": messages})
     return dump({**body_of(response), "debate": debate.id, "turn": turn, "messages": messages})

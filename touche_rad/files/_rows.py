@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import Field
@@ -52,8 +54,8 @@ T = TypeVar("T", Ranked, Qrel)
 def read_run(path: Place, bad: BadLines | None = None) -> Iterator[Ranked]:
     """Read a run: QUERY Q0 DOCUMENT RANK SCORE TAG."""
 
-    def ranked(row: list[str]) -> Ranked:
-        query, _, document, rank, score, tag = row
+    def ranked(cells: list[str]) -> Ranked:
+        query, _, document, rank, score, tag = cells
         number = _number("SCORE", score, float)
         return Ranked(query, document, int(_number("RANK", rank, int)), number, tag)
 
@@ -63,8 +65,8 @@ def read_run(path: Place, bad: BadLines | None = None) -> Iterator[Ranked]:
 def read_qrels(path: Place, bad: BadLines | None = None) -> Iterator[Qrel]:
     """Read qrels: QUERY 0 DOCUMENT RELEVANCE."""
 
-    def qrel(row: list[str]) -> Qrel:
-        query, _, document, relevance = row
+    def qrel(cells: list[str]) -> Qrel:
+        query, _, document, relevance = cells
         return Qrel(query, document, int(_number("RELEVANCE", relevance, int)))
 
     return _read_rows(path, QRELS, bad, qrel)
@@ -75,23 +77,23 @@ def _read_rows(
 ) -> Iterator[T]:
     bad = bad or BadLines()
     wanted = len(columns.split())
-    seen: dict[str, set[str]] = {}
-    empty = True
+    documents: defaultdict[str, set[str]] = defaultdict(set)
+    """Those of each query so far."""
+    number = 0
     for number, line in numbered_lines(path, bad):
-        row, empty = line.split(), False
+        cells = line.split()
         try:
-            if len(row) != wanted:
-                raise FieldError("", f"expected `{columns}`, got {len(row)} columns")
-            one = read(row)
-            documents = seen.setdefault(one.query, set())
-            if one.document in documents:
-                raise FieldError("", f"duplicate document {one.document} for query {one.query}")
-            documents.add(one.document)
+            if len(cells) != wanted:
+                raise FieldError("", f"expected `{columns}`, got {len(cells)} columns")
+            row = read(cells)
+            if row.document in documents[row.query]:
+                raise FieldError("", f"duplicate document {row.document} for query {row.query}")
         except FieldError as miss:
             bad.report(at_line(path, number, miss))
             continue
-        yield one
-    if empty and not bad.count:
+        documents[row.query].add(row.document)
+        yield row
+    if not number and not bad.count:
         raise InputError(path, f"is empty: expected lines `{columns}`")
 
 
@@ -111,15 +113,18 @@ def run_lines(rows: Iterable[Ranked]) -> Iterator[str]:
     for row in rows:
         for word in (row.query, row.document, row.tag):
             if word.split() != [word]:
-                got = f"got {short_repr(word)}: a run cannot hold it"
-                raise UserError(f"expected a name without white space, {got}")
+                raise UserError(
+                    f"expected a name without white space, got {short_repr(word)}: a run cannot "
+                    "hold it"
+                )
         score = f"{row.score:.6f}"
         if float(score) != row.score:  # six decimals are not exact
             score = repr(float(row.score))
         yield f"{row.query} Q0 {row.document} {row.rank} {score} {row.tag}"
 
 
-CLAIM, USER = "TOPIC_DESCRIPTION", "USER"
+CLAIM = "TOPIC_DESCRIPTION"
+USER = "USER"
 
 
 class ClaimRow(FileRecord):
@@ -130,8 +135,6 @@ class ClaimRow(FileRecord):
 
 
 KIND = "claims"
-
-Row = dict[str, str]
 
 
 def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
@@ -144,8 +147,7 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
             header = [cell.strip() for cell in cells]
             for column in (CLAIM, USER):
                 if column not in header:
-                    columns = f"{CLAIM} and {USER}, got {', '.join(header[:6])}"
-                    wrong = f"expected the columns {columns}"
+                    wrong = f"expected the columns {CLAIM} and {USER}, got {', '.join(header[:6])}"
                     raise InputError(path, wrong, line=number, field=column)
             if len(set(header)) != len(header):
                 raise InputError(path, "expected each column once", line=number)
@@ -159,7 +161,10 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
             bad.report(InputError(path, "expected a claim, got none", line=number, field=CLAIM))
             continue
         count += 1
-        yield _claim(row, count)
+        claim = _unescaped(row[CLAIM])
+        user = _unescaped(row[USER])
+        wire = {"kind": KIND, "row": row, "claim": claim, "user": user}
+        yield Debate(id=f"claim-{count}", claim=claim, user=user, wire=wire)
     if header is None:
         raise InputError(path, f"is empty: expected a header with {CLAIM} and {USER}")
     if not count and not bad.count:
@@ -168,36 +173,34 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
 
 def _with_empty_lines(lines: Lines, bad: BadLines) -> Lines:
     """Yield also the empty lines between the others; those that are no UTF-8 were reported."""
-    following = reported = 0
+    following = 0
+    reported = 0
     for number, line in lines:
         if following:  # below the header
-            yield from ((empty, "") for empty in range(following + bad.count - reported, number))
+            for empty in range(following + bad.count - reported, number):
+                yield empty, ""
         yield number, line
-        following, reported = number + 1, bad.count
-
-
-def _claim(row: Row, count: int) -> Debate:
-    claim, user = _unescaped(row[CLAIM]), _unescaped(row[USER])
-    wire = {"kind": KIND, "row": row, "claim": claim, "user": user}
-    return Debate(id=f"claim-{count}", claim=claim, user=user, wire=wire)
+        following = number + 1
+        reported = bad.count
 
 
 def claims_text(debates: Iterable[Debate]) -> str:
     """Write claims as the official parameter file."""
-    rows = [_row(debate) for debate in debates]
-    header = list(dict.fromkeys(key for row in rows for key in row)) or [CLAIM, USER]
-    lines = ["\t".join(row.get(key, "") for key in header) for row in rows]
-    return "\n".join(["\t".join(header), *lines]) + "\n"
-
-
-def _row(debate: Debate) -> Row:
-    """Return the cells of a row; unchanged cells are kept as they were."""
-    now = {CLAIM: debate.claim, USER: debate.user}
-    if debate.wire.get("kind") != KIND:
-        return {column: _escaped(text) for column, text in now.items()}
-    then = {CLAIM: debate.wire["claim"], USER: debate.wire["user"]}
-    changed = {column: _escaped(now[column]) for column in now if now[column] != then[column]}
-    return {**debate.wire["row"], **changed}
+    rows: list[dict[str, str]] = []
+    for debate in debates:
+        from_file = debate.wire.get("kind") == KIND
+        row = dict(debate.wire["row"]) if from_file else {}
+        # Unchanged cells are kept as they were.
+        if not from_file or debate.claim != debate.wire["claim"]:
+            row[CLAIM] = _escaped(debate.claim)
+        if not from_file or debate.user != debate.wire["user"]:
+            row[USER] = _escaped(debate.user)
+        rows.append(row)
+    header = list(dict.fromkeys(chain.from_iterable(rows))) or [CLAIM, USER]
+    lines = ["\t".join(header)]
+    for row in rows:
+        lines.append("\t".join(row.get(column, "") for column in header))
+    return "\n".join(lines) + "\n"
 
 
 def _unescaped(cell: str) -> str:
@@ -223,14 +226,8 @@ def read_queries(path: Place, bad: BadLines | None = None) -> Iterator[tuple[str
         if not tab:
             qid, query = str(number), line
         if len(qid.split()) != 1:
-            bad.report(
-                InputError(
-                    path,
-                    f"expected an id without white space, got {qid!r}",
-                    line=number,
-                    field="qid",
-                )
-            )
+            wrong = f"expected an id without white space, got {qid!r}"
+            bad.report(InputError(path, wrong, line=number, field="qid"))
         elif qid in seen:
             bad.report(InputError(path, f"duplicate id {qid!r}", line=number))
         else:

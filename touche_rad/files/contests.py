@@ -38,7 +38,7 @@ class Judgement(FileRecord):
 
 def words_digest(contest: Contest) -> str:
     """Return the SHA-256 digest of the motion and the speeches."""
-    words = [contest.motion, *([one.speaker, one.text] for one in contest.speeches)]
+    words = [contest.motion, *([speech.speaker, speech.text] for speech in contest.speeches)]
     return hashlib.sha256(dump(words).encode()).hexdigest()
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
-from itertools import tee
+from itertools import repeat, tee
 from typing import TypeVar
 
 from touche_rad.contest import Contest, to_contest
-from touche_rad.debate import Argument, Debate, Turn
+from touche_rad.debate import Argument, Debate
 from touche_rad.errors import InputError, InputProblem
 from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files._rows import CLAIM, USER, read_rows
@@ -70,34 +70,42 @@ def detect_kind(path: Place) -> Kind:
 def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
     problem: InputError | None = None
     for number, line in lines:
-        is_json = line.lstrip()[:1] in ("{", "[")
+        kinds = ", ".join(kind.value for kind in Kind)
+        expected = f"is of no known kind ({kinds}), got {short_repr(line)}"
         cause: InputProblem | None = None
-        try:
-            value = parse(line) if is_json else None
-        except FieldError as miss:
-            kind, expected = None, f"{miss.expected}; expected one complete record per line"
+        kind: Kind | None = None
+        if line.lstrip()[:1] in ("{", "["):
+            try:
+                value = parse(line)
+                kind = kind_of(value)
+                if value == {}:
+                    expected = EMPTY_RECORD
+                    cause = InputProblem.EMPTY_RECORD
+            except FieldError as miss:
+                expected = f"{miss.expected}; expected one complete record per line"
         else:
-            kind, expected = kind_of(value) if is_json else _of_text(line), ""
-            if value == {}:
-                expected, cause = EMPTY_RECORD, InputProblem.EMPTY_RECORD
+            kind = _kind_of_row(line)
+            expected += f"; claims need a first line with the columns {CLAIM} and {USER}"
         if kind is not None:
             return kind
-        kinds = ", ".join(kind.value for kind in Kind)
-        unknown = f"is of no known kind ({kinds}), got {short_repr(line)}"
-        if not is_json:
-            unknown += f"; claims need a first line with the columns {CLAIM} and {USER}"
-        problem = problem or InputError(path, expected or unknown, line=number, problem=cause)
+        problem = problem or InputError(path, expected, line=number, problem=cause)
     raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 
 
-def _of_text(line: str) -> Kind | None:
+def _kind_of_row(line: str) -> Kind | None:
+    """Return the kind of a line that is no JSON."""
     cells = [cell.strip() for cell in line.split("\t")]
     if CLAIM in cells or (USER in cells and len(cells) > 1):
         return Kind.CLAIMS
-    row = line.split()
-    kind = {6: Kind.RUN, 4: Kind.QRELS}.get(len(row))
+    match line.split():
+        case [_, _, _, *numbers, _] if len(numbers) == 2:
+            kind = Kind.RUN
+        case [_, _, _, *numbers] if len(numbers) == 1:
+            kind = Kind.QRELS
+        case _:
+            return None
     try:
-        for number in row[3:5] if kind is Kind.RUN else row[3:]:
+        for number in numbers:
             float(number)
     except ValueError:
         return None
@@ -137,7 +145,7 @@ T = TypeVar("T")
 Judgeable = tuple[Debate, list[Debate]]
 """A debate with its views, one for each response."""
 
-_OF: dict[Kind, Callable[[Line], Debate]] = {
+_READERS: dict[Kind, Callable[[Line], Debate]] = {
     Kind.SIMULATIONS: simulation_of,
     Kind.ANNOTATED: annotated_of,
     Kind.CHAT: chat_of,
@@ -154,7 +162,8 @@ class OpenFile:
         Raises:
             InputError: It is of another kind than those that are wanted.
         """
-        self.path, self.bad = path, bad or BadLines()
+        self.path = path
+        self.bad = bad or BadLines()
         lines, self.lines = tee(numbered_lines(path, self.bad))
         self.kind = _detect(path, lines, self.bad)
         if self.kind not in wanted:
@@ -163,28 +172,29 @@ class OpenFile:
 
     def numbered(self, read: Callable[[Line], T], lost: T | None = None) -> Iterator[tuple[int, T]]:
         """Read each line. With `lost`, it stands for an empty record and for each skipped line."""
-        number = kept = 0
+        number = 0
+        skipped = 0
         for number, value in records(self.path, self.bad, self.lines):
-            one = lost
+            result = lost
             try:
-                if value == {} and lost is None:
-                    raise FieldError("", EMPTY_RECORD, InputProblem.EMPTY_RECORD)
                 if value != {}:
-                    one = read(Line(number, value))
+                    result = read(Line(number, value))
+                elif lost is None:
+                    raise FieldError("", EMPTY_RECORD, InputProblem.EMPTY_RECORD)
             except FieldError as miss:
                 self.bad.report(at_line(self.path, number, miss))
                 continue
             if lost is not None:
-                yield from [(number, lost)] * (self.bad.count - kept)
-                kept = self.bad.count
-            assert one is not None
-            yield number, one
+                yield from repeat((number, lost), self.bad.count - skipped)
+                skipped = self.bad.count
+            assert result is not None
+            yield number, result
         if lost is not None:
-            yield from [(number, lost)] * (self.bad.count - kept)
+            yield from repeat((number, lost), self.bad.count - skipped)
 
     def each(self, read: Callable[[Line], T]) -> Iterator[T]:
         """Read each line."""
-        return (one for _, one in self.numbered(read))
+        return (result for _, result in self.numbered(read))
 
 
 def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
@@ -195,7 +205,7 @@ def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
 def _debates(file: OpenFile) -> Iterator[Debate]:
     if file.kind is Kind.RESPONSES:
         return (debate for debate, _ in _answered(file))
-    return file.each(_OF[file.kind])
+    return file.each(_READERS[file.kind])
 
 
 def read_numbered(
@@ -204,13 +214,13 @@ def read_numbered(
     """Read each line of a run: its number, the debate, and its verdicts if it has any."""
     file = OpenFile(path, bad, DEBATES)
     if file.kind is Kind.EVALUATIONS:
-        for number, one in file.numbered(evaluation_of):
-            yield number, one.debate, one
+        for number, evaluation in file.numbered(evaluation_of):
+            yield number, evaluation.debate, evaluation
     elif file.kind is Kind.RESPONSES:
         for number, (_, _, view) in file.numbered(response_of):
             yield number, view, None
     else:
-        for number, debate in file.numbered(_OF[file.kind]):
+        for number, debate in file.numbered(_READERS[file.kind]):
             yield number, debate, None
 
 
@@ -226,10 +236,12 @@ def read_views(
     if file.kind is Kind.RESPONSES:
         return _answered(file)
     lost = Debate() if keep_lost else None
-    return (
-        (debate, [debate.view(at) for at, turn in enumerate(debate.turns) if turn.response])
-        for _, debate in file.numbered(_OF[file.kind], lost)
-    )
+    return map(_with_views, file.numbered(_READERS[file.kind], lost))
+
+
+def _with_views(numbered: tuple[int, Debate]) -> Judgeable:
+    _, debate = numbered
+    return debate, [debate.view(at) for at, turn in enumerate(debate.turns) if turn.response]
 
 
 def _answered(file: OpenFile) -> Iterator[Judgeable]:
@@ -238,15 +250,15 @@ def _answered(file: OpenFile) -> Iterator[Judgeable]:
     last: tuple[str, int] | None = None
     for name, turn, view in file.each(response_of):
         if last is not None and (name != last[0] or turn <= last[1]):
-            yield _whole(views), views
+            yield _joined(views), views
             views = []
         views.append(view)
         last = name, turn
     if views:
-        yield _whole(views), views
+        yield _joined(views), views
 
 
-def _whole(views: list[Debate]) -> Debate:
+def _joined(views: list[Debate]) -> Debate:
     return Debate(id=views[0].id, turns=tuple(view.last for view in views))
 
 
@@ -255,12 +267,15 @@ def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     file = OpenFile(path, bad, DEBATES | {Kind.CLAIMS})
     if file.kind is Kind.CLAIMS:
         return read_rows(path, file.bad, file.lines)
-    return (_claim(debate) for debate in _debates(file))
+    return map(_claim, _debates(file))
 
 
 def _claim(debate: Debate) -> Debate:
-    spoken = debate.turns[0].utterance if debate.turns else ""
-    return debate.model_copy(update={"claim": debate.claim or spoken, "turns": (), "wire": {}})
+    """Return the claim of a debate, or its first utterance, as a debate without turns."""
+    claim = debate.claim
+    if not claim and debate.turns:
+        claim = debate.turns[0].utterance
+    return debate.model_copy(update={"claim": claim, "turns": (), "wire": {}})
 
 
 def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:
@@ -268,7 +283,7 @@ def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]
     file = OpenFile(path, bad, DEBATES | {Kind.CONTESTS})
     if file.kind is Kind.CONTESTS:
         return file.each(contest_from)
-    return (to_contest(debate) for debate in _debates(file))
+    return map(to_contest, _debates(file))
 
 
 def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
@@ -300,14 +315,8 @@ def _collection(file: OpenFile) -> Iterator[Argument]:
             file.bad.copies.append(number)
         if seen.setdefault(hash(argument.id), content) != content:
             file.bad.copies.pop()
-            file.bad.report(
-                InputError(
-                    file.path,
-                    f"another argument has the id {short_repr(argument.id)} already",
-                    line=number,
-                    field="id",
-                )
-            )
+            problem = f"another argument has the id {short_repr(argument.id)} already"
+            file.bad.report(InputError(file.path, problem, line=number, field="id"))
             continue
         yield argument
 
@@ -332,20 +341,20 @@ def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:
     seen: set[str] = set()
     for debate in debates:
         for turn in debate.turns:
-            of_system = turn.response.arguments if turn.response else ()
-            for argument in (*_of_user(turn), *of_system):
+            arguments: list[Argument] = []
+            # What the user's side cites, where it is a citation: anything may stand there.
+            of_user = (turn.model_extra or {}).get("arguments")
+            if isinstance(of_user, list):
+                for value in of_user:
+                    with suppress(FieldError):
+                        arguments.append(argument_of(value))
+            if turn.response:
+                arguments += turn.response.arguments
+            for argument in arguments:
                 if argument.id not in seen:
                     seen.add(argument.id)
                     # Without the rank and the score that a search had added.
                     yield argument_of(drop_keys(plain(argument), ("key", "score")))
-
-
-def _of_user(turn: Turn) -> Iterator[Argument]:
-    """Yield what the user's side cites, where it is a citation: anything may stand there."""
-    cited = (turn.model_extra or {}).get("arguments")
-    for value in cited if isinstance(cited, list) else ():
-        with suppress(FieldError):
-            yield argument_of(value)
 
 
 def argument_line(argument: Argument) -> str:

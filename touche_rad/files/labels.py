@@ -65,13 +65,18 @@ def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Any
     """
     pairs = list(zip_longest(read_debates(debates), read_labels(labels)))
     for number, (debate, turns) in enumerate(pairs, 1):
-        own, of = digests(debate or Debate()), turns or ()
-        both: Iterable[tuple[str, Any]] = zip(own, of, strict=False)
-        other = any(label.get("words") not in (None, words) for words, label in both)
-        if other or debate is None or turns is None or len(own) != len(of):
-            problem = f"has {len(own)} turns, and {labels} has labels for {len(of)}"
-            fix = f"{' with other texts' * other}: give the labelled debates in the labels' order"
-            raise UserError(f"{debates}: debate {number} {problem}{fix}")
+        texts = digests(debate or Debate())
+        labelled_texts = [label.get("words") for label in turns or ()]
+        differ = any(
+            labelled not in (None, text)
+            for text, labelled in zip(texts, labelled_texts, strict=False)
+        )
+        if differ or debate is None or turns is None or len(texts) != len(turns):
+            problem = f"has {len(texts)} turns, and {labels} has labels for {len(labelled_texts)}"
+            if differ:
+                problem += " with other texts"
+            fix = "give the labelled debates in the labels' order"
+            raise UserError(f"{debates}: debate {number} {problem}: {fix}")
     return pairs
 
 
@@ -123,7 +128,7 @@ _TURNS: Final = TypeAdapter(list[TurnLabels])
 
 def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
     """Write the labels of one debate."""
-    return dump([{str(key): label for key, label in turn.items()} for turn in turns])
+    return dump([dict(zip(map(str, turn), turn.values(), strict=True)) for turn in turns])
 
 
 def _grades(value: object) -> dict[str, float]:

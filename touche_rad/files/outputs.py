@@ -172,8 +172,8 @@ class Status(BaseModel):
 def all_replaced(fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:
     """Return the kinds of results that are all fallbacks, from the fields of a status."""
     replaced: Counter[str] = Counter()
-    for row in fallbacks:
-        replaced[row["what"]] += row["count"]
+    for fallback in fallbacks:
+        replaced[fallback["what"]] += fallback["count"]
     return [what for what, number in replaced.items() if number >= total_of(what, counts)]
 
 

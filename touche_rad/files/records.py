@@ -67,8 +67,8 @@ def parse(text: str) -> Any:
     try:
         value = _STRICT.decode(text)
     except json.JSONDecodeError as error:
-        detail = f"{error.msg.removesuffix(' at')} at column {error.colno}"
-        raise FieldError("", f"expected JSON: {detail}") from None
+        problem = error.msg.removesuffix(" at")
+        raise FieldError("", f"expected JSON: {problem} at column {error.colno}") from None
     except RecursionError:
         raise FieldError("", "expected JSON: it is nested too deeply") from None
     except FieldError:
@@ -164,9 +164,9 @@ def whole_characters(value: object) -> Any:
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [whole_characters(one) for one in value]
+        return [whole_characters(inner) for inner in value]
     if isinstance(value, dict):
-        return {_LONE.sub("\ufffd", key): whole_characters(one) for key, one in value.items()}
+        return {_LONE.sub("\ufffd", key): whole_characters(inner) for key, inner in value.items()}
     return value
 
 
@@ -188,11 +188,8 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
         nonlocal number
         for number, text in lines or numbered_lines(path, bad):
             if text.startswith(_MARKS):  # jsonlines would skip it, and the organisers refuse it
-                bad.report(
-                    InputError(
-                        path, f"expected JSON, got {short_repr(text[0])} before it", line=number
-                    )
-                )
+                problem = f"expected JSON, got {short_repr(text[0])} before it"
+                bad.report(InputError(path, problem, line=number))
             else:
                 yield text
 
@@ -251,11 +248,13 @@ _EXPECTED = {
 
 def field_error(error: ValidationError) -> FieldError:
     """Return the first error of a record, with the field's name."""
-    first, place = error.errors()[0], ""
-    steps = [step for step in first["loc"] if step != "[key]"]  # of a wrong key
-    for step in steps:
-        place = inner_field(place, step if isinstance(step, str) else f"[{step}]")
-    kind, cause = first["type"], first.get("ctx", {}).get("error")
+    first = error.errors()[0]
+    place = ""
+    for step in first["loc"]:
+        if step != "[key]":  # of a wrong key
+            place = inner_field(place, step if isinstance(step, str) else f"[{step}]")
+    kind = first["type"]
+    cause = first.get("ctx", {}).get("error")
     if isinstance(cause, FieldError):  # of a validator: its field is inside this one
         return FieldError(inner_field(place, cause.field), cause.expected, cause.problem)
     message = first["msg"].removeprefix("Value error, ")
@@ -315,9 +314,8 @@ def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any
     if before == now:
         return old
     if isinstance(now, list) and isinstance(before, list) and isinstance(old, list):
-        pairs = zip(old, before, now, strict=False)
-        unchanged = [renewed(*one, whole) for one in pairs]
-        return unchanged + now[len(unchanged) :]
+        common = [renewed(*values, whole) for values in zip(old, before, now, strict=False)]
+        return common + now[len(common) :]
     if not (isinstance(now, dict) and isinstance(before, dict)):
         return now
     old = old if isinstance(old, dict) else {}
@@ -326,8 +324,9 @@ def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any
         if key not in before and key not in old:
             record[key] = value
         elif key not in before or before[key] != value:
-            then = before.get(key, {})
-            record[key] = value if key in whole else renewed(old.get(key), then, value, whole)
+            if key not in whole:
+                value = renewed(old.get(key), before.get(key, {}), value, whole)
+            record[key] = value
     return record
 
 
@@ -381,13 +380,8 @@ def numbered_lines(
                 try:
                     text = line.rstrip(b"\r\n").decode(encoding)
                 except UnicodeDecodeError as error:
-                    bad.report(
-                        InputError(
-                            path,
-                            f"expected UTF-8 text, got the byte {line[error.start]:#04x}",
-                            line=number,
-                        )
-                    )
+                    problem = f"expected UTF-8 text, got the byte {line[error.start]:#04x}"
+                    bad.report(InputError(path, problem, line=number))
                     continue
                 if verbatim or text:
                     yield number, text
@@ -438,8 +432,7 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 class Unwritable(UserError, OSError):
     """A path that cannot be written; also an OSError."""
 
-    def __init__(self, path: Place, error: OSError | str) -> None:
-        reason = error if isinstance(error, str) else error.strerror or error
+    def __init__(self, path: Place, reason: object) -> None:
         super().__init__(f"{path} cannot be written: {reason}")
 
 
@@ -467,12 +460,14 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
         if target.is_dir():
             raise Unwritable(path, "it is a folder")
         direct = target.exists() and not target.is_file()
-        flags = os.O_WRONLY if direct else os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        file = os.open(target if direct else temporary, flags, 0o666)
+        if direct:
+            file = os.open(target, os.O_WRONLY)
+        else:
+            file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except Unwritable:
         raise
     except OSError as error:
-        raise Unwritable(path, error) from None
+        raise Unwritable(path, error.strerror or error) from None
     # A lone surrogate, also one of a file name, is written as JSON escapes it.
     stream = os.fdopen(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
     if direct:

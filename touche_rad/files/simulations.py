@@ -50,7 +50,8 @@ from touche_rad.files.records import (
     write_debate,
 )
 
-ANNOTATED, SIMULATIONS = "annotated", "simulations"
+ANNOTATED = "annotated"
+SIMULATIONS = "simulations"
 SYSTEM = "systemResponse"
 _NAMED = ("id", "claim", "description", "debate", "simulated_debate")
 _BODY = ("content", "arguments")
@@ -76,11 +77,6 @@ class Cited(LenientRecord):
         text = lenient_text(value)
         return {"text": text} if " " in text else {"id": text}
 
-    def argument(self) -> Argument:
-        """Return the argument; a null is a missing field."""
-        nulls = {name for name in _NULLABLE if getattr(self, name) is None}
-        return Argument.model_validate(self.model_dump(exclude_unset=True, exclude=nulls))
-
 
 _NULLABLE: Final = ("topic", "tags", "attacks", "supports", "references")
 
@@ -91,7 +87,9 @@ def argument_of(value: object, *, lenient: bool = False) -> Argument:
     if isinstance(value, dict) and None not in value.values():
         with suppress(ValidationError):
             return Argument.model_validate(value)
-    return validate(Cited, value, lenient=lenient).argument()
+    cited = validate(Cited, value, lenient=lenient)
+    nulls = {name for name in _NULLABLE if getattr(cited, name) is None}
+    return Argument.model_validate(cited.model_dump(exclude_unset=True, exclude=nulls))
 
 
 def _argument(value: object, info: ValidationInfo) -> Argument:
@@ -148,12 +146,6 @@ class _JudgedTurn(LenientRecord):
     utterance: str
     system_response: _JudgedResponse | None = Field(None, alias="systemResponse")
 
-    def turn(self) -> Turn:
-        system = self.system_response
-        response = system and system.response.response(system.utterance)
-        rest = drop_keys(self.rest, ("response",))
-        return Turn(utterance=self.utterance, response=response, **rest)
-
 
 class Topic(LenientRecord):
     """The claim of a debate."""
@@ -175,6 +167,12 @@ class _JudgedSimulation(FileRecord):
 
     def debate(self, record: JsonObject, default_name: str = "") -> Debate:
         """Return the debate of a record with these fields beside the simulation."""
+        turns = []
+        for turn in self.user_turns:
+            system = turn.system_response
+            response = system and system.response.response(system.utterance)
+            rest = drop_keys(turn.rest, ("response",))
+            turns.append(Turn(utterance=turn.utterance, response=response, **rest))
         name = record.get("id", self.rest.get("id"))
         description = record.get("description")
         user = self.configuration.rest.get("user")
@@ -184,7 +182,7 @@ class _JudgedSimulation(FileRecord):
             claim=self.configuration.topic.description,
             description=description if isinstance(description, str) else "",
             user=model if isinstance(model, str) else "",
-            turns=tuple([turn.turn() for turn in self.user_turns]),
+            turns=tuple(turns),
         )
 
 
@@ -305,7 +303,8 @@ def _simulation(debate: Debate) -> JsonObject:
     }
 
 
-_TURNS, _OVERALL, _DEBATE = "userTurnsEvaluations", "overallEvaluations", "simulation"
+_TURNS = "userTurnsEvaluations"
+_OVERALL = "overallEvaluations"
 _EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 """Fields of the evaluation that are not fields of the evaluated debate."""
 _VERDICT = ("score", "explanation", "rationale", "fallback")
@@ -348,15 +347,6 @@ class Scored(FileRecord):
     explanation: Annotated[Any, WithJsonSchema({"type": "string"})] = ""
     fallback: Annotated[Any, WithJsonSchema({"type": "boolean"})] = False
 
-    def verdict(self) -> Verdict:
-        """Return the verdict; an explanation that is no text is left out."""
-        return Verdict(
-            score=self.score,
-            rationale=self.explanation if isinstance(self.explanation, str) else "",
-            extra=drop_keys(self.rest, _VERDICT),
-            fallback=is_fallback(self.fallback, self.explanation),
-        )
-
 
 def is_fallback(fallback: object, explanation: object) -> bool:
     """Return whether the score of a verdict with these fields is a fallback's."""
@@ -380,9 +370,18 @@ class TurnEvaluation(FileRecord):
     manner: Scored = Field(_MISSING, alias="Manner")
 
     def verdicts(self) -> Verdicts:
-        """Return the verdicts that the record has."""
-        scored = {maxim: getattr(self, maxim) for maxim in Maxim}
-        return {maxim: verdict.verdict() for maxim, verdict in scored.items() if verdict}
+        """Return the verdicts that the record has; an explanation that is no text is left out."""
+        verdicts: dict[str, Verdict] = {}
+        for maxim in Maxim:
+            scored: Scored | None = getattr(self, maxim)
+            if scored is not None:
+                verdicts[maxim] = Verdict(
+                    score=scored.score,
+                    rationale=scored.explanation if isinstance(scored.explanation, str) else "",
+                    extra=drop_keys(scored.rest, _VERDICT),
+                    fallback=is_fallback(scored.fallback, scored.explanation),
+                )
+        return verdicts
 
 
 class _JudgedLine(FileRecord):
@@ -426,10 +425,10 @@ def evaluation_line(evaluation: Evaluation) -> str:
     old: JsonObject = evaluation.wire.get("record", {})
     read: Evaluation = evaluation.wire.get("read", evaluation)
     record = dict(old)
-    if _DEBATE in old or not old or read.debate != evaluation.debate:
+    if "simulation" in old or not old or read.debate != evaluation.debate:
         record |= simulation_record(evaluation.debate)
-    turns = [_turn_record(turn) for turn in evaluation.turns]
-    before = [_turn_record(turn) for turn in read.turns] if old else []
+    turns = list(map(_turn_record, evaluation.turns))
+    before = list(map(_turn_record, read.turns)) if old else []
     record[_TURNS] = renewed(old.get(_TURNS, []), before, turns, _KEYS)
     for number, (then, turn) in enumerate(zip(before, turns, strict=False)):
         if then != turn:  # the time that the earlier judge needed
@@ -440,11 +439,12 @@ def evaluation_line(evaluation: Evaluation) -> str:
 
 
 def _turn_record(verdicts: Verdicts) -> JsonObject:
-    return {maxim.key: _verdict_record(verdicts[maxim]) for maxim in Maxim if maxim in verdicts}
-
-
-def _verdict_record(verdict: Verdict) -> JsonObject:
-    record: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
-    if verdict.fallback:
-        record["fallback"] = True
-    return record | drop_keys(verdict.extra, _VERDICT)
+    record: JsonObject = {}
+    for maxim in Maxim:
+        if maxim in verdicts:
+            verdict = verdicts[maxim]
+            scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
+            if verdict.fallback:
+                scored["fallback"] = True
+            record[maxim.key] = scored | drop_keys(verdict.extra, _VERDICT)
+    return record

@@ -108,24 +108,29 @@ def read_transcript(path: Path) -> Iterator[Contest]:
     for motion, body in zip(parts[::2], parts[1::2], strict=True):
         speeches = tuple(_speeches(body))
         if speeches:
-            speakers = [one.speaker for one in speeches]
-            sides = {who: _SIDES[re.split(r"[ -]?\d", who.lower())[0].strip()] for who in speakers}
+            sides: dict[str, Side] = {}
+            for speech in speeches:
+                side = re.split(r"[ -]?\d", speech.speaker.lower())[0].strip()
+                sides[speech.speaker] = _SIDES[side]
             yield Contest(motion=motion.strip(), sides=sides, speeches=speeches)
 
 
 def _speeches(body: str) -> Iterator[Speech]:
     """Yield the speeches of both sides, each with the lines that follow its beginning."""
-    formal, speaker, lines = True, "", list[str]()
+    formal = True
+    speaker = ""
+    lines: list[str] = []
     for line in body.splitlines():
-        staged, spoken = _STAGE.match(line), _SPEAKER.match(line)
-        if not staged and not spoken:
+        stage = _STAGE.match(line)
+        spoken = _SPEAKER.match(line)
+        if not stage and not spoken:
             lines.append(line)
             continue
         if speaker:
             yield Speech(speaker=speaker, text="\n".join(lines))
-        speaker, lines = "", []
-        if staged:
-            formal = not _INFORMAL.search(staged[1])
+        speaker = ""
+        if stage:
+            formal = not _INFORMAL.search(stage[1])
         elif spoken and formal and not _INFORMAL.search(spoken["stage"] or ""):
             speaker = spoken["who"] if spoken["side"].lower() in _SIDES else ""
             lines = [spoken["text"]]
