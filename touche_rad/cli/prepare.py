@@ -350,7 +350,7 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Settings, dict[
                 server_fields[key] = json.loads(text)
             except ValueError:
                 server_fields[key] = text
-    return Settings(**settings, more=server_fields), limits
+    return Settings(**settings, server_fields=server_fields), limits
 
 
 def calls_so_far(model: Model | None) -> str:

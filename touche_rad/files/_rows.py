@@ -224,7 +224,8 @@ def read_queries(path: Place, bad: BadLines | None = None) -> Iterator[tuple[str
     for number, line in numbered_lines(path, bad):
         qid, tab, query = line.partition("\t")
         if not tab:
-            qid, query = str(number), line
+            qid = str(number)
+            query = line
         if len(qid.split()) != 1:
             wrong = f"expected an id without white space, got {qid!r}"
             bad.report(InputError(path, wrong, line=number, field="qid"))

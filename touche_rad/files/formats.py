@@ -70,11 +70,11 @@ def detect_kind(path: Place) -> Kind:
 def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
     problem: InputError | None = None
     for number, line in lines:
-        kinds = ", ".join(kind.value for kind in Kind)
-        expected = f"is of no known kind ({kinds}), got {short_repr(line)}"
+        is_json = line.lstrip()[:1] in ("{", "[")
+        expected = ""
         cause: InputProblem | None = None
         kind: Kind | None = None
-        if line.lstrip()[:1] in ("{", "["):
+        if is_json:
             try:
                 value = parse(line)
                 kind = kind_of(value)
@@ -85,9 +85,13 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
                 expected = f"{miss.expected}; expected one complete record per line"
         else:
             kind = _kind_of_row(line)
-            expected += f"; claims need a first line with the columns {CLAIM} and {USER}"
         if kind is not None:
             return kind
+        if not expected:
+            kinds = ", ".join(kind.value for kind in Kind)
+            expected = f"is of no known kind ({kinds}), got {short_repr(line)}"
+        if not is_json:
+            expected += f"; claims need a first line with the columns {CLAIM} and {USER}"
         problem = problem or InputError(path, expected, line=number, problem=cause)
     raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 

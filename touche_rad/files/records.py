@@ -84,8 +84,16 @@ def writable_again(value: Any, text: str) -> Any:
     Raises:
         FieldError: It is nested too deeply.
     """
-    if text.count("[") + text.count("{") > DEEPEST:
-        check_depth(value)
+    level = [value] if text.count("[") + text.count("{") > DEEPEST else []
+    depth = 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise FieldError("", f"expected JSON of at most {DEEPEST} levels")
+        values = chain.from_iterable(
+            outer.values() if isinstance(outer, dict) else outer for outer in level
+        )
+        level = [inner for inner in values if isinstance(inner, dict | list)]
     return whole_characters(value) if "\\ud" in text or "\\uD" in text else value
 
 
@@ -130,19 +138,6 @@ def write_text(path: Place, text: str) -> None:
 def write_json(path: Place, value: object) -> None:
     """Write a value as indented JSON, atomically."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
-
-
-def check_depth(value: JsonObject | list[object]) -> None:
-    """Raise FieldError if a value is nested too deeply to be serialised later."""
-    level = [value]
-    for _ in range(DEEPEST):
-        values = chain.from_iterable(
-            outer.values() if isinstance(outer, dict) else outer for outer in level
-        )
-        level = [inner for inner in values if isinstance(inner, dict | list)]
-        if not level:
-            return
-    raise FieldError("", f"expected JSON of at most {DEEPEST} levels")
 
 
 def _no_number(name: str) -> NoReturn:
@@ -292,7 +287,10 @@ def original_record(debate: Debate, kind: str) -> JsonObject | None:
 
 
 def write_debate(
-    debate: Debate, kind: str, write: Callable[[Debate], JsonObject], whole: Collection[str] = ()
+    debate: Debate,
+    kind: str,
+    write: Callable[[Debate], JsonObject],
+    undivided: Collection[str] = (),
 ) -> JsonObject:
     """Return the record of a debate; what has not changed since it was read is as in its file."""
     old = original_record(debate, kind)
@@ -301,20 +299,20 @@ def write_debate(
     before: Debate = debate.wire["read"]
     if debate.model_copy(update={"wire": before.wire}) == before:
         return old
-    record: JsonObject = renewed(old, write(before), write(debate), whole)
+    record: JsonObject = renewed(old, write(before), write(debate), undivided)
     return record
 
 
-def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any:
+def renewed(old: Any, before: Any, now: Any, undivided: Collection[str] = ()) -> Any:
     """Return a value as we write it now, with what the file (`old`) has and we do not read.
 
-    `before` is how we would write what was read from `old`. Values of the keys `whole` are replaced
-    as a whole if anything in them has changed.
+    `before` is how we would write what was read from `old`. Values of the keys `undivided` are
+    replaced as a whole if anything in them has changed.
     """
     if before == now:
         return old
     if isinstance(now, list) and isinstance(before, list) and isinstance(old, list):
-        common = [renewed(*values, whole) for values in zip(old, before, now, strict=False)]
+        common = [renewed(*values, undivided) for values in zip(old, before, now, strict=False)]
         return common + now[len(common) :]
     if not (isinstance(now, dict) and isinstance(before, dict)):
         return now
@@ -324,8 +322,8 @@ def renewed(old: Any, before: Any, now: Any, whole: Collection[str] = ()) -> Any
         if key not in before and key not in old:
             record[key] = value
         elif key not in before or before[key] != value:
-            if key not in whole:
-                value = renewed(old.get(key), before.get(key, {}), value, whole)
+            if key not in undivided:
+                value = renewed(old.get(key), before.get(key, {}), value, undivided)
             record[key] = value
     return record
 

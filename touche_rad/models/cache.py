@@ -43,7 +43,7 @@ class CachedAnswer:
     asked: str
     answer: str
     version: int
-    kept: float
+    written_at: float
 
 
 class Cache:

@@ -6,13 +6,14 @@ import copy
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
 from pydantic import BaseModel
@@ -47,13 +48,13 @@ class Settings:
     think: Think = "auto"
     think_tokens: int = 2048
     """Tokens for thoughts, which are added to those of an answer."""
-    more: Mapping[str, Any] = field(default_factory=dict)
+    server_fields: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request, such as `top_p`."""
 
     def fields_for(self, model: str) -> dict[str, Any]:
         """Return the fields of a request, on which the answer and its key in the cache depend."""
         sampling = {key: getattr(self, key) for key in ("temperature", "seed", "max_tokens")}
-        return {**sampling, **switch_of(model, self.think).fields, **self.more}
+        return {**sampling, **switch_of(model, self.think).fields, **self.server_fields}
 
 
 def open_backend(
@@ -146,7 +147,7 @@ class Model:
         trace = trace and trace.absolute()
         self._sender = Sender(self.backend, Trace(trace), anyio.Semaphore(at_once))
         self._cache = Cache(cache.absolute(), behind=behind) if cache is not None else None
-        self._locks: dict[str, anyio.Lock] = {}
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         """One for each request that is being answered, by its key."""
 
     def begin_trace(self) -> None:
@@ -309,7 +310,9 @@ class Model:
         key = hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
         with Call.counted(step, self.usage, self._deadline) as call:
-            async with self._one_at_a_time(key):
+            # Equal parallel requests are sent once; the others wait for the stored answer.
+            lock = self._locks.setdefault(key, anyio.Lock())
+            async with lock if self._cache is not None else nullcontext():
                 stored = self._cache.get(key) if self._cache is not None else None
                 if stored is not None and "said" in stored:
                     call.cost.from_cache += 1
@@ -334,7 +337,7 @@ class Model:
         settings = self.settings
         switch = switch_of(self.name, settings.think)
         bodies = [{**body, **form} for form in question.forms]
-        added = switch.fields.keys() - settings.more.keys()
+        added = switch.fields.keys() - settings.server_fields.keys()
         if added:  # a server may refuse them
             bodies += [drop_keys(form, added) for form in bodies]
         repaired = False
@@ -361,20 +364,6 @@ class Model:
             if line not in self.warnings:
                 self.warnings.append(line)
         return answer
-
-    @asynccontextmanager
-    async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
-        """Send equal parallel requests once; the others wait for the stored answer."""
-        if self._cache is None:
-            yield
-            return
-        lock = self._locks.setdefault(key, anyio.Lock())
-        try:
-            async with lock:
-                yield
-        finally:
-            if not lock.locked() and not lock.statistics().tasks_waiting:
-                self._locks.pop(key, None)
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {
