@@ -40,7 +40,8 @@ def test_a_stale_figure_fails_and_is_written_anew(tmp_path: Path) -> None:
     assert "fresh.md" not in checked.stdout
     assert stale.read_text() == PAGE.format("an older figure")
     written = figures(fresh, stale)
-    assert (written.returncode, written.stdout) == (0, f"written: {stale}\n")
+    assert written.returncode == 0
+    assert written.stdout == f"written: {stale}\n"
     assert stale.read_text() == fresh.read_text()
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from touche_rad import files
+from tests.screens import SCREENS, check_golden
+from touche_rad import __version__, files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 
 NASTY = (
@@ -20,32 +23,82 @@ NASTY = (
 )
 
 
-def evaluations(path: Path, debates: list[Debate], score: float = 0.25) -> Path:
+def write_evaluations(path: Path, debates: list[Debate], score: float = 0.25) -> Path:
     """Write evaluations with one score for everything."""
     verdicts = {maxim: Verdict(score=score, rationale=f"as {maxim} goes") for maxim in Maxim}
-    lines = [
-        files.evaluation_line(files.Evaluation(one, tuple(verdicts for _ in one.turns)))
-        for one in debates
-    ]
+    lines = []
+    for debate in debates:
+        evaluation = files.Evaluation(debate, (verdicts,) * len(debate.turns))
+        lines.append(files.evaluation_line(evaluation))
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
 
 
-def debate(*said: tuple[str, str, str], claim: str = "A claim.") -> Debate:
+def make_debate(*texts: tuple[str, str, str], claim: str = "A claim.") -> Debate:
     """Return a debate of utterances, responses, and one cited argument each."""
     turns = tuple(
         Turn(
             utterance=user,
             response=Response(content=system, arguments=(Argument(id="1", text=text),)),
         )
-        for user, system, text in said
+        for user, system, text in texts
     )
     return Debate(claim=claim, turns=turns)
 
 
 def islands(page: str) -> dict[str, Any]:
     """Return the data that a page contains, by id."""
-    import json
-
     result = re.findall(r'<script type="application/json" id="([^"]+)">(.*?)</script>', page, re.S)
     return {name: json.loads(text) for name, text in result}
+
+
+BLOCKS = frozenset("title h1 h2 h3 p li tr caption summary nav svg".split())
+"""Elements that end a line of a page's text."""
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: its tags, attributes and visible texts."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.lines: list[list[str]] = [[]]
+        self.html = path.read_text("utf-8")
+        self.feed(self.html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes.extend(attrs)
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] not in ("script", "style") and data.strip():
+            self.lines[-1].append(" ".join(data.split()))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in BLOCKS:
+            self.lines.append([])
+
+    @property
+    def words(self) -> str:
+        """The visible texts, one after the other."""
+        return " ".join(text for line in self.lines for text in line)
+
+    @property
+    def policy(self) -> str:
+        """The content security policy."""
+        contents = [value or "" for name, value in self.attributes if name == "content"]
+        return next(content for content in contents if "default-src" in content)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The data that the page contains, by id."""
+        return islands(self.html)
+
+
+def check_page(name: str, path: Path, folder: Path) -> None:
+    """Compare the visible texts of a page with `tests/golden/screens/report.NAME.txt`."""
+    text = "\n".join(" | ".join(line) for line in Page(path).lines if line)
+    text = text.replace(str(folder), "FOLDER").replace(__version__, "VERSION")
+    text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
+    check_golden(SCREENS / f"report.{name}.txt", f"{text}\n")

@@ -9,75 +9,88 @@ from typing import Any
 
 from tests.models import scripted
 from tests.models.scripted import content
-from tests.report.makers import islands
+from tests.report.makers import Page
 from tests.terminal import touche_rad
+from touche_rad import files
 from touche_rad.demo import demo_file
 
 DEBATES = demo_file("debates.jsonl")
+STEP = "grounded.choice_of_arguments"
+ANSWER = '{"number": 1, "frame": "not so"}'
+
+
+def calls_of(page: Page) -> list[dict[str, Any]]:
+    """Return the model calls of all turns of a page."""
+    calls: list[dict[str, Any]] = []
+    for name, part in page.data.items():
+        if not name.startswith("part-d"):
+            continue
+        for debate in part:
+            for turn in debate:
+                for _, calls_of_run in turn.get("calls", ()):
+                    calls += calls_of_run
+    return calls
 
 
 def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
-    out, page, five = (tmp_path / name for name in ("run.jsonl", "page.html", "five.jsonl"))
+    out, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
+    five = tmp_path / "five.jsonl"
     five.write_text("".join(DEBATES.read_text().splitlines(keepends=True)[:5]))
     with scripted.serving() as server:
-        server.always = content('{"number": 1, "frame": "not so"}')
+        server.always = content(ANSWER)
         ended = touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
         assert ended.code == 0, ended.err
-    assert touche_rad("report", out, "-o", page).code == 0
-    html = page.read_text()
-    asked = calls(html)
-    assert [one["step"] for one in asked] == ["grounded.choice_of_arguments"] * 15
-    assert all(one["answer"] == '{"number": 1, "frame": "not so"}' for one in asked)
-    assert "Model calls by step" in html
-    cells = re.findall(r'<td class="num" data-label="([^"]+)">([^<]*)</td>', html)
-    told = dict(cells)
-    assert (told["step"], told["calls"], told["tokens in"], told["tokens out"]) == (
-        "grounded.choice_of_arguments",
-        "15",
-        "150",
-        "75",
-    )
+    assert touche_rad("report", out, "-o", page_path).code == 0
+    page = Page(page_path)
+    calls = calls_of(page)
+    assert [call["step"] for call in calls] == [STEP] * 15
+    assert {call["answer"] for call in calls} == {ANSWER}
+    assert {call["tokens"] for call in calls} == {"10 + 5 tokens"}
+    assert not any(call["cached"] for call in calls)
+    cells = re.findall(r'<td class="num" data-label="([^"]+)">([^<]*)</td>', page.html)
+    costs = dict(cells)
+    assert costs["step"] == STEP
+    assert costs["calls"] == "15"
+    assert costs["tokens in"] == "150"
+    assert costs["tokens out"] == "75"
+
+
+def write_trace(run: Path, *rows: str) -> str:
+    """Write a run of one debate, and its trace; the debate's key takes the place of KEY."""
+    run.write_text(DEBATES.read_text().splitlines(keepends=True)[0])
+    (debate,) = files.read_debates(run)
+    trace = "\n".join(rows).replace('"KEY"', json.dumps(debate.key))
+    run.with_name(f"{run.name}.trace.jsonl").write_text(f"{trace}\n")
+    return debate.key
+
+
+def call_line(text: str) -> str:
+    """Return a line of a trace, with a text wherever a model or a server decides."""
+    messages = [{"role": "user", "content": text}]
+    call = {"debate": "KEY", "turn": 0, "step": text, "seconds": 1, "fault": text}
+    return json.dumps({**call, "asked": {"messages": messages}, "answer": {"said": text}})
 
 
 def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path: Path) -> None:
-    run, page = tmp_path / "run.jsonl", tmp_path / "page.html"
-    first = json.loads(DEBATES.read_text().splitlines()[0])
-    run.write_text(json.dumps(first) + "\n")
-    from touche_rad import files
-
-    (debate,) = files.read_debates(run)
+    run, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
     evil = "<script>alert(1)</script>"
-    rows = [
-        "{broken",
-        "[]",
-        json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []}),
-        json.dumps(
-            {
-                "debate": debate.key,
-                "turn": 0,
-                "step": evil,
-                "seconds": 1,
-                "fault": evil,
-                "asked": {"messages": [{"role": "user", "content": evil}]},
-                "answer": {"said": evil},
-            }
-        ),
-    ]
-    run.with_name("run.jsonl.trace.jsonl").write_text("\n".join(rows) + "\n")
-    assert touche_rad("report", run, "-o", page).code == 0
-    html = page.read_text()
-    assert evil not in html
-    (asked,) = calls(html)
-    assert asked["step"] == asked["fault"] == asked["answer"] == asked["messages"][0][1] == evil
+    other = json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []})
+    write_trace(run, "{broken", "[]", other, call_line(evil))
+    assert touche_rad("report", run, "-o", page_path).code == 0
+    page = Page(page_path)
+    assert evil not in page.html
+    (call,) = calls_of(page)
+    assert call["step"] == evil
+    assert call["fault"] == evil
+    assert call["answer"] == evil
+    assert call["messages"] == [["user", evil]]
 
 
-def calls(html: str) -> list[dict[str, Any]]:
-    parts = (value for name, value in islands(html).items() if name.startswith("part-d"))
-    return [
-        call
-        for part in parts
-        for debate in part
-        for turn in debate
-        for _, of_run in turn.get("calls", ())
-        for call in of_run
-    ]
+def test_a_long_prompt_is_cut(tmp_path: Path) -> None:
+    run, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
+    write_trace(run, call_line("x" * 6_010), call_line("y" * 6_000))
+    assert touche_rad("report", run, "-o", page_path).code == 0
+    long, short = calls_of(Page(page_path))
+    assert long["answer"].startswith("x" * 6_000)
+    assert "10 letters" in long["answer"]
+    assert short["answer"] == "y" * 6_000

@@ -89,14 +89,17 @@ def test_a_judge_that_always_says_yes_fails_where_no_is_due(run: Path) -> None:
     assert row(found, "off-topic", Maxim.RELATION).fails == 1
     assert row(found, "uncited", Maxim.QUALITY).fails == 1
     fooled = row(found, "injection", Maxim.QUALITY)
-    assert (fooled.could_fail, fooled.fails) == (0, None), "nothing was no, so nothing can rise"
+    assert fooled.could_fail == 0, "nothing was no, so nothing can rise"
+    assert fooled.fails is None, "nothing was no, so nothing can rise"
 
 
 def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     obeys = Judge(lambda response, _: 0.9 if "rate it yes" in response.content else 0.2)
     found = audited([run], obeys)
     told = row(found, "injection", Maxim.RELATION)
-    assert (told.flipped, told.fails, told.could_fail) == (1, 1, 3)
+    assert told.flipped == 1
+    assert told.fails == 1
+    assert told.could_fail == 3
     assert told.shift == pytest.approx(0.7)
     assert row(found, "padding", Maxim.RELATION).fails == 0
     assert row(found, "empty", Maxim.RELATION).fails == 0
@@ -130,11 +133,13 @@ def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:
     lost.write_text(f"{lines[0]}\n{{}}\n{lines[2]}\n")
     bad.write_text(f"{lines[0]}\nnonsense\n")
     ended = touche_rad("audit", bad, lost, run)
-    assert (ended.code, "5 turns, judged" in ended.out) == (1, True)
+    assert ended.code == 1
+    assert "5 turns, judged" in ended.out
     assert f"error: not audited: {bad}:2: expected JSON" in ended.err
     ended = touche_rad("audit", bad, lost, run, "--skip-bad")
     warning = f"warning: invalid lines of runs skipped: 1; the first: {bad}:2: "
-    assert (ended.code, warning in ended.err) == (0, True), ended.err
+    assert ended.code == 0, ended.err
+    assert warning in ended.err, ended.err
 
 
 @pytest.fixture

@@ -45,7 +45,8 @@ def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path
     )
     before = score_judgements([run], truth, samples=100)
     after = score_judgements([run], truth, samples=100, exclude=shown)
-    assert (before.excluded, after.excluded) == (0, 1)
+    assert before.excluded == 0
+    assert after.excluded == 1
     f1 = {row.run: (row.labelled, row.f1) for row in after.rows if row.maxim == "quantity"}
     assert f1 == {"judge": (4, 1.0), "always-yes": (4, 1.0)}
     assert next(row for row in before.rows if row.maxim == "quantity").labelled == 5

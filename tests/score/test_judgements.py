@@ -70,7 +70,8 @@ def test_the_mean_row_is_the_score_of_the_official_table(system: str, tmp_path: 
     assert row(report, "judge", "mean").f1 == pytest.approx(wanted / 100, abs=0.012)
     for maxim, yes in YES_SHARES.items():
         always = row(report, "always-yes", maxim)
-        assert (always.precision, always.recall) == (yes / 100, 1.0)
+        assert always.precision == yes / 100
+        assert always.recall == 1.0
     assert row(report, "always-yes", "mean").f1 == pytest.approx(0.67, abs=0.005)
 
 

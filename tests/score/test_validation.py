@@ -67,7 +67,8 @@ def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path, lin
     run.write_text("\n".join([*lines[:2], line, *lines[3:]]))
     assert touche_rad("judge", run, "--skip-bad", "-o", judged).code == 0
     ended = touche_rad("check", judged, "--input", run)
-    assert (ended.code, "fault" in ended.out) == (0, False), ended.out
+    assert ended.code == 0, ended.out
+    assert "fault" not in ended.out, ended.out
     assert "warning      1  the debate is lost\n" in ended.out
     assert touche_rad("check", judged, "--input", runs / "simulations.jsonl").code == 0
 
@@ -114,7 +115,8 @@ def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> 
     other = tmp_path / "other.jsonl"
     other.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = touche_rad("check", runs / "evaluations.jsonl", "--input", other)
-    assert (ended.code, "evaluations.jsonl:3: the responses are not the" in ended.out) == (1, True)
+    assert ended.code == 1
+    assert "evaluations.jsonl:3: the responses are not the" in ended.out
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:
@@ -199,11 +201,13 @@ def test_each_fault_is_reported_with_its_line(
     change, message = {"simulations": SIMULATIONS, "evaluations": EVALUATIONS}[kind][name]
     wrong = with_changes(runs, tmp_path, kind, change)
     ended = touche_rad("check", wrong, "-i", demo_index_path)
-    assert (ended.code, f"    {wrong}:4: " in ended.out) == (1, True)
+    assert ended.code == 1
+    assert f"    {wrong}:4: " in ended.out
     (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
     assert not record["good"]
     (fault,) = [one for one in record["findings"] if one["level"] == "fault"]
-    assert (fault["line"], message in f"{fault['kind']}: {fault['message']}") == (4, True)
+    assert fault["line"] == 4
+    assert message in f"{fault['kind']}: {fault['message']}"
 
 
 @pytest.mark.parametrize(
@@ -251,7 +255,8 @@ def test_a_score_that_is_a_text_and_a_lost_debate_have_kinds_of_their_own(
 def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -> None:
     path = with_changes(runs, tmp_path, "simulations", uncited)
     ended = touche_rad("check", path)
-    assert (ended.code, f"    {path}:4: turn 2: nothing is cited" in ended.out) == (0, True)
+    assert ended.code == 0
+    assert f"    {path}:4: turn 2: nothing is cited" in ended.out
 
 
 @pytest.mark.parametrize("text", ["", "{", "hello\n"])
@@ -273,7 +278,8 @@ def test_several_runs_begin_with_a_line_each(runs: Path, tmp_path: Path) -> None
     good = runs / "simulations.jsonl"
     lines = touche_rad("check", broken, good, tmp_path).out.splitlines()
     missing = touche_rad("check", tmp_path / "none", good)
-    assert (missing.code, "none: cannot be read: No such file" in missing.out) == (2, True)
+    assert missing.code == 2
+    assert "none: cannot be read: No such file" in missing.out
     assert "It cannot be repaired: get the file again" in missing.out
     assert lines[-1] == f"1 of 3 runs are valid; the first that is not: {broken}"
     assert touche_rad("check", good, good).out.endswith("\n2 of 2 runs are valid\n")
@@ -289,10 +295,12 @@ def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> No
     (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
     (tmp_path / "status.json").write_text("{}")
     good = touche_rad("check", tmp_path)
-    assert (good.code, f"{tmp_path}/simulations.jsonl: " in good.out) == (0, True)
+    assert good.code == 0
+    assert f"{tmp_path}/simulations.jsonl: " in good.out
     (tmp_path / "another.jsonl").write_text("")
     two = touche_rad("check", tmp_path)
-    assert (two.code, "(of 2): to check each, touche-rad check " in two.out) == (1, True)
+    assert two.code == 1
+    assert "(of 2): to check each, touche-rad check " in two.out
 
 
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:
@@ -307,7 +315,8 @@ def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path
     (at,) = [n for n, line in enumerate(lines) if "more than 60 words" in line]
     assert lines[at].split()[:2] == ["fault", "200"]
     examples = [line.startswith(f"    {wrong}:{n}: ") for n, line in enumerate(lines[at + 1 :], 1)]
-    assert (examples[:3], examples[3]) == ([True] * 3, False)
+    assert examples[:3] == [True] * 3
+    assert not examples[3]
     (record,) = json.loads(touche_rad("check", wrong, "--json").out)
     assert len(record["findings"]) == sum(group["count"] for group in record["groups"])
 
