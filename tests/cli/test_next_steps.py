@@ -32,28 +32,28 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     folder = claims.parent
-    made = touche_rad(
+    simulated = touche_rad(
         "simulate", claims, "-i", "demo", "-o", "runs.jsonl", "--turns", "1", cwd=folder
     )
-    assert made.code == 0, made.err
-    judge, index = _next(made.err)
+    assert simulated.code == 0, simulated.err
+    judge, index = _next(simulated.err)
     assert index == ["index", "ARGUMENTS", "-o", "index"]
-    assert "are not fit to upload" in made.err
-    judged = touche_rad(*judge, cwd=folder)
-    assert judged.code == 0, judged.err
-    check, score, report = _next(judged.err)
+    assert "are not fit to upload" in simulated.err
+    judgement = touche_rad(*judge, cwd=folder)
+    assert judgement.code == 0, judgement.err
+    check, score, report = _next(judgement.err)
     assert score == ["score", "runs.evaluations.jsonl", "LABELS"]
     assert touche_rad(*check, cwd=folder).code == 0
-    drawn = touche_rad(*report, cwd=folder)
-    assert "next: open file://" in drawn.err
+    report_run = touche_rad(*report, cwd=folder)
+    assert "next: open file://" in report_run.err
     assert (folder / "runs.evaluations.html").is_file()
 
 
-@pytest.mark.parametrize("scored", [False, True])
-def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool) -> None:
-    source = demo_file("contests.jsonl") if scored else DEBATES
-    judged = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl", cwd=tmp_path)
-    steps = _next(judged.err)
+@pytest.mark.parametrize("with_truth", [False, True])
+def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, with_truth: bool) -> None:
+    source = demo_file("contests.jsonl") if with_truth else DEBATES
+    judgement = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl", cwd=tmp_path)
+    steps = _next(judgement.err)
     assert [step[0] for step in steps] == ["score", "report"]
     for step in steps:
         ended = touche_rad(*step, cwd=tmp_path)
@@ -62,8 +62,8 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
     assert "significantly" not in page
-    assert ("Who won" in page) == (not scored)
-    assert ("Accuracy: share" in page) == scored
+    assert ("Who won" in page) == (not with_truth)
+    assert ("Accuracy: share" in page) == with_truth
 
 
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:

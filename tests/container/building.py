@@ -47,15 +47,15 @@ def _driver() -> str:
     """
     if "STORAGE_DRIVER" in os.environ:
         return os.environ["STORAGE_DRIVER"]
-    made = subprocess.run(
+    process = subprocess.run(
         ["buildah", "--storage-driver", "overlay", "from", "scratch"],
         capture_output=True,
         text=True,
         check=False,
     )
-    if made.returncode != 0:
+    if process.returncode != 0:
         return "vfs"
-    name = made.stdout.strip()
+    name = process.stdout.strip()
     mounts = subprocess.run(
         ["buildah", "--storage-driver", "overlay", "mount", name], capture_output=True, check=False
     )
@@ -84,20 +84,20 @@ def buildah(*args: str | Path, timeout: float = 900) -> str:
 def size(image: str) -> int:
     """The bytes of an image, as all its files have them."""
     with mounted(image) as root:
-        told = subprocess.run(
+        process = subprocess.run(
             ["du", "-sb", "--apparent-size", root], capture_output=True, text=True, check=True
         )
-    return int(told.stdout.split()[0])
+    return int(process.stdout.split()[0])
 
 
 @contextmanager
 def mounted(image: str) -> Iterator[Path]:
     """The whole file tree of an image, to look at."""
-    made = buildah("from", image)
+    container = buildah("from", image)
     try:
-        yield Path(buildah("mount", made))
+        yield Path(buildah("mount", container))
     finally:
-        buildah("rm", made)
+        buildah("rm", container)
 
 
 @contextmanager
@@ -117,12 +117,12 @@ def base_image() -> Iterator[str]:
             capture_output=True,
             timeout=600,
         )
-        made = buildah("from", "scratch")
-        buildah("add", "-q", made, packed, "/")
+        container = buildah("from", "scratch")
+        buildah("add", "-q", container, packed, "/")
         path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        buildah("config", "--env", path, made)
-        buildah("commit", "-q", made, "localhost/touche-rad-base")
-        buildah("rm", made)
+        buildah("config", "--env", path, container)
+        buildah("commit", "-q", container, "localhost/touche-rad-base")
+        buildah("rm", container)
     yield "localhost/touche-rad-base"
 
 
@@ -136,7 +136,9 @@ def needed() -> None:
 
 def build(tag: str, *, target: str = "slim", context: Path = ROOT, **arguments: str) -> None:
     """Build a target of a Dockerfile; certificates and pip's settings are lent, not kept."""
-    given = [part for each in arguments.items() for part in ("--build-arg", "=".join(each))]
+    build_arguments = [
+        part for argument in arguments.items() for part in ("--build-arg", "=".join(argument))
+    ]
     lent: list[str] = []
     certificates = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE")
     if certificates:
@@ -151,7 +153,7 @@ def build(tag: str, *, target: str = "slim", context: Path = ROOT, **arguments: 
                 if place.startswith("/") and Path(place).is_dir():
                     lent += ["--volume", f"{place}:{place}:ro"]
         options = f"--format docker --target {target} --network host -t {tag}".split()
-        buildah("bud", *options, *given, *lent, context)
+        buildah("bud", *options, *build_arguments, *lent, context)
 
 
 @functools.cache
@@ -194,10 +196,12 @@ class Image:
     ) -> Ran:
         """Run a command in a fresh container; its network has a loopback and no more."""
         places, values = (mounts or {}).items(), (env or {}).items()
-        more = [part for place, at in places for part in ("--volume", f"{place}:{at}")]
-        more += [part for key, value in values for part in ("--env", f"{key}={value}")]
+        options = [part for place, at in places for part in ("--volume", f"{place}:{at}")]
+        options += [part for key, value in values for part in ("--env", f"{key}={value}")]
         container = buildah("from", self.name)
-        run = shlex.join(["buildah", "run", "--isolation", "chroot", *more, container, "--", *args])
+        run = shlex.join(
+            ["buildah", "run", "--isolation", "chroot", *options, container, "--", *args]
+        )
         try:
             done = subprocess.run(
                 ["unshare", "--net", "sh", "-c", f'{sys.executable} -c "{_LO_UP}"; exec {run}'],

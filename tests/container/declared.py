@@ -91,14 +91,14 @@ class Declared:
 @contextmanager
 def declared(image: str) -> Iterator[Declared]:
     """An image as it says it is to be run; its tree is a copy, thrown away afterwards."""
-    told: dict[str, Any] = json.loads(buildah("inspect", "--type", "image", image))
-    about = told["Docker"]["config"]
+    description: dict[str, Any] = json.loads(buildah("inspect", "--type", "image", image))
+    about = description["Docker"]["config"]
     health = (about.get("Healthcheck") or {}).get("Test") or ["NONE"]
     with mounted(image) as root:
         yield Declared(
             root=root,
             user=about.get("User") or "",
-            environment=dict(one.split("=", 1) for one in about.get("Env") or ()),
+            environment=dict(variable.split("=", 1) for variable in about.get("Env") or ()),
             folder=about.get("WorkingDir") or "/",
             command=(*(about.get("Entrypoint") or ()), *(about.get("Cmd") or ())),
             health=tuple(health[1:]),
@@ -109,7 +109,7 @@ def lent(folder: Path, *names: str) -> Path:
     """A folder that anyone may write to, below one that anyone may enter."""
     place = folder.joinpath(*names)
     place.mkdir(parents=True, exist_ok=True)
-    for one in (place, *place.parents):
-        if one.is_relative_to(folder):
-            one.chmod(0o777)
+    for parent in (place, *place.parents):
+        if parent.is_relative_to(folder):
+            parent.chmod(0o777)
     return place

@@ -29,8 +29,8 @@ def _filled(value: Any) -> Any:
     if isinstance(value, list):
         return [_filled(inner) for inner in value]
 
-    def fill(found: re.Match[str]) -> str:
-        name, how, word = found.groups()
+    def fill(match: re.Match[str]) -> str:
+        name, how, word = match.groups()
         if name not in GIVEN and how != ":-":
             raise AssertionError(f"{name} must be given")
         return GIVEN.get(name, word)
@@ -42,9 +42,9 @@ def _read(path: Path) -> dict[str, Any]:
     read: dict[str, Any] = _filled(yaml.safe_load(path.read_text("utf-8")))
     for name, service in read["services"].items():
         if "extends" in service:
-            other = _read(path.parent / service["extends"]["file"])["services"]
-            mine = {key: value for key, value in service.items() if key != "extends"}
-            read["services"][name] = {**other[service["extends"]["service"]], **mine}
+            extended = _read(path.parent / service["extends"]["file"])["services"]
+            service_keys = {key: value for key, value in service.items() if key != "extends"}
+            read["services"][name] = {**extended[service["extends"]["service"]], **service_keys}
     return read
 
 
@@ -56,7 +56,11 @@ def test_compose_starts_a_model_elasticsearch_and_the_server() -> None:
     assert set(SERVICES) == {"vllm", "elasticsearch", "load", "touche-rad"}
     (device,) = SERVICES["vllm"]["deploy"]["resources"]["reservations"]["devices"]
     assert device["capabilities"] == ["gpu"]
-    named = {volume.split(":")[0] for one in SERVICES.values() for volume in one.get("volumes", [])}
+    named = {
+        volume.split(":")[0]
+        for service in SERVICES.values()
+        for volume in service.get("volumes", [])
+    }
     assert {name for name in named if re.fullmatch(r"\w+", name)} == set(BENCH["volumes"])
 
 
@@ -80,8 +84,8 @@ def test_each_server_has_a_health_check_and_waits_for_those_it_needs(name: str) 
         check = service["healthcheck"]
         assert check["test"][0] in ("CMD", "CMD-SHELL")
         assert {"interval", "timeout", "retries"} <= set(check)
-    for other, how in service.get("depends_on", {}).items():
-        wanted = "service_completed_successfully" if other == "load" else "service_healthy"
+    for dependency, how in service.get("depends_on", {}).items():
+        wanted = "service_completed_successfully" if dependency == "load" else "service_healthy"
         assert how == {"condition": wanted}
     needs = {"touche-rad": {"vllm", "load"}, "load": {"elasticsearch"}}
     assert set(service.get("depends_on", {})) == needs.get(name, set())
@@ -101,9 +105,9 @@ def test_the_package_reads_every_variable_that_compose_sets(
         read = {name for name, source in sources.items() if source is ParameterSource.ENVIRONMENT}
         wanted = {name.removeprefix("TOUCHE_RAD_").lower() for name in ours}
         assert read == wanted - ({"judge"} if verb == "simulate" else set())
-    found = parse_address("")
-    assert found.url == "http://vllm:8000/v1"
-    assert found.model == "owner/name"
+    address = parse_address("")
+    assert address.url == "http://vllm:8000/v1"
+    assert address.model == "owner/name"
 
 
 def test_the_command_of_the_loader_is_valid() -> None:

@@ -48,9 +48,9 @@ def added(image: Image) -> Iterator[tuple[Path, list[Path]]]:
         yield root, [place for place in entries(root) if not _same(base / place, root / place)]
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, second: Path) -> bool:
     try:
-        before, after = one.lstat(), other.lstat()
+        before, after = first.lstat(), second.lstat()
     except FileNotFoundError:
         return False
     if stat.S_ISDIR(after.st_mode):
@@ -104,7 +104,7 @@ def test_nothing_of_the_machine_that_built_it_is_left(
     assert tops <= {"opt", "app", "etc", "tmp", "run", "dev", "proc", "sys", "usr", "var"}, tops
     assert "src" not in tops
     assert not [place for place in places if place.is_relative_to("root")]
-    told = buildah("inspect", "--type", "image", image.name)
+    description = buildah("inspect", "--type", "image", image.name)
     assert [
-        word for word in ("PIP_CERT", "PIP_INDEX", "find-links", *indexes()) if word in told
+        word for word in ("PIP_CERT", "PIP_INDEX", "find-links", *indexes()) if word in description
     ] == []

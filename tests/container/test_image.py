@@ -16,9 +16,9 @@ MOST_MEGABYTES = 500
 
 
 def test_the_image_is_small_and_runs_without_rights_and_network(image: Image) -> None:
-    more = (size(image.name) - size(image.base)) / 10**6
-    print(f"the image is {more:.0f} MB over its base")
-    assert 0 < more < MOST_MEGABYTES
+    megabytes = (size(image.name) - size(image.base)) / 10**6
+    print(f"the image is {megabytes:.0f} MB over its base")
+    assert 0 < megabytes < MOST_MEGABYTES
     ran = image.run("sh", "-c", "id -u; touch /app/x /opt/x /usr/x; cat /proc/net/dev")
     assert ran.out.splitlines()[0] == "10001"
     assert ran.err.count("Permission denied") == 3
@@ -35,9 +35,11 @@ def test_a_new_package_is_built_on_it(image: Image, tmp_path: Path) -> None:
     tag, where = f"{image.name}-mine", f"docker/collection/{collection.name}"
     build(tag, context=project, BASE=image.name, COLLECTION=where)
     try:
-        mine = Image(tag, image.base)
-        answer = mine.run("touche-rad", "respond", "--say", "Zoos cost money.", "-d", "my-debater")
-        doctor = mine.run("touche-rad", "doctor", "-i", "/opt/index")
+        image_of_participant = Image(tag, image.base)
+        answer = image_of_participant.run(
+            "touche-rad", "respond", "--say", "Zoos cost money.", "-d", "my-debater"
+        )
+        doctor = image_of_participant.run("touche-rad", "doctor", "-i", "/opt/index")
     finally:
         buildah("rmi", tag)
     assert answer.code == 0, answer.err

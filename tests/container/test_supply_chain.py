@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "docker" / "dependencies.py"
 
 
-def told(*words: str) -> str:
+def run_script(*words: str) -> str:
     done = subprocess.run(
         [sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False
     )
@@ -27,17 +27,17 @@ def told(*words: str) -> str:
 
 @pytest.fixture(scope="module")
 def bill() -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(told("sbom"))
-    return made
+    bill: dict[str, Any] = json.loads(run_script("sbom"))
+    return bill
 
 
 def direct(extra: str = "") -> set[str]:
     """What pyproject.toml asks for, as it was installed."""
-    asked = [Requirement(line) for line in requires("touche-rad") or ()]
+    requirements = [Requirement(line) for line in requires("touche-rad") or ()]
     return {
-        re.sub(r"[-_.]+", "-", one.name).lower()
-        for one in asked
-        if one.marker is None or (extra and one.marker.evaluate({"extra": extra}))
+        re.sub(r"[-_.]+", "-", requirement.name).lower()
+        for requirement in requirements
+        if requirement.marker is None or (extra and requirement.marker.evaluate({"extra": extra}))
     }
 
 
@@ -46,8 +46,8 @@ def rows() -> tuple[str, dict[str, set[str]]]:
     above, _, table = (
         (ROOT / "docker" / "licences.md").read_text().partition("| licence | packages |")
     )
-    found = re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)[1:]
-    return above, {licence: set(packages.split(", ")) for licence, packages in found}
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)[1:]
+    return above, {licence: set(packages.split(", ")) for licence, packages in rows}
 
 
 def test_the_docs_state_a_licence_for_each_requirement() -> None:
@@ -67,24 +67,24 @@ def test_unusual_licences_are_named_above_the_table() -> None:
 def test_the_bill_has_every_package_with_its_version_and_licence(bill: dict[str, Any]) -> None:
     assert bill["bomFormat"] == "CycloneDX"
     assert bill["specVersion"] == "1.5"
-    names = {one["name"] for one in bill["components"]}
+    names = {component["name"] for component in bill["components"]}
     assert direct() <= names
-    for one in bill["components"]:
-        installed = version(one["name"])
-        assert one["version"] == installed
-        assert one["purl"].startswith(f"pkg:pypi/{one['name']}@")
-        assert one["licenses"][0]["license"]["name"]
+    for component in bill["components"]:
+        installed = version(component["name"])
+        assert component["version"] == installed
+        assert component["purl"].startswith(f"pkg:pypi/{component['name']}@")
+        assert component["licenses"][0]["license"]["name"]
     main = bill["metadata"]["component"]
     assert main["name"] == "touche-rad"
     assert main["version"] == version("touche-rad")
-    assert told("sbom") == json.dumps(bill, indent=2) + "\n"
+    assert run_script("sbom") == json.dumps(bill, indent=2) + "\n"
 
 
 def test_the_images_pin_a_version_of_each_requirement_that_it_accepts() -> None:
     lines = (ROOT / "docker" / "constraints.txt").read_text().splitlines()[1:]
     pinned = dict(line.split("==") for line in lines)
     for line in requires("touche-rad") or ():
-        asked = Requirement(line)
-        if asked.marker is None:
-            name = re.sub(r"[-_.]+", "-", asked.name).lower()
-            assert asked.specifier.contains(pinned[name]), "make pins"
+        requirement = Requirement(line)
+        if requirement.marker is None:
+            name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+            assert requirement.specifier.contains(pinned[name]), "make pins"

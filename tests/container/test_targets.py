@@ -77,20 +77,20 @@ def _gpu(image: Image, _official: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def slim(image: Image) -> Iterator[Declared]:
-    with declared(image.name) as one:
-        yield one
+    with declared(image.name) as declaration:
+        yield declaration
 
 
 @pytest.fixture(scope="module")
 def official(_official: str) -> Iterator[Declared]:
-    with declared(_official) as one:
-        yield one
+    with declared(_official) as declaration:
+        yield declaration
 
 
 @pytest.fixture(scope="module")
 def gpu(_gpu: str) -> Iterator[Declared]:
-    with declared(_gpu) as one:
-        yield one
+    with declared(_gpu) as declaration:
+        yield declaration
 
 
 @pytest.mark.parametrize(
@@ -100,58 +100,62 @@ def gpu(_gpu: str) -> Iterator[Declared]:
 def test_it_answers_and_judges_a_turn_on_a_root_that_cannot_be_written_to(
     target: str, user: str | None, request: pytest.FixtureRequest
 ) -> None:
-    one: Declared = request.getfixturevalue(target)
-    asked = (json.dumps(words) for words in (one.command, one.health, ["-j", "grounded"]))
-    ran = one.run("python3", "-c", SERVES, *asked, user=user)
+    declaration: Declared = request.getfixturevalue(target)
+    arguments = (
+        json.dumps(words) for words in (declaration.command, declaration.health, ["-j", "grounded"])
+    )
+    ran = declaration.run("python3", "-c", SERVES, *arguments, user=user)
     assert ran.code == 0, ran.err
-    told = json.loads(ran.out.splitlines()[-1])
-    print(f"{target}: start, an answer and a verdict took {told['seconds']:.1f} s")
-    assert told["answer"]["content"]
-    assert {"id", "text"} <= set(told["answer"]["arguments"][0])
-    assert 0 <= told["verdict"]["score"] <= 1
-    assert told["written"] == []
+    report = json.loads(ran.out.splitlines()[-1])
+    print(f"{target}: start, an answer and a verdict took {report['seconds']:.1f} s")
+    assert report["answer"]["content"]
+    assert {"id", "text"} <= set(report["answer"]["arguments"][0])
+    assert 0 <= report["verdict"]["score"] <= 1
+    assert report["written"] == []
 
 
 def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_path: Path) -> None:
     """The commands of tira.yml, as TIRA's client words them: sub-task 1, and 2 on what it wrote."""
-    given, out = lent(tmp_path, "input"), lent(tmp_path, "output")
+    input_folder, out = lent(tmp_path, "input"), lent(tmp_path, "output")
     claims = demo_file("claims.tsv").read_text().splitlines()[:4]
-    (given / "claims.tsv").write_text("\n".join(claims) + "\n")
-    own = official.root / "genirsim" / "touche25-rad-tira.json"
-    (given / "official.json").write_text(own.read_text())
-    mounts = {given: "/tira-data/input:ro", out: "/tira-data/output"}
-    played = official.run("sh", "-c", _worded("official-debater"), mounts=mounts, env=TIRA)
-    assert played.code == 0, played.err
+    (input_folder / "claims.tsv").write_text("\n".join(claims) + "\n")
+    configuration = official.root / "genirsim" / "touche25-rad-tira.json"
+    (input_folder / "official.json").write_text(configuration.read_text())
+    mounts = {input_folder: "/tira-data/input:ro", out: "/tira-data/output"}
+    debater_run = official.run("sh", "-c", _worded("official-debater"), mounts=mounts, env=TIRA)
+    assert debater_run.code == 0, debater_run.err
     simulations = out / "simulations.jsonl"
     rows = [json.loads(line) for line in simulations.read_text().splitlines()]
     assert [len(row["simulation"]["userTurns"]) for row in rows] == [3] * len(claims[1:])
-    kinds = check_kinds(simulations, "--input", given / "claims.tsv")
+    kinds = check_kinds(simulations, "--input", input_folder / "claims.tsv")
     assert kinds <= {"nothing is cited"}
-    (given / "claims.tsv").unlink()
-    simulations.rename(given / "simulations.jsonl")
-    judged = official.run("sh", "-c", _worded("official-judge"), mounts=mounts, env=TIRA)
-    assert judged.code == 0, judged.err
+    (input_folder / "claims.tsv").unlink()
+    simulations.rename(input_folder / "simulations.jsonl")
+    judge_run = official.run("sh", "-c", _worded("official-judge"), mounts=mounts, env=TIRA)
+    assert judge_run.code == 0, judge_run.err
     assert check_kinds(out / "evaluations.jsonl") <= {"nothing is cited"}
 
 
 def test_serve_sh_starts_it_too(official: Declared) -> None:
-    asked = (json.dumps(words) for words in (["/genirsim/serve.sh"], official.health, []))
-    ran = official.run("python3", "-c", SERVES.replace("server.terminate", "server.kill"), *asked)
+    arguments = (json.dumps(words) for words in (["/genirsim/serve.sh"], official.health, []))
+    ran = official.run(
+        "python3", "-c", SERVES.replace("server.terminate", "server.kill"), *arguments
+    )
     assert ran.code == 0, ran.err
 
 
 def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> None:
     """tira.yml's entry with a model of one's own, with the mounts of TIRA's client."""
-    given, out = lent(tmp_path, "input"), lent(tmp_path, "output")
-    (given / "claims.tsv").write_text(
+    input_folder, out = lent(tmp_path, "input"), lent(tmp_path, "output")
+    (input_folder / "claims.tsv").write_text(
         "\n".join(demo_file("claims.tsv").read_text().split("\n")[:2])
     )
-    one = SOFTWARE["sinai-vllm"]
-    (name,) = one["hf_models"]
+    software = SOFTWARE["sinai-vllm"]
+    (name,) = software["hf_models"]
     cached = f"models/{name}".replace("/", "--")
     (lent(tmp_path, "hub") / "config.json").write_text("{}")
     mounts = {
-        given: "/tira-data/input:ro",
+        input_folder: "/tira-data/input:ro",
         out: "/tira-data/output",
         ROOT / "tests": "/check/tests:ro",
         tmp_path / "hub": f"/root/.cache/huggingface/hub/{cached}:ro",
@@ -168,7 +172,7 @@ def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> Non
 
 def _worded(entry: str) -> str:
     """An entry's command as the client gives it to the container's shell."""
-    said = str(SOFTWARE[entry]["command"])
+    command = str(SOFTWARE[entry]["command"])
     for name, place in TIRA.items():
-        said = said.replace(f"${name}", place)
-    return f"sleep .1; {said}"
+        command = command.replace(f"${name}", place)
+    return f"sleep .1; {command}"

@@ -15,7 +15,7 @@ from tests.models import scripted
 from tests.models.by_schema import answering, prompts
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from touche_rad import files
-from touche_rad.cli import run as terminal
+from touche_rad.cli import run as run_command
 from touche_rad.contest import Contest
 from touche_rad.contests.two_sides import Stage, games
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
@@ -36,13 +36,13 @@ Claims = Callable[..., Path]
 def claims(tmp_path: Path) -> Claims:
     """A file of the first so many demo claims."""
 
-    def made(count: int = 1) -> Path:
-        rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
+    def write_claims(count: int = 1) -> Path:
+        read_rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
         path = tmp_path / "claims.tsv"
-        path.write_text("\n".join(rows) + "\n", "utf-8")
+        path.write_text("\n".join(read_rows) + "\n", "utf-8")
         return path
 
-    return made
+    return write_claims
 
 
 class Echo:
@@ -57,21 +57,21 @@ class Echo:
         return Response(content=f"{self.name} {len(debate.turns)}.", arguments=ARGUMENTS[:1])
 
 
-def played(*debaters: Any, claim: Debate = ZOOS, rounds: int = 2) -> list[Contest]:
+def play_both_sides(*debaters: Any, claim: Debate = ZOOS, rounds: int = 2) -> list[Contest]:
     """Play the first pair on both sides."""
 
     async def play() -> list[str]:
         chains: dict[str, list[LoadedDebater]] = {
             f"d{number}": [
-                LoadedDebater(one, f"d{number}"),
+                LoadedDebater(debater, f"d{number}"),
                 LoadedDebater(Saying("So be it."), "plain"),
             ]
-            for number, one in enumerate(debaters)
+            for number, debater in enumerate(debaters)
         }
         stage = Stage({name: Answerer(chain) for name, chain in chains.items()}, rounds, INDEX)
         pairs = games(iter([claim]), list(chains))
-        done = [await stage.play(game, FailureLog()) for game in pairs]
-        return [line for one in done for line in one.lines]
+        games_played = [await stage.play(game, FailureLog()) for game in pairs]
+        return [line for done in games_played for line in done.lines]
 
     return [Contest.model_validate_json(line) for line in anyio.run(play)]
 
@@ -81,8 +81,8 @@ def played(*debaters: Any, claim: Debate = ZOOS, rounds: int = 2) -> list[Contes
 
 def test_the_opponents_speeches_are_the_users_utterances() -> None:
     ann, ben = Echo("ann"), Echo("ben")
-    first, _ = played(ann, ben)
-    assert [one.text for one in first.speeches] == ["ann 1.", "ben 1.", "ann 2.", "ben 2."]
+    first, _ = play_both_sides(ann, ben)
+    assert [speech.text for speech in first.speeches] == ["ann 1.", "ben 1.", "ann 2.", "ben 2."]
     con = ben.seen[1]
     assert [turn.utterance for turn in con.turns] == ["ann 1.", "ann 2."]
     assert con.system_texts == ("ben 1.",)
@@ -93,18 +93,22 @@ def test_the_opponents_speeches_are_the_users_utterances() -> None:
 
 def test_against_the_motion_the_claim_is_the_motion_and_for_it_its_contrary() -> None:
     ann, ben = Echo("ann"), Echo("ben")
-    played(ann, ben)
-    assert [one.claim for one in ann.seen] == ["Zoos should not be closed."] * 2 + [ZOOS.claim] * 2
-    assert [one.claim for one in ben.seen] == [ZOOS.claim] * 2 + ["Zoos should not be closed."] * 2
+    play_both_sides(ann, ben)
+    assert [view.claim for view in ann.seen] == ["Zoos should not be closed."] * 2 + [
+        ZOOS.claim
+    ] * 2
+    assert [view.claim for view in ben.seen] == [ZOOS.claim] * 2 + [
+        "Zoos should not be closed."
+    ] * 2
 
 
 def test_who_opens_answers_an_objection_that_the_contest_tells() -> None:
     ann = Echo("ann")
-    first, second = played(ann, Saying("No."))
+    first, second = play_both_sides(ann, Saying("No."))
     opening = ann.seen[0].last.utterance
     assert opening.endswith("Zoos should not be closed.")
     assert opening.startswith(ARGUMENTS[0].text), "an argument against the claim is quoted"
-    assert [one.model_dump()["opening"] for one in (first, second)] == [opening] * 2
+    assert [contest.model_dump()["opening"] for contest in (first, second)] == [opening] * 2
 
 
 def test_without_an_index_or_a_fitting_argument_the_contrary_alone_is_to_be_answered() -> None:
@@ -132,27 +136,30 @@ def test_the_contrary_is_negated_only_where_that_is_safe(claim: str, opposed: st
 
 def test_what_a_judge_sees_of_a_played_debate_is_what_the_debater_saw() -> None:
     ann, ben = Echo("ann"), Echo("ben")
-    first, _ = played(ann, ben)
-    for speaker, shown in (("first", ann.seen[:2]), ("second", ben.seen[:2])):
-        whole = task_view(first, speaker)
-        assert [whole.before_response(turn) for turn in range(2)] == shown
+    first, _ = play_both_sides(ann, ben)
+    for speaker, seen in (("first", ann.seen[:2]), ("second", ben.seen[:2])):
+        view = task_view(first, speaker)
+        assert [view.before_response(turn) for turn in range(2)] == seen
 
 
 # --- what is written
 
 
 def test_sides_are_exchanged_and_the_record_says_who_was_who() -> None:
-    told = [(one.model_dump()["debaters"], one.sides) for one in played(Echo("a"), Echo("b"))]
+    records = [
+        (contest.model_dump()["debaters"], contest.sides)
+        for contest in play_both_sides(Echo("a"), Echo("b"))
+    ]
     sides = {"first": "pro", "second": "con"}
-    assert told == [
+    assert records == [
         ({"first": "d0", "second": "d1"}, sides),
         ({"first": "d1", "second": "d0"}, sides),
     ]
 
 
 def test_a_fallback_is_told_and_the_debate_goes_on() -> None:
-    first, _ = played(Raising(RuntimeError("no")), Echo("ben"), rounds=1)
-    assert [(one.text, (one.model_extra or {}).get("by")) for one in first.speeches] == [
+    first, _ = play_both_sides(Raising(RuntimeError("no")), Echo("ben"), rounds=1)
+    assert [(speech.text, (speech.model_extra or {}).get("by")) for speech in first.speeches] == [
         ("So be it.", "plain"),
         ("ben 1.", None),
     ]
@@ -166,13 +173,13 @@ def test_claims_with_one_id_stay_apart() -> None:
 # --- the terminal
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def simulate(source: Path, out: Path, words: str) -> int:
     """Play both sides of the claims with the demo's index."""
-    return terminal(f"simulate {source} --both-sides -i demo -o {out} -q {words}".split())
+    return run_command(f"simulate {source} --both-sides -i demo -o {out} -q {words}".split())
 
 
 def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Path) -> None:
@@ -182,21 +189,21 @@ def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Pat
     contests = list(files.read_contests(out))
     assert len(contests) == 4
     for contest in contests:
-        assert [one.speaker for one in contest.speeches] == ["first", "second"] * 2
+        assert [speech.speaker for speech in contest.speeches] == ["first", "second"] * 2
         for speech in contest.speeches:
             assert 0 < count_words(speech.text) <= 30
             assert citations(speech) or speech.text == NOTHING_FOUND
-    assert terminal(["judge", str(out), "-j", "grice", "-o", str(outcomes), "-q"]) == 0
+    assert run_command(["judge", str(out), "-j", "grice", "-o", str(outcomes), "-q"]) == 0
     scores = {"general", "quantity", "quality", "relation", "manner"}
-    for one in files.read_outcomes(outcomes):
-        assert one.outcome.winner in ("first", "second", "tie")
-        assert set(one.outcome.scores["first"]) == scores
+    for judgement in files.read_outcomes(outcomes):
+        assert judgement.outcome.winner in ("first", "second", "tie")
+        assert set(judgement.outcome.scores["first"]) == scores
 
 
 def test_alone_a_debater_plays_itself_once(claims: Claims, tmp_path: Path) -> None:
     out = tmp_path / "contests.jsonl"
     assert simulate(claims(), out, "-d verbatim --rounds 1 --words 0") == 0
-    (only,) = rows(out)
+    (only,) = read_rows(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
 
 
@@ -208,10 +215,16 @@ def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
         answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
         words = f"-d inspiredebate --rounds 1 -m {server.url}#tiny --workers 1"
         assert simulate(claims(), tmp_path / "contests.jsonl", words) == 0
-        asked = [one for one in prompts(server, "Speech") if "Write the argument again" not in one]
-    sides = [re.findall(r"Your position: (for|against) the topic", one) for one in asked]
+        speech_prompts = [
+            prompt
+            for prompt in prompts(server, "Speech")
+            if "Write the argument again" not in prompt
+        ]
+    sides = [
+        re.findall(r"Your position: (for|against) the topic", prompt) for prompt in speech_prompts
+    ]
     assert sides == [["for"], ["against"]]
-    assert all(CARS in one for one in asked)
+    assert all(CARS in prompt for prompt in speech_prompts)
 
 
 def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
@@ -240,16 +253,16 @@ def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
 def test_options_for_two_debaters_are_refused_for_one(
     words: str, claims: Claims, tmp_path: Path
 ) -> None:
-    assert terminal(f"simulate {claims()} {words} -o {tmp_path / 'o.jsonl'}".split()) == 2
+    assert run_command(f"simulate {claims()} {words} -o {tmp_path / 'o.jsonl'}".split()) == 2
 
 
 def test_options_of_the_other_debater_stand_in_brackets(claims: Claims, tmp_path: Path) -> None:
     out, words = tmp_path / "contests.jsonl", "--rounds 1 -O frame=false --against"
     assert simulate(claims(), out, f"{words} grounded(k=5,max_words=20)") == 0
-    assert rows(out)[0]["debaters"] == {
+    assert read_rows(out)[0]["debaters"] == {
         "first": "grounded(frame=False)",
         "second": "grounded(k=5,max_words=20)",
     }
-    assert count_words(rows(out)[0]["speeches"][1]["text"]) <= 20
+    assert count_words(read_rows(out)[0]["speeches"][1]["text"]) <= 20
     for wrong in ("grounded(k", "grounded(k)", "grounded(kk=5)", "groundet"):
         assert simulate(claims(), out, f"{words} {wrong}") == 2

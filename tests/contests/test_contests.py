@@ -25,7 +25,7 @@ from touche_rad.report.leaderboards import contest_board
 SIDES = {"Pia": "pro", "Con": "con"}
 
 
-def pair(number: int, gold: dict[str, Any], words: tuple[int, int] = (3, 3)) -> Contest:
+def contest_of_two(number: int, gold: dict[str, Any], words: tuple[int, int] = (3, 3)) -> Contest:
     speeches = tuple(
         Speech(speaker=name, text="word " * count) for name, count in zip(SIDES, words, strict=True)
     )
@@ -42,28 +42,34 @@ def outcome(winner: str | None, scores: tuple[float, float] | None = None) -> Ou
     )
 
 
-def scored(folder: Path, contests: Sequence[Contest], *runs: Sequence[Judgement]) -> ContestReport:
+def score_runs(
+    folder: Path, contests: Sequence[Contest], *runs: Sequence[Judgement]
+) -> ContestReport:
     truth = folder / "contests.jsonl"
-    truth.write_text("".join(files.contest_line(one) + "\n" for one in contests), "utf-8")
+    truth.write_text("".join(files.contest_line(contest) + "\n" for contest in contests), "utf-8")
     paths = []
     for number, run in enumerate(runs, 1):
         paths.append(folder / f"run{number}.jsonl")
-        paths[-1].write_text("".join(files.judgement_line(one) + "\n" for one in run), "utf-8")
+        paths[-1].write_text(
+            "".join(files.judgement_line(judgement) + "\n" for judgement in run), "utf-8"
+        )
     return score_contests(paths, truth, samples=200)
 
 
-def row(report: ContestReport, run: str, dimension: str = "general", **more: str) -> ContestRow:
-    found = [
-        one
-        for one in report.rows
-        if (one.run, one.dimension) == (run, dimension)
-        and all(getattr(one, key) == value for key, value in more.items())
+def find_row(
+    report: ContestReport, run: str, dimension: str = "general", **fields: str
+) -> ContestRow:
+    rows = [
+        row
+        for row in report.rows
+        if (row.run, row.dimension) == (run, dimension)
+        and all(getattr(row, key) == value for key, value in fields.items())
     ]
-    assert len(found) == 1, found
-    return found[0]
+    assert len(rows) == 1, rows
+    return rows[0]
 
 
-def judged(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> list[Judgement]:
+def judgements_of(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> list[Judgement]:
     return [
         Judgement(id=c.id, judge="j", outcome=o) for c, o in zip(contests, outcomes, strict=True)
     ]
@@ -82,14 +88,14 @@ def test_the_rmse_of_always_tie_follows_from_the_votes(
     tmp_path: Path, dimension: str, pro: int, tie: int, con: int, rmse: float
 ) -> None:
     golds = ["Pia"] * pro + [TIE] * tie + ["Con"] * con
-    contests = [pair(n, {dimension: gold}) for n, gold in enumerate(golds)]
-    run = judged(contests, [outcome("Con")] * len(contests))
-    report = scored(tmp_path, contests, run)
-    always = row(report, "always tie", dimension)
+    contests = [contest_of_two(n, {dimension: gold}) for n, gold in enumerate(golds)]
+    run = judgements_of(contests, [outcome("Con")] * len(contests))
+    report = score_runs(tmp_path, contests, run)
+    always = find_row(report, "always tie", dimension)
     assert always.rmse == pytest.approx(rmse, abs=0.005)
     assert always.accuracy == pytest.approx(tie / 100)
-    assert row(report, "always con", dimension).accuracy == pytest.approx(con / 100)
-    assert row(report, "at random", dimension).accuracy == pytest.approx(1 / 3)
+    assert find_row(report, "always con", dimension).accuracy == pytest.approx(con / 100)
+    assert find_row(report, "at random", dimension).accuracy == pytest.approx(1 / 3)
 
 
 BP_WINNERS = (
@@ -118,10 +124,10 @@ def test_with_four_teams_any_gold_winner_is_correct(tmp_path: Path) -> None:
         Outcome(winner="CO") if n < 11 else Outcome(winner=None, reason="too long")
         for n in range(22)
     ]
-    report = scored(tmp_path, contests, judged(contests, half))
-    assert row(report, "always OO").accuracy == pytest.approx(16 / 22)
-    assert row(report, "at random").accuracy == pytest.approx(0.4318, abs=5e-5)
-    ours, text = row(report, "run1"), "\n".join(report.lines())
+    report = score_runs(tmp_path, contests, judgements_of(contests, half))
+    assert find_row(report, "always OO").accuracy == pytest.approx(16 / 22)
+    assert find_row(report, "at random").accuracy == pytest.approx(0.4318, abs=5e-5)
+    ours, text = find_row(report, "run1"), "\n".join(report.lines())
     assert "0 of 22 debates (two sides)" in text
     assert "Pearson" not in text
     assert ours.completed == 0.5
@@ -138,25 +144,25 @@ def test_a_verdict_that_names_only_a_side_is_right_if_a_winner_is_on_it(tmp_path
         for n, won in enumerate(BP_WINNERS)
     ]
     run = [Outcome(winner=None, details={"side": "pro", "by_verdict": {"general": "pro"}})] * 21
-    verdicts = judged(contests, [*run, Outcome(winner=None)])
-    report = scored(tmp_path, contests, verdicts, verdicts)
-    ours = row(report, "run1")
+    verdicts = judgements_of(contests, [*run, Outcome(winner=None)])
+    report = score_runs(tmp_path, contests, verdicts, verdicts)
+    ours = find_row(report, "run1")
     assert ours.completed == pytest.approx(21 / 22)
-    assert [one.debates for one in report.same] == [21]
+    assert [same.debates for same in report.same] == [21]
     right = sum("OG" in won or "CG" in won for won in BP_WINNERS[:21])
     assert ours.accuracy == pytest.approx(right / 22)
-    assert row(report, "always side pro").accuracy == pytest.approx(16 / 22)
-    assert row(report, "always side con").accuracy == pytest.approx(18 / 22)
+    assert find_row(report, "always side pro").accuracy == pytest.approx(16 / 22)
+    assert find_row(report, "always side con").accuracy == pytest.approx(18 / 22)
 
 
 def test_biases_of_winners(tmp_path: Path) -> None:
-    contests = [pair(n, {"general": "Pia"}, words=(1, 9)) for n in range(4)]
+    contests = [contest_of_two(n, {"general": "Pia"}, words=(1, 9)) for n in range(4)]
     after = ["Con", "Pia", TIE, None]
     run = [
         Judgement(id=c.id, judge="j", outcome=outcome("Con"), swapped=outcome(won))
         for c, won in zip(contests, after, strict=True)
     ]
-    (bias,) = scored(tmp_path, contests, run).biases
+    (bias,) = score_runs(tmp_path, contests, run).biases
     assert bias.con == 1.0
     assert bias.con_gold == 0.0
     assert bias.last == 1.0
@@ -169,9 +175,12 @@ def test_biases_of_winners(tmp_path: Path) -> None:
 
 
 def test_panels_without_known_winners_have_a_table_of_who_won(tmp_path: Path) -> None:
-    won, contests = ("Pia", "Con", "Con", None, TIE), [pair(n, {}) for n in range(5)]
-    runs = judged(contests, [*map(outcome, won)]), judged(contests, [outcome("Pia")] * 5)
-    text = "\n".join(scored(tmp_path, contests, *runs).lines(100))
+    won, contests = ("Pia", "Con", "Con", None, TIE), [contest_of_two(n, {}) for n in range(5)]
+    runs = (
+        judgements_of(contests, [*map(outcome, won)]),
+        judgements_of(contests, [outcome("Pia")] * 5),
+    )
+    text = "\n".join(score_runs(tmp_path, contests, *runs).lines(100))
     assert "contests.jsonl: 5 debates, no known winner" in text
     assert re.search(r"winners +judge +debates +pro +con +tie +none", text)
     assert re.search(r"run1 +j +5 +20.0 % +40.0 % +20.0 % +20.0 %", text)
@@ -184,58 +193,63 @@ def test_panels_without_known_winners_have_a_table_of_who_won(tmp_path: Path) ->
 
 
 def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None:
-    contests = [pair(n, {"general": "Pia"}) for n in range(3)]
-    told = Outcome(
+    contests = [contest_of_two(n, {"general": "Pia"}) for n in range(3)]
+    named = Outcome(
         winner="Con", details={"by_score": {"general": "Con"}, "by_verdict": {"general": "Pia"}}
     )
-    lost = told.model_copy(update={"details": {**told.details, "by_verdict": {"general": None}}})
-    report = scored(tmp_path, contests, judged(contests, [told, told, lost]))
-    named, by_score = row(report, "run1", basis="winner"), row(report, "run1", basis="score")
+    lost = named.model_copy(update={"details": {**named.details, "by_verdict": {"general": None}}})
+    report = score_runs(tmp_path, contests, judgements_of(contests, [named, named, lost]))
+    named, by_score = (
+        find_row(report, "run1", basis="winner"),
+        find_row(report, "run1", basis="score"),
+    )
     assert named.accuracy_completed == 1.0
     assert named.completed == pytest.approx(2 / 3)
     assert by_score.accuracy == 0.0
     assert by_score.rmse == 100.0
     assert by_score.label == "run1", "the file has SC"
     assert named.label == "verdicts of run1", "the file has SC"
-    assert [one.con for one in report.biases] == [1.0], "and all tables count it"
+    assert [bias.con for bias in report.biases] == [1.0], "and all tables count it"
     board = contest_board(report)
     assert board.scores["run1"] == "0.0 %"
     assert board.scores["verdicts of run1"] == "66.7 %"
-    assert len({one[0] for one in board.tables[0].rows}) == len(board.tables[0].rows)
+    assert len({row[0] for row in board.tables[0].rows}) == len(board.tables[0].rows)
 
 
 def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:
     votes = [{"Pia": 3, TIE: 1}, {"Con": 1}]
     contests = [
-        pair(n, {"general": gold, "votes": {"general": of}})
+        contest_of_two(n, {"general": gold, "votes": {"general": of}})
         for n, (gold, of) in enumerate(zip(("Pia", "Con"), votes, strict=True))
     ]
-    scored(tmp_path, contests, judged(contests, [outcome("Pia"), outcome("Pia")]))
+    score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia"), outcome("Pia")]))
     run, truth = tmp_path / "run1.jsonl", tmp_path / "contests.jsonl"
     of_votes = score_contests([run], truth, samples=200, against="votes")
-    ours = row(of_votes, "run1", basis="winner")
+    ours = find_row(of_votes, "run1", basis="winner")
     assert ours.rmse == pytest.approx(100 * math.sqrt((3 * 0 + 0.25 + 1) / 5))
     assert ours.mae == pytest.approx(100 * (0.5 + 1) / 5)
-    assert row(of_votes, "always con").mae == pytest.approx(100 * (3 * 1 + 0.5 + 0) / 5)
-    assert row(of_votes, "always tie").rmse == pytest.approx(100 * math.sqrt(4 * 0.25 / 5))
+    assert find_row(of_votes, "always con").mae == pytest.approx(100 * (3 * 1 + 0.5 + 0) / 5)
+    assert find_row(of_votes, "always tie").rmse == pytest.approx(100 * math.sqrt(4 * 0.25 / 5))
     assert ours.accuracy == 0.5, "winner in `gold` is still winner in `gold`"
     ended = touche_rad("score", run, truth, "--votes")
     assert "errors are computed against each vote" in ended.out
-    bare = [pair(n, {"general": "Pia"}) for n in range(2)]
-    scored(tmp_path, bare, judged(bare, [outcome("Pia")] * 2))
+    bare = [contest_of_two(n, {"general": "Pia"}) for n in range(2)]
+    score_runs(tmp_path, bare, judgements_of(bare, [outcome("Pia")] * 2))
     assert "gold.votes" in touche_rad("score", run, truth, "--votes").err
 
 
 def test_measures_equal_scipy_and_numpy_on_data_with_ties(tmp_path: Path) -> None:
     chance = np.random.default_rng(3)
-    golds = [str(one) for one in chance.choice(["Pia", TIE, "Con"], 60)]
-    won = [str(one) for one in chance.choice(["Pia", TIE, "Con", ""], 60)]
+    golds = [str(name) for name in chance.choice(["Pia", TIE, "Con"], 60)]
+    won = [str(name) for name in chance.choice(["Pia", TIE, "Con", ""], 60)]
     marks = chance.integers(1, 6, (60, 2)).tolist()
-    contests = [pair(n, {"general": gold}) for n, gold in enumerate(golds)]
-    told = [
+    contests = [contest_of_two(n, {"general": gold}) for n, gold in enumerate(golds)]
+    outcomes = [
         outcome(name or None, (float(a), float(b))) for name, (a, b) in zip(won, marks, strict=True)
     ]
-    ours = row(scored(tmp_path, contests, judged(contests, told)), "run1", basis="winner")
+    ours = find_row(
+        score_runs(tmp_path, contests, judgements_of(contests, outcomes)), "run1", basis="winner"
+    )
     at = {"Pia": 0.0, TIE: 0.5, "Con": 1.0}
     done = [(at[a], at[b]) for a, b in zip(won, golds, strict=True) if a]
     errors = np.array(done)[:, 0] - np.array(done)[:, 1]
@@ -244,7 +258,7 @@ def test_measures_equal_scipy_and_numpy_on_data_with_ties(tmp_path: Path) -> Non
     assert ours.completed == pytest.approx(len(done) / 60)
     assert ours.accuracy == pytest.approx(sum(a == b for a, b in zip(won, golds, strict=True)) / 60)
     leads = np.array([b - a for a, b in marks])
-    truth = np.array([at[one] for one in golds])
+    truth = np.array([at[gold] for gold in golds])
     assert ours.pearson == pytest.approx(np.corrcoef(leads, truth)[0, 1])
     ranks = stats.rankdata(leads), stats.rankdata(truth)
     assert ours.spearman == pytest.approx(np.corrcoef(*ranks)[0, 1])
@@ -259,49 +273,50 @@ def test_measures_equal_scipy_and_numpy_on_data_with_ties(tmp_path: Path) -> Non
 
 
 def test_bootstrap_samples_without_a_judged_debate_are_skipped(tmp_path: Path) -> None:
-    contests = [pair(n, {"general": "Pia"}) for n in range(4)]
-    run = judged(contests, [outcome("Con"), *[outcome(None)] * 3])
-    ours = row(scored(tmp_path, contests, run), "run1", basis="winner")
+    contests = [contest_of_two(n, {"general": "Pia"}) for n in range(4)]
+    run = judgements_of(contests, [outcome("Con"), *[outcome(None)] * 3])
+    ours = find_row(score_runs(tmp_path, contests, run), "run1", basis="winner")
     assert ours.rmse_low == 100
     assert ours.rmse == 100
     assert ours.rmse_high == 100
 
 
 def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
-    contests = [pair(n, {"general": "Pia"}) for n in range(5)]
-    first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con", None)])
+    contests = [contest_of_two(n, {"general": "Pia"}) for n in range(5)]
+    first = judgements_of(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con", None)])
     also = [*contests[:3], contests[4]]
-    second = judged(also, [outcome(won) for won in ("Pia", "Con", "Con", "Pia")])
-    report = scored(tmp_path, contests, first, second)
+    second = judgements_of(also, [outcome(won) for won in ("Pia", "Con", "Con", "Pia")])
+    report = score_runs(tmp_path, contests, first, second)
     (same,) = report.same
     assert same.debates == 3
     assert same.same == pytest.approx(2 / 3)
     assert same.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
     assert report.missing == {"run2": ("3",)}
+    assert "the first is 3" in "\n".join(report.lines())
 
 
 def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
-    contests = [pair(n, {"general": "Pia"}) for n in range(4)]
-    first = judged(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
-    second = judged(contests, [outcome(won) for won in ("Pia", "Pia", "Pia", None)])
-    other = [one.model_copy(update={"judge": "another"}) for one in first]
-    report = scored(tmp_path, contests, first, second, other)
-    mean = row(report, "mean of 2 runs of j")
+    contests = [contest_of_two(n, {"general": "Pia"}) for n in range(4)]
+    first = judgements_of(contests, [outcome(won) for won in ("Pia", "Con", "Pia", "Con")])
+    second = judgements_of(contests, [outcome(won) for won in ("Pia", "Pia", "Pia", None)])
+    of_another_panel = [judgement.model_copy(update={"judge": "another"}) for judgement in first]
+    report = score_runs(tmp_path, contests, first, second, of_another_panel)
+    mean = find_row(report, "mean of 2 runs of j")
     assert mean.accuracy == pytest.approx((2 / 4 + 3 / 4) / 2)
     assert mean.completed == pytest.approx((1 + 3 / 4) / 2)
     assert mean.rmse == pytest.approx((100 * math.sqrt(2 / 4) + 0) / 2)
-    assert not [one for one in report.rows if "another" in one.run], "one run has no mean"
+    assert not [row for row in report.rows if "another" in row.run], "one run has no mean"
     runs, page = [tmp_path / "run1.jsonl", tmp_path / "run3.jsonl"], tmp_path / "r.html"
     labels = tmp_path / "contests.jsonl"
     assert touche_rad("report", *runs, "--labels", labels, "-o", page).code == 0
-    told = page.read_text("utf-8")
-    assert "the most accurate are run1 and run3, with the right winner in 50.0 %" in told
-    assert "the baseline “always pro” is more accurate (100.0 %)" in told
+    html = page.read_text("utf-8")
+    assert "the most accurate are run1 and run3, with the right winner in 50.0 %" in html
+    assert "the baseline “always pro” is more accurate (100.0 %)" in html
 
 
 def test_the_terminal_shows_constant_predictors(tmp_path: Path) -> None:
-    contests = [pair(n, {"general": "Pia"}) for n in range(3)]
-    scored(tmp_path, contests, judged(contests, [outcome("Pia", (8, 2))] * 3))
+    contests = [contest_of_two(n, {"general": "Pia"}) for n in range(3)]
+    score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia", (8, 2))] * 3))
     ended = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl")
     assert ended.code == 0, ended.err
     rows = ("always tie", "always pro", "at random", "con wins")
@@ -311,7 +326,7 @@ def test_the_terminal_shows_constant_predictors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ({"id": "9", "outcome": {"winner": "Pia"}}, "unknown contest '9'"),
         ({"id": "0", "outcome": {}}, "outcome.winner: "),
@@ -322,20 +337,20 @@ def test_the_terminal_shows_constant_predictors(tmp_path: Path) -> None:
     ],
 )
 def test_an_invalid_outcome_is_reported_with_its_line(
-    tmp_path: Path, line: dict[str, Any], told: str
+    tmp_path: Path, line: dict[str, Any], expected: str
 ) -> None:
-    contests = [pair(0, {"general": "Pia"})]
-    scored(tmp_path, contests, judged(contests, [outcome("Pia")]))
+    contests = [contest_of_two(0, {"general": "Pia"})]
+    score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
     run = tmp_path / "run1.jsonl"
     run.write_text(json.dumps(line) + "\n", "utf-8")
     ended = touche_rad("score", run, tmp_path / "contests.jsonl")
     assert ended.code == 2
-    assert told in ended.err
+    assert expected in ended.err
     assert "run1.jsonl:1:" in ended.err
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"gold": {"general": "Zoe"}}, "'Zoe' is not a speaker"),
         ({"sides": {"Pia": "pro"}}, "missing speaker 'Con'"),
@@ -343,20 +358,22 @@ def test_an_invalid_outcome_is_reported_with_its_line(
         ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con"),
     ],
 )
-def test_an_invalid_contest_is_reported(tmp_path: Path, change: dict[str, Any], told: str) -> None:
-    contests = [pair(0, {"general": "Pia"})]
-    scored(tmp_path, contests, judged(contests, [outcome("Pia")]))
+def test_an_invalid_contest_is_reported(
+    tmp_path: Path, change: dict[str, Any], expected: str
+) -> None:
+    contests = [contest_of_two(0, {"general": "Pia"})]
+    score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
     truth = tmp_path / "contests.jsonl"
     record = json.loads(truth.read_text("utf-8")) | change
     truth.write_text(json.dumps(record) + "\n", "utf-8")
     ended = touche_rad("score", tmp_path / "run1.jsonl", truth)
     assert ended.code == 2
-    assert told in ended.err
+    assert expected in ended.err
 
 
 def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
     truth, run = tmp_path / "contests.jsonl", tmp_path / "run.jsonl"
-    contest = pair(1, {"general": "Pia"})
+    contest = contest_of_two(1, {"general": "Pia"})
     truth.write_text(files.contest_line(contest) + "\n", "utf-8")
     assert touche_rad("judge", truth, "-j", "grice", "-o", run).code == 0
     assert touche_rad("score", run, truth).code == 0
@@ -368,10 +385,10 @@ def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_bad_run_is_listed_and_the_others_are_scored(tmp_path: Path) -> None:
-    contests = [pair(1, {"general": "Pia"}), pair(2, {"general": "Con"})]
-    good = judged(contests, [outcome("Pia"), outcome("Con")])
-    report = scored(
+    contests = [contest_of_two(1, {"general": "Pia"}), contest_of_two(2, {"general": "Con"})]
+    good = judgements_of(contests, [outcome("Pia"), outcome("Con")])
+    report = score_runs(
         tmp_path, contests, [Judgement(id="9", judge="j", outcome=outcome("Pia"))], good
     )
     assert list(report.refused) == ["run1"]
-    assert row(report, "run2").accuracy == 1.0
+    assert find_row(report, "run2").accuracy == 1.0

@@ -39,39 +39,39 @@ ART = {
 }
 
 
-def read(path: Path, value: Any) -> list[Contest]:
+def read_contests_of(path: Path, value: Any) -> list[Contest]:
     path.write_text(json.dumps(value), "utf-8")
     return list(contests(path))
 
 
 def test_votes_of_debateart_give_a_winner_per_dimension(tmp_path: Path) -> None:
-    (one,) = read(tmp_path / "art.json", [ART])
-    assert one.sides == {"Ann": "pro", "Ben": "con"}
-    assert [speech.speaker for speech in one.speeches] == ["Ann", "Ben", "Ann", "Ben"]
-    assert one.motion == "Cats are better"
-    assert one.info == "House cats."
-    assert one.gold["argument"] == "Ann"
-    assert one.gold["source"] == "Ben"
-    assert one.gold["language"] == TIE, "one for con, one for nobody, one for pro"
-    assert one.gold["general"] == "Ben", "points of the first two, the third one says con"
-    assert one.gold["votes"]["source"] == {"tie": 2, "Ben": 1}
+    (contest,) = read_contests_of(tmp_path / "art.json", [ART])
+    assert contest.sides == {"Ann": "pro", "Ben": "con"}
+    assert [speech.speaker for speech in contest.speeches] == ["Ann", "Ben", "Ann", "Ben"]
+    assert contest.motion == "Cats are better"
+    assert contest.info == "House cats."
+    assert contest.gold["argument"] == "Ann"
+    assert contest.gold["source"] == "Ben"
+    assert contest.gold["language"] == TIE, "one for con, one for nobody, one for pro"
+    assert contest.gold["general"] == "Ben", "points of the first two, the third one says con"
+    assert contest.gold["votes"]["source"] == {"tie": 2, "Ben": 1}
 
 
 def test_the_examples_of_the_help_are_contests(tmp_path: Path) -> None:
     text = " ".join(touche_rad("contests", "--help").out.split())
     (art,) = re.findall(r"DebateArt: (\{.+?\]\})", text)
-    (one,) = read(tmp_path / "art.json", json.loads(art))
+    (contest,) = read_contests_of(tmp_path / "art.json", json.loads(art))
     wanted = r"([a-z/1]+)\.json(?: is)? ([{[].+?[}\]])(?=, [sg]|\. )"
     for place, content in re.findall(wanted, text):
         file = tmp_path / "bench" / f"{place}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
-    (other,) = contests(tmp_path / "bench")
-    assert one.gold["general"] == "con"
-    assert other.gold == {"general": "Ben"}
+    (from_folder,) = contests(tmp_path / "bench")
+    assert contest.gold["general"] == "con"
+    assert from_folder.gold == {"general": "Ben"}
 
 
-def panelbench(folder: Path, **change: Any) -> Path:
+def write_panelbench(folder: Path, **change: Any) -> Path:
     for name in ("motion", "speech/2", "gold"):
         (folder / name).mkdir(parents=True)
     for name in ("2", "10"):
@@ -93,8 +93,8 @@ def panelbench(folder: Path, **change: Any) -> Path:
 
 
 def test_a_folder_of_panelbench(tmp_path: Path) -> None:
-    first, second = contests(panelbench(tmp_path / "bench"))
-    assert [one.id for one in (first, second)] == ["2", "10"]
+    first, second = contests(write_panelbench(tmp_path / "bench"))
+    assert [contest.id for contest in (first, second)] == ["2", "10"]
     assert first.speakers == ("OG", "OO", "CG", "CO")
     assert [speech.text for speech in first.speeches] == [f"Said {n}" for n in range(4)]
     assert first.gold == {"general": "CO"}
@@ -109,7 +109,7 @@ def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
     ended = touche_rad("contests", source, "-o", out)
     assert ended.code == 0, ended.err
     assert "2 contests, 2 with a known result" in ended.err
-    assert [one.id for one in files.read_contests(out)] == ["1", "z"]
+    assert [contest.id for contest in files.read_contests(out)] == ["1", "z"]
     again = tmp_path / "again.jsonl"
     assert touche_rad("contests", out, "-o", again).code == 0
     assert again.read_bytes() == out.read_bytes()
@@ -123,18 +123,20 @@ def test_a_debate_without_votes_has_no_winner(tmp_path: Path, votes: dict[str, A
     ended = touche_rad("contests", source, "-o", out)
     assert ended.code == 0, ended.err
     assert "1 contests, 0 with a known result" in ended.err
-    (one,) = files.read_contests(out)
-    assert one.gold == {}
-    assert len(one.sides) == 2
+    (contest,) = files.read_contests(out)
+    assert contest.gold == {}
+    assert len(contest.sides) == 2
 
 
 def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
-    found = list(contests(demo_file("debates.jsonl")))
-    assert {tuple(one.sides.items()) for one in found} == {(("user", "pro"), ("system", "con"))}
+    debates = list(contests(demo_file("debates.jsonl")))
+    assert {tuple(contest.sides.items()) for contest in debates} == {
+        (("user", "pro"), ("system", "con"))
+    }
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         ([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments[0].side"),
         ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes[0].arguments"),
@@ -146,20 +148,20 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
     ],
 )
 def test_an_invalid_record_is_reported_and_can_be_skipped(
-    tmp_path: Path, value: Any, told: str
+    tmp_path: Path, value: Any, expected: str
 ) -> None:
     source, out = tmp_path / "x.json", tmp_path / "out.jsonl"
     source.write_text(json.dumps(value), "utf-8")
     ended = touche_rad("contests", source, "-o", out)
     assert ended.code == 2
-    assert told in ended.err
+    assert expected in ended.err
     assert not out.exists()
     skipped = touche_rad("contests", source, "-o", out, "--skip-bad")
     assert "1 invalid records were skipped" in skipped.err
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"speech_order": ["OG"]}, "1 speakers for 4 speeches in speech/2.json"),
         ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on neither side"),
@@ -168,16 +170,18 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(
         ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'"),
     ],
 )
-def test_an_invalid_folder_is_reported(tmp_path: Path, change: dict[str, Any], told: str) -> None:
-    folder = panelbench(tmp_path / "bench", **change)
+def test_an_invalid_folder_is_reported(
+    tmp_path: Path, change: dict[str, Any], expected: str
+) -> None:
+    folder = write_panelbench(tmp_path / "bench", **change)
     ended = touche_rad("contests", folder, "-o", tmp_path / "out.jsonl")
     assert ended.code == 2
-    assert told in ended.err
+    assert expected in ended.err
     assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "expected"),
     [
         ("gold.json", "[1]", "gold by the names of motions"),
         ("gold/2.json", "5", "got 5"),
@@ -185,10 +189,10 @@ def test_an_invalid_folder_is_reported(tmp_path: Path, change: dict[str, Any], t
         ("gold/2.json", "[]", "got []"),
     ],
 )
-def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, told: str) -> None:
-    folder = panelbench(tmp_path / "bench")
+def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    folder = write_panelbench(tmp_path / "bench")
     (folder / name).write_text(text, "utf-8")
-    with pytest.raises(InputError, match=re.escape(told)):
+    with pytest.raises(InputError, match=re.escape(expected)):
         list(contests(folder))
     (folder / name).write_text("{}" if name == "gold.json" else "null", "utf-8")
     assert list(contests(folder))[name == "gold.json"].gold == {}

@@ -43,8 +43,8 @@ class Stronger:
 
     def judge(self, contest: Contest) -> Outcome:
         JUDGED["all"] += 1
-        said = {one.speaker: int(one.text) for one in contest.speeches}
-        return Outcome(winner=max(said, key=lambda who: said[who]))
+        powers = {speech.speaker: int(speech.text) for speech in contest.speeches}
+        return Outcome(winner=max(powers, key=lambda who: powers[who]))
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +55,9 @@ def _count_anew() -> None:
 
 def cup(folder: Path, index: Path, strengths: str, *words: str, claims: int = 3) -> Ended:
     source = folder / "claims.tsv"
-    rows = "".join(f"Claim {one} is true.\tbase-user\n" for one in range(claims))
+    rows = "".join(f"Claim {number} is true.\tbase-user\n" for number in range(claims))
     source.write_text(f"TOPIC_DESCRIPTION\tUSER\n{rows}")
-    debaters = " ".join(f"-d strong(power={one})" for one in strengths)
+    debaters = " ".join(f"-d strong(power={power})" for power in strengths)
     out = folder / "cup"
     return touche_rad(
         *f"tournament {source} -i {index} {debaters} -j stronger --rounds 1 -o {out} -q".split(),
@@ -80,7 +80,7 @@ def test_a_new_debater_plays_only_its_own_debates(tmp_path: Path, demo_index_pat
     (tmp_path / "fresh").mkdir()
     cup(tmp_path / "fresh", demo_index_path, "123")
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
-        mixed, fresh = (one / "cup" / name for one in (tmp_path, tmp_path / "fresh"))
+        mixed, fresh = (folder / "cup" / name for folder in (tmp_path, tmp_path / "fresh"))
         assert mixed.read_bytes() == fresh.read_bytes(), "as if all had played at once"
 
 

@@ -22,7 +22,7 @@ OURS = [(0.9, 0.2), (0.4, 0.5), (0.7, 0.1)]
 PEOPLE = [(8.0, 3.0), (6.0, 5.0), (9.0, 4.0)]
 
 
-def scored(
+def score_sides(
     folder: Path, golds: list[dict[str, Any]], scores: list[dict[str, dict[str, float | None]]]
 ) -> list[SideRow]:
     truth, run = folder / "contests.jsonl", folder / "outcomes.jsonl"
@@ -31,21 +31,23 @@ def scored(
         for n, gold in enumerate(golds)
     ]
     outcomes = [
-        Judgement(id=str(n), judge="j", outcome=Outcome(winner="ann", scores=its))
-        for n, its in enumerate(scores)
+        Judgement(id=str(n), judge="j", outcome=Outcome(winner="ann", scores=scores_of_sides))
+        for n, scores_of_sides in enumerate(scores)
     ]
-    truth.write_text("".join(files.contest_line(one) + "\n" for one in contests), "utf-8")
-    run.write_text("".join(files.judgement_line(one) + "\n" for one in outcomes), "utf-8")
+    truth.write_text("".join(files.contest_line(contest) + "\n" for contest in contests), "utf-8")
+    run.write_text(
+        "".join(files.judgement_line(judgement) + "\n" for judgement in outcomes), "utf-8"
+    )
     return list(score_contests([run], truth, samples=20).sides)
 
 
 def of_sides(name: str, pairs: list[tuple[float, float]]) -> list[dict[str, Any]]:
-    return [{who: {name: one} for who, one in zip(SIDES, pair, strict=True)} for pair in pairs]
+    return [{who: {name: mark} for who, mark in zip(SIDES, pair, strict=True)} for pair in pairs]
 
 
 def test_each_side_of_each_debate_is_a_sample(tmp_path: Path) -> None:
-    golds = [{"scores": one} for one in of_sides("general", PEOPLE)]
-    (row,) = scored(tmp_path, golds, of_sides("total", OURS))
+    golds = [{"scores": scores} for scores in of_sides("general", PEOPLE)]
+    (row,) = score_sides(tmp_path, golds, of_sides("total", OURS))
     ours, people = sum(OURS, ()), sum(PEOPLE, ())
     assert row.dimension == "total"
     assert row.people == "overall"
@@ -61,22 +63,22 @@ def test_annotators_are_averaged_and_so_are_dimensions_without_an_overall_score(
     golds = [
         {
             "scores": {
-                who: {"argument_clarity": [one - 1, one, one + 1], "topic_relevance": 5}
-                for who, one in zip(SIDES, pair, strict=True)
+                who: {"argument_clarity": [mark - 1, mark, mark + 1], "topic_relevance": 5}
+                for who, mark in zip(SIDES, pair, strict=True)
             }
         }
         for pair in PEOPLE
     ]
-    rows = scored(tmp_path, golds, of_sides("argument_clarity", OURS))
+    rows = score_sides(tmp_path, golds, of_sides("argument_clarity", OURS))
     assert [row.people for row in rows] == ["overall", "argument_clarity"]
     assert rows[0].pearson == pytest.approx(rows[1].pearson), "the other dimension is constant"
 
 
 def test_a_side_without_a_score_is_left_out(tmp_path: Path) -> None:
-    golds = [{"scores": one} for one in of_sides("general", PEOPLE)]
+    golds = [{"scores": scores} for scores in of_sides("general", PEOPLE)]
     ours = of_sides("total", OURS)
     ours[0]["bob"]["total"] = None
-    (row,) = scored(tmp_path, golds, ours)
+    (row,) = score_sides(tmp_path, golds, ours)
     assert row.sides == 5
 
 
@@ -92,13 +94,13 @@ def test_a_side_without_a_score_is_left_out(tmp_path: Path) -> None:
 )
 def test_scores_of_another_form_are_named(tmp_path: Path, scores: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        scored(tmp_path, [{"scores": scores}], of_sides("total", OURS[:1]))
+        score_sides(tmp_path, [{"scores": scores}], of_sides("total", OURS[:1]))
 
 
 def test_without_winners_and_peoples_scores_the_mean_scores_of_debaters_remain(
     tmp_path: Path,
 ) -> None:
-    scored(tmp_path, [{}, {}, {}], of_sides("total", OURS))
+    score_sides(tmp_path, [{}, {}, {}], of_sides("total", OURS))
     run = touche_rad("score", tmp_path / "outcomes.jsonl", tmp_path / "contests.jsonl", "--json")
     means = {row["debater"]: row["mean"] for row in json.loads(run.out)["means"]}
     assert means == {

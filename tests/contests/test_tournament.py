@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from tests.forks import run_until
 from tests.models import scripted
 from tests.models.by_schema import answering
-from touche_rad.cli import run as terminal
+from touche_rad.cli import run as run_command
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament._ratings import AVERAGE, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
@@ -52,9 +52,9 @@ def test_strengths_maximise_the_likelihood(
     wins: np.ndarray, prior: float, who: int, aside: float
 ) -> None:
     theta = strengths(wins, prior)
-    other = theta.copy()
-    other[who] += aside
-    assert likelihood(theta, wins, prior) > likelihood(other, wins, prior)
+    changed = theta.copy()
+    changed[who] += aside
+    assert likelihood(theta, wins, prior) > likelihood(changed, wins, prior)
 
 
 def test_intervals_contain_the_rating_and_resample_claims() -> None:
@@ -62,13 +62,13 @@ def test_intervals_contain_the_rating_and_resample_claims() -> None:
     won = chance.integers(0, 3, size=20).astype(float)
     by_claim = np.zeros((20, 2, 2))
     by_claim[:, 0, 1], by_claim[:, 1, 0] = won, 2 - won
-    one, two = rate(by_claim, samples=500)
-    low, high = one.interval
+    first, second = rate(by_claim, samples=500)
+    low, high = first.interval
     assert low is not None
     assert high is not None
-    assert low < one.value < high
-    assert one.value - AVERAGE == pytest.approx(AVERAGE - two.value)
-    assert rate(by_claim, samples=500)[0].interval == one.interval
+    assert low < first.value < high
+    assert first.value - AVERAGE == pytest.approx(AVERAGE - second.value)
+    assert rate(by_claim, samples=500)[0].interval == first.interval
     same = rate(np.repeat(by_claim[:1], 20, axis=0), samples=500)
     low, high = same[0].interval
     assert low == pytest.approx(high), "claims that agree leave nothing to chance"
@@ -131,23 +131,23 @@ def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
 # --- the verb
 
 
-def claims(folder: Path, count: int = 2) -> Path:
+def write_claims(folder: Path, count: int = 2) -> Path:
     rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
     path = folder / "claims.tsv"
     path.write_text("\n".join(rows) + "\n", "utf-8")
     return path
 
 
-def call(source: Path, out: Path, index: Path, *more: str) -> list[str]:
+def command_line(source: Path, out: Path, index: Path, *options: str) -> list[str]:
     words = f"tournament {source} -o {out} -i {index} --rounds 1 --samples 50 -q"
-    return [*words.split(), *more]
+    return [*words.split(), *options]
 
 
 BOTH = ("-d", "grounded", "-d", "verbatim")
 PLAIN = (*BOTH, "-d", "grounded(k=3,frame=false)")
 
 
-def ratings(folder: Path) -> Tournament:
+def read_ratings(folder: Path) -> Tournament:
     return Tournament.model_validate_json((folder / "ratings.json").read_text("utf-8"))
 
 
@@ -155,84 +155,84 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
     tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert terminal(call(claims(tmp_path), out, demo_index_path, *PLAIN)) == 0
-    told = capsys.readouterr().out
+    assert run_command(command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN)) == 0
+    printed = capsys.readouterr().out
     contests = [json.loads(line) for line in (out / "contests.jsonl").read_text().splitlines()]
     outcomes = [json.loads(line) for line in (out / "outcomes.jsonl").read_text().splitlines()]
     names = {"grounded", "verbatim", "grounded(frame=False,k=3)"}
-    pairs = [(one["motion"], *one["debaters"].values()) for one in contests]
+    pairs = [(contest["motion"], *contest["debaters"].values()) for contest in contests]
     assert len(set(pairs)) == len(pairs) == 2 * 3 * 2
     assert {name for pair in pairs for name in pair[1:]} == names
-    result = ratings(out)
-    assert {one.name for one in result.standings} == names
+    result = read_ratings(out)
+    assert {standing.name for standing in result.standings} == names
     won = dict.fromkeys(names, 0.0)
     for contest, line in zip(contests, outcomes, strict=True):
         winner = line["outcome"]["winner"]
         for speaker, name in contest["debaters"].items():
             won[name] += 0.5 if winner == "tie" else float(winner == speaker)
-    for place, one in enumerate(result.standings):
-        assert one.wins + one.ties + one.losses == 8
-        assert one.share == pytest.approx(won[one.name] / 8)
-        assert one.asked is None
-        assert one.name in told
-        for other, row in enumerate(result.shares):
-            mine = result.shares[place][other]
-            assert (mine is None) == (other == place)
-            assert mine is None or mine + (row[place] or 0) == pytest.approx(1)
-    order = [one.rating for one in result.standings]
+    for place, standing in enumerate(result.standings):
+        assert standing.wins + standing.ties + standing.losses == 8
+        assert standing.share == pytest.approx(won[standing.name] / 8)
+        assert standing.asked is None
+        assert standing.name in printed
+        for column, row in enumerate(result.shares):
+            share = result.shares[place][column]
+            assert (share is None) == (column == place)
+            assert share is None or share + (row[place] or 0) == pytest.approx(1)
+    order = [standing.rating for standing in result.standings]
     assert order == sorted(order, reverse=True)
 
 
 def test_two_tournaments_in_one_folder_do_not_mix(
     tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, source = tmp_path / "out", claims(tmp_path)
-    made = call(source, out, demo_index_path, *BOTH)
+    out, source = tmp_path / "out", write_claims(tmp_path)
+    command = command_line(source, out, demo_index_path, *BOTH)
     out.mkdir()
     with locked(out):
-        assert terminal(made) == 2
+        assert run_command(command) == 2
         assert "another process is at work on these results" in capsys.readouterr().err
         assert list(out.iterdir()) == []
-    assert terminal(made) == 0
+    assert run_command(command) == 0
 
 
 def test_a_finished_tournament_is_printed_again_and_another_judge_judges_again(
     tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, source = tmp_path / "out", claims(tmp_path)
-    made = call(source, out, demo_index_path, *BOTH)
-    assert terminal(made) == 0
+    out, source = tmp_path / "out", write_claims(tmp_path)
+    command = command_line(source, out, demo_index_path, *BOTH)
+    assert run_command(command) == 0
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.iterdir()}
     first = capsys.readouterr().out
-    assert terminal(made) == 0
+    assert run_command(command) == 0
     assert capsys.readouterr().out == first
     for name in ("contests.jsonl", "outcomes.jsonl"):
         assert (out / name).stat().st_mtime_ns == before[name][1], "nothing is done twice"
     assert (out / "ratings.json").read_bytes() == before["ratings.json"][0]
-    other = [*made, "-j", "length", "-O", "margin=0.5"]
-    assert terminal(other) == 2
+    of_length = [*command, "-j", "length", "-O", "margin=0.5"]
+    assert run_command(of_length) == 2
     assert "judge was" in capsys.readouterr().err
-    assert terminal([*other, "--replace"]) == 0
+    assert run_command([*of_length, "--replace"]) == 0
     assert (out / "contests.jsonl").stat().st_mtime_ns == before["contests.jsonl"][1]
-    assert ratings(out).judge == "grice(judge=length,margin=0.5)"
-    for more in ((), ("--restart",), ("--replace", "-j", "nobody")):
-        assert terminal([*made, "--words", "20", *more]) == 2
+    assert read_ratings(out).judge == "grice(judge=length,margin=0.5)"
+    for options in ((), ("--restart",), ("--replace", "-j", "nobody")):
+        assert run_command([*command, "--words", "20", *options]) == 2
         assert (out / "contests.jsonl").read_bytes() == before["contests.jsonl"][0]
-        if more != ("--replace", "-j", "nobody"):
+        if options != ("--replace", "-j", "nobody"):
             assert "words was 60 and is now 20" in capsys.readouterr().err
-    assert terminal([*made, "--words", "20", "--replace"]) == 0
-    assert ratings(out).words == 20
+    assert run_command([*command, "--words", "20", "--replace"]) == 0
+    assert read_ratings(out).words == 20
 
 
 def test_a_killed_tournament_ends_with_the_same_files(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
-    calm, out, source = tmp_path / "calm", tmp_path / "out", claims(tmp_path)
-    assert terminal(call(source, calm, demo_index_path, *BOTH)) == 0
-    command = call(source, out, demo_index_path, *BOTH)
+    calm, out, source = tmp_path / "calm", tmp_path / "out", write_claims(tmp_path)
+    assert run_command(command_line(source, calm, demo_index_path, *BOTH)) == 0
+    command = command_line(source, out, demo_index_path, *BOTH)
     ends = [run_until(command, out, number) for number in range(1, 40, 2)]
     assert ends.count(False) > 5
-    assert terminal(command) == 0
+    assert run_command(command) == 0
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
         assert (out / name).read_bytes() == (calm / name).read_bytes()
     assert not list(out.glob("*.part"))
@@ -241,37 +241,38 @@ def test_a_killed_tournament_ends_with_the_same_files(
 # --- with a model
 
 
-def with_a_model(folder: Path, index: Path, *more: str, code: int = 0) -> tuple[Tournament, int]:
+def run_with_model(
+    folder: Path, index: Path, *options: str, code: int = 0
+) -> tuple[Tournament, int]:
     """Let a debater that asks play one that does not; return the result and the calls made."""
     with scripted.serving() as server:
         answering(server, {"Choice": {"number": 2, "frame": "not so"}})
-        more = ("--rounds", "2", "-m", f"{server.url}#tiny", *more)
-        made = call(claims(folder, 1), folder / "out", index, *BOTH, *more)
-        assert terminal(made) == code
-        return ratings(folder / "out"), len(server.asked)
+        options = ("--rounds", "2", "-m", f"{server.url}#tiny", *options)
+        command = command_line(write_claims(folder, 1), folder / "out", index, *BOTH, *options)
+        assert run_command(command) == code
+        return read_ratings(folder / "out"), len(server.asked)
 
 
-def traced(path: Path) -> tuple[int, int]:
+def count_traced_and_resumed(path: Path) -> tuple[int, int]:
     """Return the number of calls in a run's trace, and of units that its status says are resumed."""
     status = json.loads(path.with_name(f"{path.name}.status.json").read_text())
-    return len(path.with_name(f"{path.name}.trace.jsonl").read_text().splitlines()), status[
-        "resumed"
-    ]
+    calls = len(path.with_name(f"{path.name}.trace.jsonl").read_text().splitlines())
+    return calls, status["resumed"]
 
 
-def of(result: Tournament, name: str) -> Any:
-    (one,) = [one.asked for one in result.standings if one.name == name]
-    return one
+def costs_of(result: Tournament, name: str) -> Any:
+    (costs,) = [standing.asked for standing in result.standings if standing.name == name]
+    return costs
 
 
 def test_the_costs_of_each_debater_are_reported(tmp_path: Path, demo_index_path: Path) -> None:
-    result, calls = with_a_model(tmp_path, demo_index_path)
+    result, calls = run_with_model(tmp_path, demo_index_path)
     assert calls == 4, "two speeches in each of two debates"
-    asked = of(result, "grounded")
-    assert asked.calls == 4
-    assert asked.prompt_tokens == 40
-    assert asked.completion_tokens == 20
-    assert of(result, "verbatim") is None
+    costs = costs_of(result, "grounded")
+    assert costs.calls == 4
+    assert costs.prompt_tokens == 40
+    assert costs.completion_tokens == 20
+    assert costs_of(result, "verbatim") is None
     assert result.model == "tiny"
     assert result.judge_model is None, "the judge asks none"
 
@@ -288,89 +289,94 @@ def test_the_costs_of_each_debater_are_reported(tmp_path: Path, demo_index_path:
 def test_a_budget_holds_for_each_debate(
     tmp_path: Path, demo_index_path: Path, budget: tuple[str, str], calls: int
 ) -> None:
-    result, asked = with_a_model(tmp_path, demo_index_path, *budget)
-    assert asked == calls
+    result, calls_made = run_with_model(tmp_path, demo_index_path, *budget)
+    assert calls_made == calls
     first = json.loads((tmp_path / "out" / "contests.jsonl").read_text().splitlines()[0])
-    said = [one["text"] for one in first["speeches"] if one["speaker"] == "first"]
-    assert len(said) == 2, "who may not ask any more still speaks"
+    texts = [speech["text"] for speech in first["speeches"] if speech["speaker"] == "first"]
+    assert len(texts) == 2, "who may not ask any more still speaks"
     assert (result.max_calls, result.max_tokens).count(None) == 1
 
 
 def test_costs_outlast_a_kill_while_it_judges(tmp_path: Path, demo_index_path: Path) -> None:
-    result, _ = with_a_model(tmp_path, demo_index_path)
+    result, _ = run_with_model(tmp_path, demo_index_path)
     for name in ("outcomes.jsonl", "ratings.json"):
         (tmp_path / "out" / name).unlink()
-    again, calls = with_a_model(tmp_path, demo_index_path)
+    again, calls = run_with_model(tmp_path, demo_index_path)
     assert calls == 0, "what was played is not played again"
     assert again == result
     third = ("-d", "grounded(k=3)")
-    _, calls = with_a_model(tmp_path, demo_index_path, *third)
-    assert traced(tmp_path / "out" / "contests.jsonl") == (4 + calls, 2)
-    with_a_model(tmp_path, demo_index_path, *third, "--restart")
-    assert traced(tmp_path / "out" / "contests.jsonl") == (4 + calls, 0)
+    _, calls = run_with_model(tmp_path, demo_index_path, *third)
+    assert count_traced_and_resumed(tmp_path / "out" / "contests.jsonl") == (4 + calls, 2)
+    run_with_model(tmp_path, demo_index_path, *third, "--restart")
+    assert count_traced_and_resumed(tmp_path / "out" / "contests.jsonl") == (4 + calls, 0)
 
 
 def test_the_judge_may_ask_another_model_than_the_debaters(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
-    with scripted.serving() as other:
-        judge = ("-j", "zsl", "--judge-model", f"{other.url}#wise", "--max-calls", "0")
-        result, calls = with_a_model(tmp_path, demo_index_path, *judge, code=1)
+    with scripted.serving() as judge_server:
+        judge = ("-j", "zsl", "--judge-model", f"{judge_server.url}#wise", "--max-calls", "0")
+        result, calls = run_with_model(tmp_path, demo_index_path, *judge, code=1)
         assert calls == 0, "the debaters' budget"
-        assert other.asked, "is not the judge's"
-        assert {body["model"] for body in other.asked} == {"wise"}
+        assert judge_server.asked, "is not the judge's"
+        assert {body["model"] for body in judge_server.asked} == {"wise"}
     assert result.model == "tiny"
     assert result.judge_model == "wise"
     assert result.judge == "grice(judge=zsl)"
     assert result.undecided == result.debates == 2, "it says nothing that is a verdict"
-    assert all(one.share is None and one.rating == AVERAGE for one in result.standings)
+    assert all(
+        standing.share is None and standing.rating == AVERAGE for standing in result.standings
+    )
 
 
 def test_the_same_command_repeats_failed_verdicts(tmp_path: Path, demo_index_path: Path) -> None:
-    with scripted.serving() as other:
-        judge = ("-j", "zsl", "--judge-model", f"{other.url}#wise")
-        assert with_a_model(tmp_path, demo_index_path, *judge, code=1)[0].undecided == 2
-        other.always = scripted.content(json.dumps(dict.fromkeys(Maxim, "yes")))
-        result, calls = with_a_model(tmp_path, demo_index_path, *judge)
+    with scripted.serving() as judge_server:
+        judge = ("-j", "zsl", "--judge-model", f"{judge_server.url}#wise")
+        assert run_with_model(tmp_path, demo_index_path, *judge, code=1)[0].undecided == 2
+        judge_server.always = scripted.content(json.dumps(dict.fromkeys(Maxim, "yes")))
+        result, calls = run_with_model(tmp_path, demo_index_path, *judge)
         assert result.undecided == 0, "no debate is played again"
         assert calls == 0, "no debate is played again"
-        assert traced(tmp_path / "out" / "outcomes.jsonl") == (len(other.asked), 0)
+        assert count_traced_and_resumed(tmp_path / "out" / "outcomes.jsonl") == (
+            len(judge_server.asked),
+            0,
+        )
 
 
 def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
-    with scripted.serving() as other:
-        other.always = scripted.fails(400)
-        bad = f"inspiredebate(model={other.url}#bad)"
-        result, calls = with_a_model(tmp_path, demo_index_path, "-d", bad)
+    with scripted.serving() as failing_server:
+        failing_server.always = scripted.fails(400)
+        bad = f"inspiredebate(model={failing_server.url}#bad)"
+        result, calls = run_with_model(tmp_path, demo_index_path, "-d", bad)
         path = tmp_path / "out" / "contests.jsonl"
-        assert traced(path) == (calls + len(other.asked), 0)
+        assert count_traced_and_resumed(path) == (calls + len(failing_server.asked), 0)
     page = write_report([path.parent], tmp_path / "r.html").page.read_text("utf-8")
     assert "grice with" not in page
     assert page.count("speeches are fallbacks") == 1
     status = json.loads(path.with_name("contests.jsonl.status.json").read_text())
-    (broken,) = [one for one in result.standings if "bad" in one.name]
+    (broken,) = [standing for standing in result.standings if "bad" in standing.name]
     assert broken.fallbacks == status["replaced"] == broken.speeches == 8
 
 
 def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_path: Path) -> None:
     cache = str(tmp_path / "cache")
     budget = ("--max-calls", "1", "--cache", cache)
-    _, first = with_a_model(tmp_path, demo_index_path, *budget)
-    played = (tmp_path / "out" / "contests.jsonl").read_bytes()
-    result, again = with_a_model(tmp_path, demo_index_path, *budget, "--restart")
+    _, first = run_with_model(tmp_path, demo_index_path, *budget)
+    contests = (tmp_path / "out" / "contests.jsonl").read_bytes()
+    result, again = run_with_model(tmp_path, demo_index_path, *budget, "--restart")
     assert first == 2
     assert again == 0
-    assert (tmp_path / "out" / "contests.jsonl").read_bytes() == played
-    assert of(result, "grounded").from_cache == 2
+    assert (tmp_path / "out" / "contests.jsonl").read_bytes() == contests
+    assert costs_of(result, "grounded").from_cache == 2
 
 
 # --- wrong calls, and the page
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("options", "expected"),
     [
         (("-d", "grounded"), "two debaters or more"),
         (("-d", "grounded", "-d", "grounded"), "named twice"),
@@ -386,12 +392,12 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     tmp_path: Path,
     demo_index_path: Path,
     capsys: pytest.CaptureFixture[str],
-    more: tuple[str, ...],
-    told: str,
+    options: tuple[str, ...],
+    expected: str,
 ) -> None:
     out = tmp_path / "out"
-    assert terminal(call(claims(tmp_path), out, demo_index_path, *more)) == 2
-    assert told in capsys.readouterr().err
+    assert run_command(command_line(write_claims(tmp_path), out, demo_index_path, *options)) == 2
+    assert expected in capsys.readouterr().err
     assert not (out / "contests.jsonl").exists()
     assert not (out / "contests.jsonl.part").exists()
 
@@ -399,9 +405,9 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
 @given(st.integers(1, 200), st.integers(0, 400))
 def test_the_two_shares_of_a_pair_sum_to_1(games: int, halves: int) -> None:
     share = min(halves, 2 * games) / (2 * games)
-    one, other = format_share(share), format_share(1 - share)
-    assert round(float(one) + float(other), 6) == 1
-    assert abs(float(one) - share) <= 0.005 + 1e-9
+    first, second = format_share(share), format_share(1 - share)
+    assert round(float(first) + float(second), 6) == 1
+    assert abs(float(first) - share) <= 0.005 + 1e-9
 
 
 EVIL = "<script>alert(1)</script>"
@@ -409,25 +415,27 @@ EVIL = "<script>alert(1)</script>"
 
 def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_path: Path) -> None:
     out, page = tmp_path / "out", tmp_path / "report.html"
-    assert terminal(call(claims(tmp_path, 10), out, demo_index_path, *BOTH)) == 0
-    assert terminal(["report", str(out), "-o", str(page), "-q"]) == 0
-    told = page.read_text("utf-8")
-    result = ratings(out)
+    assert run_command(command_line(write_claims(tmp_path, 10), out, demo_index_path, *BOTH)) == 0
+    assert run_command(["report", str(out), "-o", str(page), "-q"]) == 0
+    html = page.read_text("utf-8")
+    result = read_ratings(out)
     share = result.shares[0][1]
-    assert re.search(rf'<td class="s-\d">{format_share(share)}</td>', told)
-    assert f"{result.standings[0].rating:.0f}" in told
-    assert "grounded has the highest rating." in told
-    assert "verbatim is not significantly different from grounded." in told
-    assert "from a judge without a language model" in told
-    assert "City centres should be closed to private cars." in told, "the debates are there too"
-    assert '"sides":["verbatim","grounded"]' in told, "the debaters' names, not first and second"
+    assert re.search(rf'<td class="s-\d">{format_share(share)}</td>', html)
+    assert f"{result.standings[0].rating:.0f}" in html
+    assert "grounded has the highest rating." in html
+    assert "verbatim is not significantly different from grounded." in html
+    assert "from a judge without a language model" in html
+    assert "City centres should be closed to private cars." in html, "the debates are there too"
+    assert '"sides":["verbatim","grounded"]' in html, "the debaters' names, not first and second"
     change: Any = {"rating": 1000.0, "differs": True}
-    standings = [one.model_copy(update={"name": one.name + EVIL}) for one in result.standings]
-    standings = [one.model_copy(update=change) for one in standings]
+    standings = [
+        standing.model_copy(update={"name": standing.name + EVIL}) for standing in result.standings
+    ]
+    standings = [standing.model_copy(update=change) for standing in standings]
     result = result.model_copy(update={"standings": tuple(standings)})
     alone = tmp_path / "renamed.json"
     alone.write_text(result.model_dump_json(indent=2))
-    assert terminal(["report", str(alone), "-o", str(page), "-q", "--replace"]) == 0
+    assert run_command(["report", str(alone), "-o", str(page), "-q", "--replace"]) == 0
     assert EVIL not in page.read_text("utf-8")
     assert "have the highest rating" in page.read_text("utf-8")
     assert "is significantly stronger than" in page.read_text("utf-8")
@@ -437,16 +445,16 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
 def test_a_file_that_is_no_tournament_is_refused(
     tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
+    assert run_command(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
     assert "ratings.json" in capsys.readouterr().err
     (tmp_path / "games.jsonl").touch()
-    assert terminal(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
+    assert run_command(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
     assert "not finished; repeat the command that began it" in capsys.readouterr().err
     (tmp_path / "games.jsonl").unlink()
     broken = tmp_path / "ratings.json"
-    result = with_a_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
+    result = run_with_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
     first = result["standings"][0] | {"asked": {"calls": 1}}
     for change in ({"shares": 5}, {"judge": None}, {"standings": [first]}):
         broken.write_text(json.dumps(result | change))
-        assert terminal(["report", str(broken), "-o", str(tmp_path / "r.html")]) == 2
+        assert run_command(["report", str(broken), "-o", str(tmp_path / "r.html")]) == 2
         assert "not a tournament's result" in capsys.readouterr().err

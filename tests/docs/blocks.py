@@ -87,7 +87,7 @@ class Block:
         if self.language == "console":
             parts = re.split(r"^\$ ", self.body.replace("\\\n", " "), flags=re.MULTILINE)[1:]
             return [(part.partition("\n")[0], part.partition("\n")[2].strip()) for part in parts]
-        text = HERE_DOCUMENT.sub(lambda found: found[0].replace("\n", "\v"), self.body)
+        text = HERE_DOCUMENT.sub(lambda match: match[0].replace("\n", "\v"), self.body)
         lines = text.replace("\\\n", " ").split("\n")
         return [
             (line.replace("\v", "\n"), "")
@@ -108,19 +108,19 @@ def blocks_of(path: Path) -> list[Block]:
     """Return the blocks of a document, except the figures, which `make check-figures` compares."""
     text, blocks, end = path.read_text("utf-8"), [], 0
     page = str(path.relative_to(ROOT))
-    for found in BLOCK.finditer(text):
-        before, end = text[end : found.start()], found.end()
-        line = text.count("\n", 0, found.start()) + 1
-        if found["setup"] is not None:
-            blocks.append(Block(page, line, "setup", found["setup"]))
-        elif found["body"] is not None and not found["language"].startswith("{"):
+    for match in BLOCK.finditer(text):
+        before, end = text[end : match.start()], match.end()
+        line = text.count("\n", 0, match.start()) + 1
+        if match["setup"] is not None:
+            blocks.append(Block(page, line, "setup", match["setup"]))
+        elif match["body"] is not None and not match["language"].startswith("{"):
             names = SAVED.findall(before)
-            indent = found["indent"]
-            body = re.sub(f"^{indent}", "", found["body"], flags=re.MULTILINE)
-            needs = frozenset((found["needs"] or "").split(", ")) - {""}
-            saved = names[-1] if names and found["language"] not in ("sh", "console") else None
+            indent = match["indent"]
+            body = re.sub(f"^{indent}", "", match["body"], flags=re.MULTILINE)
+            needs = frozenset((match["needs"] or "").split(", ")) - {""}
+            saved = names[-1] if names and match["language"] not in ("sh", "console") else None
             blocks.append(
-                Block(page, line, found["language"], body, needs, saved, indented=bool(indent))
+                Block(page, line, match["language"], body, needs, saved, indented=bool(indent))
             )
     return blocks
 
@@ -158,16 +158,18 @@ class Reader:
             return
         ended = self.run(command)
         fails = bool(re.search(r"^error: ", expected, re.MULTILINE))
-        shown = f"{place}: $ {command}\n{ended.out}{ended.err}"
-        assert (ended.code != 0) == fails, shown
-        assert not expected or _shows(ended, expected), shown
+        output = f"{place}: $ {command}\n{ended.out}{ended.err}"
+        assert (ended.code != 0) == fails, output
+        assert not expected or _shows(ended, expected), output
 
     def run(self, command: str) -> Ended:
         """Run a command in this process if it is one of ours alone, else in a shell."""
         env = {**self.env, "COLUMNS": "80", "NO_COLOR": "1"}
         if plain := PLAIN.fullmatch(command.split(" #")[0].rstrip()):
-            given = dict(one.split("=", 1) for one in shlex.split(plain["env"]))
-            return touche_rad(*shlex.split(plain["args"]), cwd=self.folder, env={**env, **given})
+            variables = dict(variable.split("=", 1) for variable in shlex.split(plain["env"]))
+            return touche_rad(
+                *shlex.split(plain["args"]), cwd=self.folder, env={**env, **variables}
+            )
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["bash", "-c", command],

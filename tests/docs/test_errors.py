@@ -34,18 +34,18 @@ def test_the_reference_has_the_messages_of_each_class(monkeypatch: pytest.Monkey
     import touche_rad.runs.runner  # noqa: F401 - both define errors
 
     codes = error_messages.exit_codes()
-    assert {one.__name__: one.exit_code for one in _subclasses(ToucheRadError)}.items() <= (
+    assert {error.__name__: error.exit_code for error in _subclasses(ToucheRadError)}.items() <= (
         codes.items()
     )
-    messages = {(one.error, one.text) for one in error_messages.collect_messages()}
+    messages = {(message.error, message.text) for message in error_messages.collect_messages()}
     assert len(messages) > 400
     assert ("NotCached", "no endpoint, and the answer is not in the cache") in messages
 
 
 def _subclasses(error: type[ToucheRadError]) -> Iterator[type[ToucheRadError]]:
     yield error
-    for one in error.__subclasses__():
-        yield from _subclasses(one)
+    for subclass in error.__subclasses__():
+        yield from _subclasses(subclass)
 
 
 def _strings() -> Iterator[str]:
@@ -55,8 +55,8 @@ def _strings() -> Iterator[str]:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.JoinedStr):
                     yield "".join(
-                        str(one.value) if isinstance(one, ast.Constant) else "\n"
-                        for one in node.values
+                        str(part.value) if isinstance(part, ast.Constant) else "\n"
+                        for part in node.values
                     )
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield node.value

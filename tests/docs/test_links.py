@@ -88,8 +88,10 @@ def _anchors(page: Path) -> set[str]:
 
 
 def _slug(heading: str) -> str:
-    shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
-    kept = (
-        one for one in shown.strip().lower() if one in " -_" or unicodedata.category(one)[0] in "LN"
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+    characters = (
+        character
+        for character in text.strip().lower()
+        if character in " -_" or unicodedata.category(character)[0] in "LN"
     )
-    return "".join(kept).replace(" ", "-")
+    return "".join(characters).replace(" ", "-")

@@ -18,7 +18,7 @@ NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
 
 def printing(notebook: Any) -> list[bool]:
     return [
-        any(one.get("text") for one in cell["outputs"])
+        any(output.get("text") for output in cell["outputs"])
         for cell in notebook["cells"]
         if cell["cell_type"] == "code"
     ]
@@ -32,10 +32,10 @@ def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nbclient import NotebookClient
 
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    kept = nbformat.read(path, as_version=4)
+    stored = nbformat.read(path, as_version=4)
     run = nbformat.read(path, as_version=4)
     NotebookClient(run, timeout=300, kernel_name="python3").execute()
-    assert printing(run) == printing(kept)
+    assert printing(run) == printing(stored)
 
 
 def test_each_notebook_has_a_page_of_the_site(

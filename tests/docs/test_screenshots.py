@@ -23,6 +23,6 @@ def test_each_picture_is_as_new_as_the_page_that_it_shows(monkeypatch: pytest.Mo
 
 def test_each_picture_is_shown_and_small() -> None:
     pages = "".join(page.read_text("utf-8") for page in PAGES)
-    shown = set(re.findall(r"!\[[^\]]+\]\([\w/]*pictures/([\w-]+\.png)\)", pages))
-    assert shown == {path.name for path in PICTURES.glob("*.png")}
+    pictures = set(re.findall(r"!\[[^\]]+\]\([\w/]*pictures/([\w-]+\.png)\)", pages))
+    assert pictures == {path.name for path in PICTURES.glob("*.png")}
     assert sum(path.stat().st_size for path in PICTURES.iterdir()) < 500_000

@@ -19,9 +19,9 @@ from touche_rad.demo import demo_file
 @pytest.mark.parametrize("kind", ["debater", "judge", "panel", "retriever"])
 def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path: Path) -> None:
     folder, site = tmp_path / "package", tmp_path / "site"
-    made = touche_rad("new", kind, "my-plugin", "-o", folder)
-    assert made.code == 0
-    assert "pip install -e . pytest &&" in made.err
+    ended = touche_rad("new", kind, "my-plugin", "-o", folder)
+    assert ended.code == 0
+    assert "pip install -e . pytest &&" in ended.err
     prompt = folder / "my_plugin" / "profiles" / "other.toml"
     prompt.parent.mkdir()
     for path in (prompt, folder / "my_plugin" / "my.jinja"):
@@ -34,7 +34,7 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     tested = _python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder, env=env)
     assert "1 passed" in tested
     listed = json.loads(_cli("list", "my-plugin", "--json", cwd=tmp_path, env=env))
-    assert [(one["kind"], one["source"]) for one in listed] == [(kind, "my-plugin")]
+    assert [(plugin["kind"], plugin["source"]) for plugin in listed] == [(kind, "my-plugin")]
     out = tmp_path / "out"
     claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
     command = {
@@ -60,8 +60,10 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
         (folder / ignored / "file").touch()
     (folder / "report.html").touch()
     status = ["git", "status", "--porcelain", "-uall"]
-    left = subprocess.run(status, cwd=folder, capture_output=True, text=True, check=True).stdout
-    assert len(left.split("?? ")[1:]) == len(made.err.split("written: ")[1:]), left
+    unignored = subprocess.run(
+        status, cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
+    assert len(unignored.split("?? ")[1:]) == len(ended.err.split("written: ")[1:]), unignored
 
 
 def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
