@@ -57,7 +57,7 @@ def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labe
     return OpenFile(path, bad, frozenset({Kind.LABELS})).each(_labels_of)
 
 
-def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Any, ...]]]:
+def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Labels, ...]]]:
     """Read debates with the labels of each turn.
 
     Raises:
@@ -80,7 +80,7 @@ def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Any
     return pairs
 
 
-def _label(label: object) -> Any:
+def _label(label: object) -> object:
     if label not in (0, 1, None) or isinstance(label, bool | float):
         raise FieldError("", f"expected 0, 1 or null, got {short_repr(label)}")
     return label
@@ -99,7 +99,7 @@ class TurnLabels(FileRecord):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_names(cls, record: Any) -> Any:
+    def _check_names(cls, record: object) -> object:
         """Refuse names that are nearly those of criteria, and unknown ones beside too few."""
         if not isinstance(record, dict):
             return record

@@ -8,7 +8,7 @@ a missing answer), the field's annotation says so.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
+from typing import Annotated, ClassVar, Final, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -121,7 +121,7 @@ OptionalText = Annotated[str, NullAsText]
 """A text; null is empty."""
 
 
-def _content(value: object) -> Any:
+def _content(value: object) -> object:
     if value is None:
         return ""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

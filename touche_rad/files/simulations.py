@@ -99,7 +99,7 @@ def _argument(value: object, info: ValidationInfo) -> Argument:
 Citation = Annotated[Argument, PlainValidator(_argument, json_schema_input_type=Cited)]
 
 
-def _as_list(value: object, info: ValidationInfo) -> Any:
+def _as_list(value: object, info: ValidationInfo) -> object:
     if value is None:
         return []
     return [value] if info.context and not isinstance(value, list) else value
@@ -128,7 +128,7 @@ class _JudgedResponse(LenientRecord):
 
     @model_validator(mode="before")
     @classmethod
-    def _find_text(cls, value: object, info: ValidationInfo) -> Any:
+    def _find_text(cls, value: object, info: ValidationInfo) -> object:
         """Take the text of the body where the response has none."""
         if not isinstance(value, dict) or value.get("utterance") is not None:
             return value

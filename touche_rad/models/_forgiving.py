@@ -20,12 +20,12 @@ def bare(text: str) -> str:
     return re.sub(r"[\s_-]+", "_", text.strip(" \t\n*_`\"'.:;!").lower())
 
 
-def forgiving(value: object, schema: Mapping[str, Any]) -> Any:
+def forgiving(value: object, schema: Mapping[str, Any]) -> object:
     """Return the value with what a schema plainly means; unclear values stay as they are."""
     return _read(value, schema, schema.get("$defs", {}))
 
 
-def _read(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+def _read(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> object:
     if "$ref" in part:
         return _read(value, definitions[part["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in part:
@@ -53,7 +53,7 @@ def _read(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]
     return value
 
 
-def _choice(value: object, choices: list[object]) -> Any:
+def _choice(value: object, choices: list[object]) -> object:
     """Return the choice that a text is, or begins with if it contains no other choice.
 
     A part of a choice such as `Assertive/Critical` stands for it if no other choice has this part.
@@ -71,7 +71,7 @@ def _choice(value: object, choices: list[object]) -> Any:
     return fitting[0] if len(fitting) == 1 else value
 
 
-def _object(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+def _object(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> object:
     properties: Mapping[str, Any] = part["properties"]
     if isinstance(value, list):
         lists = [key for key, kind in properties.items() if kind.get("type") == "array"]

@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from touche_rad.models.endpoint import Backend, completion
 
+T = TypeVar("T")
 TEXT: Final = "A short example of some words."
 _LENGTH: Final = 0.25
 """Share of the maximum length that varied texts and lists have."""
@@ -98,7 +99,7 @@ class Examples(Backend):
         return completion(content, request.tokens, max(1, tokens))
 
 
-def example(schema: Mapping[str, Any]) -> Any:
+def example(schema: Mapping[str, Any]) -> object:
     """Return a value that is valid by a JSON schema, with all keys."""
     return _Writer(None).value(schema, schema)
 
@@ -115,11 +116,11 @@ class _Writer:
         self._chance = random.Random(prompt) if prompt is not None else None
         self._words = re.findall(r"[\w'-]+", prompt or "")[-2000:] or ["none"]
 
-    def one_of(self, options: Sequence[object]) -> Any:
+    def one_of(self, options: Sequence[T]) -> T:
         """Choose one of several values."""
         return self._chance.choice(options) if self._chance else options[0]
 
-    def value(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    def value(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> object:
         """Return a value that fits a part of a schema."""
         if "$ref" in part:
             return self.value(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
@@ -153,7 +154,7 @@ class _Writer:
                 return None
         return self.text(part)
 
-    def _list(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Any]:
+    def _list(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> list[object]:
         least = part.get("minItems", 1)
         if self._chance is None:
             return [self.value(part["items"], schema)] * max(1, least)
