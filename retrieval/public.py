@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from touche_rad.debate import Argument
 from touche_rad.demo import cached_index
 from touche_rad.errors import UserError, WorkError, nearest
-from touche_rad.plugins import ArgumentIndex, IndexBackend, Options, Services
+from touche_rad.plugins import ArgumentIndex, IndexBackend
 
 if TYPE_CHECKING:
     from ir_datasets import Dataset
@@ -28,9 +28,6 @@ class IrdsIndexes(IndexBackend):
     """A collection of ir_datasets, `irds:NAME`; its index is built once, in the user's cache."""
 
     needs = ("module:ir_datasets",)
-
-    def __init__(self, options: Options, services: Services) -> None:
-        pass
 
     def open(self, location: str) -> ArgumentIndex:
         """Open the index of a collection; the first call builds it."""

@@ -91,7 +91,7 @@ def sentences(text: str) -> list[str]:
     rest = text[start:].strip()
     if rest:
         parts.append(rest)
-    return [sentence for sentence in parts if sentence]
+    return parts
 
 
 CHUNK = 4_000

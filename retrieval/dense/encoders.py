@@ -6,7 +6,7 @@ import importlib.util
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,24 +30,11 @@ NEEDED: Final = "pip install 'touche-rad[dense]'"
 STELLA: Final = "NovaSearch/stella_en_400M_v5"
 
 
-class Encoder(Protocol):
-    """Turns texts into vectors."""
+class Encoder:
+    """Turns texts into vectors, with the instruction of its model before each."""
 
     name: str
     """The name of its vectors in an index."""
-
-    def queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode queries."""
-        ...
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        """Encode passages."""
-        ...
-
-
-class _PromptingEncoder:
-    """Encodes texts with the instruction of its model before each."""
-
     _prompts: Prompts
 
     def queries(self, texts: Sequence[str]) -> Vectors:
@@ -62,7 +49,7 @@ class _PromptingEncoder:
         raise NotImplementedError
 
 
-class ServedEncoder(_PromptingEncoder):
+class ServedEncoder(Encoder):
     """An OpenAI-compatible embeddings endpoint, asked in batches, with retries.
 
     An index keeps its name without the address; then the environment names the address.
@@ -111,7 +98,7 @@ def _named(model: str, instruction: str | None) -> str:
     return model if instruction is None else f"{model}(instruction={instruction})"
 
 
-class SentenceEncoder(_PromptingEncoder):
+class SentenceEncoder(Encoder):
     """A sentence-transformers model."""
 
     def __init__(

@@ -16,7 +16,7 @@ from retrieval.dense.encoders import Vectors, encoder
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
-from touche_rad.plugins import ArgumentIndex, Services, arguments_by, storage_of
+from touche_rad.plugins import Services, arguments_by, storage_of
 
 log = logging.getLogger(__name__)
 
@@ -70,20 +70,6 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
     return np.stack([_vector(name, query) for query in queries])
 
 
-def dense_index(index: ArgumentIndex, name: str = "") -> tuple[DenseIndex, str]:
-    """Check that the index has vectors; return it with the encoder's name (default: the first)."""
-    storage = storage_of(index)
-    if not isinstance(storage, DenseIndex) or not storage.encoders:
-        raise UserError(
-            "the index has no vectors; add them: touche-rad index SOURCE -o DIR --dense ENCODER"
-        )
-    names = storage.encoders
-    name = name or names[0]
-    if name not in names:
-        raise OptionError(f"the index has no vectors by {name!r}{nearest(name, names)}")
-    return storage, name
-
-
 class DenseRetriever(Searcher):
     """Arguments whose vectors are nearest to the query's."""
 
@@ -95,15 +81,25 @@ class DenseRetriever(Searcher):
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
-        self._dense, self._name = dense_index(self.index, options.encoder)
+        storage: object = storage_of(self.index)
+        if not isinstance(storage, DenseIndex) or not storage.encoders:
+            raise UserError(
+                "the index has no vectors; add them: touche-rad index SOURCE -o DIR --dense ENCODER"
+            )
+        names = storage.encoders
+        self._storage = storage
+        self._encoder = options.encoder or names[0]
+        if self._encoder not in names:
+            hint = nearest(self._encoder, names)
+            raise OptionError(f"the index has no vectors by {self._encoder!r}{hint}")
 
     def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return the nearest `k` of each query."""
         field = self.options.field
         path = (f"near in meaning: {field}",)
-        vectors = encoded(self._name, queries)
+        vectors = encoded(self._encoder, queries)
         results: list[list[Hit]] = []
-        for near in self._dense.nearest(self._name, field, vectors, k):
+        for near in self._storage.nearest(self._encoder, field, vectors, k):
             arguments = arguments_by(self.index, [id_ for id_, _ in near])
             hits: list[Hit] = []
             for rank, (argument, (_, cosine)) in enumerate(zip(arguments, near, strict=True)):

@@ -145,11 +145,6 @@ class ElasticArguments:
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument of a snapshot, in a fixed order."""
-        for page in self.pages():
-            yield from page
-
-    def pages(self) -> Iterator[list[Argument]]:
-        """Yield pages of all arguments of a snapshot."""
         ask = self.connection.ask
         snapshot = ask(lambda es: es.open_point_in_time(index=self._index, keep_alive=ALIVE))["id"]
         order = "order" if self.ours is not None else self._id_field or "_doc"
@@ -163,7 +158,8 @@ class ElasticArguments:
                     return
                 snapshot = answer["pit_id"]
                 body["search_after"] = hits[-1]["sort"]
-                yield [self._argument(hit["_source"], hit["_id"]) for hit in hits]
+                for hit in hits:
+                    yield self._argument(hit["_source"], hit["_id"])
         finally:
             ask(lambda es: es.close_point_in_time(id=snapshot))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -47,8 +47,8 @@ class AboutAnnotations(parts.About):
     """What `about.json` says."""
 
     arguments: int
-    annotated: int | None = None
-    """Number of annotations; earlier versions wrote None before all arguments had a line."""
+    annotated: int
+    """Number of annotations."""
     by: Mapping[str, Any]
     """The annotator's identity: model, prompts, options."""
 
@@ -68,7 +68,7 @@ class StoredAnnotations:
             raise ValueError(f"{RECORDS} has {len(self._lines)} lines")
 
     def __len__(self) -> int:
-        return self.about.annotated or 0
+        return self.about.annotated
 
     @cached_property
     def fingerprint(self) -> str:
@@ -92,12 +92,9 @@ def open_annotations(
     index: Path, collection: str, number: Callable[[str], int | None]
 ) -> dict[str, StoredAnnotations]:
     """Open all complete annotations of an index, by name."""
-
-    def read(folder: Path, about: AboutAnnotations) -> StoredAnnotations | None:
-        return None if about.annotated is None else StoredAnnotations(folder, about, number)
-
+    read = partial(StoredAnnotations, number=number)
     opened = parts.open_parts(index / ANNOTATIONS, AboutAnnotations, collection, _OPTION, read)
-    return {annotations.name: annotations for annotations in opened if annotations is not None}
+    return {annotations.name: annotations for annotations in opened}
 
 
 async def annotate(
@@ -110,7 +107,7 @@ async def annotate(
     folder = index / ANNOTATIONS / annotator.name
     by = json.loads(json.dumps(annotator.identity, default=str))
     about = parts.read_about(folder, AboutAnnotations, collection, _OPTION)
-    if about is not None and about.annotated is not None:
+    if about is not None:
         place = f"annotations {annotator.name} are by another model or with other settings:"
         refuse_other_identity(place, about.by, by, f"remove {folder} to annotate again")
         return 0

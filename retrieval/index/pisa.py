@@ -27,8 +27,6 @@ from touche_rad.plugins import (
     ArgumentIndex,
     IndexBackend,
     Meaning,
-    Options,
-    Services,
     VectorsWanted,
 )
 from touche_rad.plugins.contracts import Of, Progress
@@ -42,9 +40,6 @@ class PisaIndexes(IndexBackend):
     """The embedded index (PISA): a folder, or `demo`, the bundled demo collection."""
 
     for_paths = True
-
-    def __init__(self, options: Options, services: Services) -> None:
-        pass
 
     def open(self, location: str) -> ArgumentIndex:
         """Open the index in a folder, or the demo collection."""

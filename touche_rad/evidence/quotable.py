@@ -33,22 +33,17 @@ def clear(quoted: str) -> bool:
     return not missing_context(quoted) and not _MARKUP.search(quoted)
 
 
-def whole_sentences(text: str) -> list[str]:
-    """Return the sentences of a text without fragments at its end, such as a link."""
-    line = clean(text)
-    shred = _SHRED.search(line, max(0, len(line) - _LONGEST_SHRED))
-    parts = sentences(line[: shred.start()] if shred else line)
-    while len(parts) > 1 and not _ENDED.search(parts[-1]):
-        parts.pop()
-    return parts
-
-
 def quotation(text: str, limit: int, short: int) -> str:
     """Return the quotation of a text: one or two sentences that stand alone; a short text whole.
 
     `limit` is the most words of a quotation, `short` the most words of a short text.
     """
-    parts = whole_sentences(text)
+    # The sentences without fragments at the end, such as a link.
+    line = clean(text)
+    shred = _SHRED.search(line, max(0, len(line) - _LONGEST_SHRED))
+    parts = sentences(line[: shred.start()] if shred else line)
+    while len(parts) > 1 and not _ENDED.search(parts[-1]):
+        parts.pop()
     joined = " ".join(parts)
     if count_words(joined) <= min(short, limit):
         return joined
@@ -65,7 +60,7 @@ def quotation(text: str, limit: int, short: int) -> str:
             if not best or rank > best_rank:
                 best = passage
                 best_rank = rank
-    return best or cut_to_words(clean(text), limit)
+    return best or cut_to_words(line, limit)
 
 
 _TEXTS: Final = (

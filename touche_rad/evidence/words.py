@@ -126,16 +126,7 @@ class Words:
 
     def behind(self, start: int) -> Words:
         """Return the words from a place on."""
-        matter = tuple(at - start for at in self.matter if at >= start)
-        return Words(
-            self.words[start:],
-            self.stems[start:],
-            self.marks[start:],
-            self.senses[start:],
-            matter,
-            tuple(at - start for at in self.content if at >= start) or matter,
-            " ".join(self.words[start:]),
-        )
+        return _with_readings(self.words[start:], self.marks[start:])
 
 
 def read_words(text: str) -> Words:
@@ -151,11 +142,14 @@ def read_words(text: str) -> Words:
             marks.append("")
         else:
             marks[-1] += token
+    return _with_readings(words, marks)
+
+
+def _with_readings(words: Sequence[str], marks: Sequence[str]) -> Words:
     known = lexicon()
-    function_words = stopwords() | known.negators
     stems = tuple(map(stem, words))
     senses = tuple(known.senses.get(stemmed, stemmed) for stemmed in stems)
-    matter = tuple(at for at, word in enumerate(words) if word not in function_words)
+    matter = tuple(at for at, word in enumerate(words) if word not in known.function_words)
     content = tuple(at for at in matter if senses[at] not in known.generic)
     joined = " ".join(words)
     return Words(tuple(words), stems, tuple(marks), senses, matter, content or matter, joined)
@@ -199,6 +193,11 @@ class Lexicon(BaseModel):
     retractions: WholeText
     paddings: WordsInText
     vague: WordsInText
+
+    @cached_property
+    def function_words(self) -> frozenset[str]:
+        """Words that are no content: stopwords and negations."""
+        return stopwords() | self.negators
 
     def sense(self, stemmed: str) -> str:
         """Return the stem that represents all synonyms."""

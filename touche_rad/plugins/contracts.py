@@ -220,6 +220,9 @@ class IndexBackend:
     for_paths: ClassVar[bool] = False
     """Whether locations that name no backend, such as `DIR`, belong to this one."""
 
+    def __init__(self, options: object, services: object) -> None:
+        """Make a backend; one that has options or uses services keeps them."""
+
     def open(self, location: str) -> ArgumentIndex:
         """Open an index."""
         raise NotImplementedError

@@ -102,12 +102,12 @@ def false_negatives(batch: Sequence[Argument]) -> list[list[bool]]:
     texts = [analyse(argument.text) for argument in batch]
     rows: list[list[bool]] = []
     for _, place in queries(batch):
-        same = [
-            not about[place].isdisjoint([texts[other], *about[other]])
-            for other in range(len(batch))
+        row = [
+            not about[place].isdisjoint([text, *claims_of_text])
+            for text, claims_of_text in zip(texts, about, strict=True)
         ]
-        same[place] = False
-        rows.append(same)
+        row[place] = False  # its own argument
+        rows.append(row)
     return rows
 
 
