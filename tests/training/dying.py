@@ -13,12 +13,12 @@ from transformers.trainer_callback import DefaultFlowCallback
 
 def dies_after(step: int) -> None:
     """Die between two checkpoints, so that steps are lost and have to be taken again."""
-    ended = DefaultFlowCallback.on_step_end
+    take_step = DefaultFlowCallback.on_step_end
 
-    def on_step_end(self: Any, args: Any, state: Any, control: Any, **more: Any) -> Any:
+    def on_step_end(self: Any, args: Any, state: Any, control: Any, **events: Any) -> Any:
         if state.global_step == step:
             os.kill(os.getpid(), signal.SIGKILL)
-        return ended(self, args, state, control, **more)
+        return take_step(self, args, state, control, **events)
 
     DefaultFlowCallback.on_step_end = on_step_end
 

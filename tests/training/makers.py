@@ -24,7 +24,7 @@ SFT = {"rate": 5e-3, "epochs": 3, "batch": 2, "held_out": 0.2, "save_every": 3}
 DPO = {"rate": 2e-3, "epochs": 20, "batch": 8, "held_out": 0.3, "save_every": 10}
 """How a tiny model learns in seconds."""
 
-THINGS = ("zoos", "trams", "coins", "flags", "bells", "maps", "boats", "mills", "choirs", "parks")
+SUBJECTS = ("zoos", "trams", "coins", "flags", "bells", "maps", "boats", "mills", "choirs", "parks")
 
 
 def write_lines(path: Path, rows: list[Any]) -> Path:
@@ -35,13 +35,16 @@ def write_lines(path: Path, rows: list[Any]) -> Path:
 def chats(path: Path) -> Path:
     """Answers as the debater gives them, to its own prompts; all of one form."""
     rows = []
-    for thing in THINGS:
-        debate = Debate(id=f"on {thing}", claim=f"We need no {thing}.").with_utterance(
-            f"No {thing}!"
+    for subject in SUBJECTS:
+        debate = Debate(id=f"on {subject}", claim=f"We need no {subject}.").with_utterance(
+            f"No {subject}!"
         )
         prompt = conversation(debate, ())
-        answer = answer_of(f"They want no {thing}.", f"Towns live by {thing}.")
-        messages = [*(one.wire() for one in prompt), {"role": "assistant", "content": answer}]
+        answer = answer_of(f"They want no {subject}.", f"Towns live by {subject}.")
+        messages = [
+            *(message.wire() for message in prompt),
+            {"role": "assistant", "content": answer},
+        ]
         rows.append({"messages": messages, "debate": debate.id, "turn": 0})
     return write_lines(path, rows)
 
@@ -49,42 +52,42 @@ def chats(path: Path) -> Path:
 def preferences(path: Path) -> Path:
     """Prefer the answer that takes up the opponent's word: no word is better by itself."""
     rows = []
-    for thing in THINGS:
-        for word, other in (("gold", "iron"), ("iron", "gold")):
+    for subject in SUBJECTS:
+        for word, other_word in (("gold", "iron"), ("iron", "gold")):
             prompt = [
-                {"role": "system", "content": f"Debate {thing}."},
-                {"role": "user", "content": f"{thing}: {word}."},
+                {"role": "system", "content": f"Debate {subject}."},
+                {"role": "user", "content": f"{subject}: {word}."},
             ]
-            chosen, rejected = answer_of("so", f"{word}!"), answer_of("so", f"{other}!")
+            chosen, rejected = answer_of("so", f"{word}!"), answer_of("so", f"{other_word}!")
             rows.append(
                 {
                     "prompt": prompt,
                     "chosen": [{"role": "assistant", "content": chosen}],
                     "rejected": [{"role": "assistant", "content": rejected}],
-                    "group": thing,
+                    "group": subject,
                 }
             )
     return write_lines(path, rows)
 
 
-def played(server: Scripted, run: Path, asked: Debate) -> Response:
+def answer_and_record(server: Scripted, run: Path, unanswered: Debate) -> Response:
     """Let the debater answer once, and write the run with its trace beside it."""
 
     async def answer() -> Response:
         trace = run.with_name(run.name + ".trace.jsonl")
         model = Model(Address(server.url, "tiny"), deadline=5, trace=trace)
         services = Services(BothSides(), model=model)
-        made = InspireDebate(InspireDebate.Options(), services)
+        debater = InspireDebate(InspireDebate.Options(), services)
         try:
-            caller = Caller("inspiredebate", asked.key, len(asked.turns) - 1)
+            caller = Caller("inspiredebate", unanswered.key, len(unanswered.turns) - 1)
             with call_context(caller=caller):
-                found: Response = await made.answer(asked)
-                return found
+                response: Response = await debater.answer(unanswered)
+                return response
         finally:
             await model.close()
 
     response = anyio.run(answer)
-    run.write_text(files.response_line(asked, len(asked.turns) - 1, response) + "\n")
+    run.write_text(files.response_line(unanswered, len(unanswered.turns) - 1, response) + "\n")
     return response
 
 
@@ -93,13 +96,15 @@ def log_likelihood(model: Any, tokenizer: Any, chat: list[dict[str, str]]) -> tu
     import torch
 
     def ids(messages: list[dict[str, str]], *, asks: bool) -> list[int]:
-        found: list[int] = tokenizer.apply_chat_template(
+        token_ids: list[int] = tokenizer.apply_chat_template(
             messages, add_generation_prompt=asks, return_dict=True
         )["input_ids"]
-        return found
+        return token_ids
 
-    before, whole = ids(chat[:-1], asks=True), torch.tensor([ids(chat, asks=False)])
+    question, whole_chat = ids(chat[:-1], asks=True), torch.tensor([ids(chat, asks=False)])
     with torch.inference_mode():
-        rows = torch.log_softmax(model.eval()(whole).logits[0, len(before) - 1 : -1].float(), -1)
-    answer = whole[0, len(before) :, None]
+        rows = torch.log_softmax(
+            model.eval()(whole_chat).logits[0, len(question) - 1 : -1].float(), -1
+        )
+    answer = whole_chat[0, len(question) :, None]
     return float(rows.gather(1, answer).sum()), len(answer)

@@ -28,8 +28,8 @@ def write_launcher(path: Path) -> Path:
 
 
 def words(handler: Handler) -> str:
-    asked = json.dumps([handler.body["model"], handler.body["messages"]])
-    letters = hashlib.sha256(asked.encode()).hexdigest().translate(_LETTERS)
+    request = json.dumps([handler.body["model"], handler.body["messages"]])
+    letters = hashlib.sha256(request.encode()).hexdigest().translate(_LETTERS)
     return " ".join(letters[start : start + 8] for start in range(0, 64, 8))
 
 
@@ -38,9 +38,9 @@ def answer(handler: Handler) -> None:
         fails(404, f"there is no model {handler.body['model']}")(handler)
         return
     wanted = handler.body.get("response_format")
-    said = json.dumps(filled(wanted["json_schema"]["schema"])) if wanted else '"said"'
-    said = said.replace('"said"', json.dumps(words(handler)))
-    handler.say(200, json.dumps(reply(said)).encode())
+    text = json.dumps(filled(wanted["json_schema"]["schema"])) if wanted else '"said"'
+    text = text.replace('"said"', json.dumps(words(handler)))
+    handler.say(200, json.dumps(reply(text)).encode())
 
 
 if __name__ == "__main__":
@@ -50,7 +50,7 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--lora-modules", nargs="*", default=[])
     options, _ = parser.parse_known_args()
-    adapters = dict(one.split("=", 1) for one in options.lora_modules)
+    adapters = dict(module.split("=", 1) for module in options.lora_modules)
     SERVED = {options.served_model_name, *adapters}
     needed = [f"{options.model}/config.json"]
     needed += [f"{folder}/adapter_config.json" for folder in adapters.values()]

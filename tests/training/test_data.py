@@ -16,7 +16,7 @@ from tests.models import scripted
 from tests.models.by_schema import answering, filling, prompt_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
-from tests.training.makers import played
+from tests.training.makers import answer_and_record
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Response
@@ -36,26 +36,27 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def data(sources: list[Path], out: Path, **more: Any) -> list[dict[str, Any]]:
-    trainer("sft")(sources, out, **more)
+def train_on(sources: list[Path], out: Path, **options: Any) -> list[dict[str, Any]]:
+    trainer("sft")(sources, out, **options)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
 def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_never_went_out(
     server: Scripted, tmp_path: Path
 ) -> None:
-    response = played(server, tmp_path / "run.jsonl", ASKED)
+    response = answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     assert "Tins need coins" not in (tmp_path / "run.jsonl").read_text()
-    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     assert record["messages"][:-1] == server.asked[-1]["messages"]
     answer = json.loads(record["messages"][-1]["content"])
     assert list(answer) == ["reasoning", "argument"]
     assert answer == {"reasoning": "Tins need coins.", "argument": response.content}
-    assert (record["debate"], record["turn"]) == (ASKED.key, 1)
+    assert record["debate"] == ASKED.key
+    assert record["turn"] == 1
     assert record["format"] == 1
     trace = tmp_path / "run.jsonl.trace.jsonl"
     for sources in ([trace], [tmp_path / "run.jsonl", trace], [tmp_path / "data.jsonl"]):
-        (again,) = data(sources, tmp_path / "again.jsonl")
+        (again,) = train_on(sources, tmp_path / "again.jsonl")
         assert again["messages"] == record["messages"]
 
 
@@ -63,14 +64,14 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
     server: Scripted, tmp_path: Path
 ) -> None:
     long = {**SPOKEN, "argument": "Coins fill tins. " * 30}
-    said = iter(["nonsense", json.dumps(long), json.dumps(SPOKEN)])
-    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": lambda _: next(said)})
-    played(server, tmp_path / "run.jsonl", ASKED)
+    speeches = iter(["nonsense", json.dumps(long), json.dumps(SPOKEN)])
+    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": lambda _: next(speeches)})
+    answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     with (tmp_path / "run.jsonl.trace.jsonl").open("a") as trace:
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
-    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     roles = ["system", *["user", "assistant"] * 2]
-    assert [one["role"] for one in record["messages"]] == roles
+    assert [message["role"] for message in record["messages"]] == roles
     assert json.loads(record["messages"][-1]["content"]) == SPOKEN
 
 
@@ -81,11 +82,14 @@ def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Pat
     for name in ("tins", "tolls"):
         speech = {"reasoning": f"WHY {name}", "argument": f"{opening} {name}."}
         answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
-        played(server, tmp_path / f"{name}.jsonl", ASKED)
+        answer_and_record(server, tmp_path / f"{name}.jsonl", ASKED)
         sources.append(tmp_path / f"{name}.jsonl")
-    learnt = [json.loads(one["messages"][-1]["content"]) for one in data(sources, tmp_path / "d")]
-    assert [one["reasoning"] for one in learnt] == ["WHY tins", "WHY tolls"]
-    assert [one["argument"] for one in learnt] == [f"{opening} tins.", f"{opening} tolls."]
+    learnt = [
+        json.loads(record["messages"][-1]["content"])
+        for record in train_on(sources, tmp_path / "d")
+    ]
+    assert [record["reasoning"] for record in learnt] == ["WHY tins", "WHY tolls"]
+    assert [record["argument"] for record in learnt] == [f"{opening} tins.", f"{opening} tolls."]
 
 
 def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
@@ -97,8 +101,8 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
         "argument": f"Sweden lost nine million kronor. {CHARITY.text}",
     }
     answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})
-    response = played(server, tmp_path / "run.jsonl", ASKED)
-    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    response = answer_and_record(server, tmp_path / "run.jsonl", ASKED)
+    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     answer = json.loads(record["messages"][-1]["content"])
     assert "Sweden" not in response.content
     assert answer == {**speech, "argument": response.content}
@@ -107,9 +111,9 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
 def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
-    played(server, tmp_path / "run.jsonl", ASKED)
+    answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     with pytest.raises(UserError, match="no usable answers"):
-        data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+        train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
 
 
 def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
@@ -118,20 +122,20 @@ def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
     response = Response(content=f"I disagree: {CHARITY.text}", arguments=(CHARITY,))
     (tmp_path / "quoted.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
     with pytest.raises(UserError, match=r"no reasoning: 1.*respond -d inspiredebate"):
-        data([tmp_path / "quoted.jsonl"], tmp_path / "data.jsonl")
+        train_on([tmp_path / "quoted.jsonl"], tmp_path / "data.jsonl")
 
 
 def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
-    said = Response(content="The penny stays.", arguments=(), extra={"reasoning": "MINE"})
-    (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, said) + "\n")
-    (record,) = data([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    response = Response(content="The penny stays.", arguments=(), extra={"reasoning": "MINE"})
+    (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
+    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
     assert json.loads(record["messages"][-1]["content"])["reasoning"] == "MINE"
 
 
-def contest(**more: Any) -> Contest:
+def contest(**fields: Any) -> Contest:
     """Two debaters on the penny, each citing what it says."""
 
-    def said(speaker: str, argument: Argument) -> Speech:
+    def speech_of(speaker: str, argument: Argument) -> Speech:
         text = join_blocks(f"Because of {argument.id}.", f"I say: {argument.text}")
         return Speech(speaker=speaker, text=text, arguments=[argument])  # type: ignore[call-arg]
 
@@ -140,59 +144,59 @@ def contest(**more: Any) -> Contest:
         motion="The penny should go.",
         sides={"first": "pro", "second": "con"},
         speeches=(
-            said("first", ARGUMENTS[0]),
-            said("second", CHARITY),
-            said("first", ARGUMENTS[1]),
+            speech_of("first", ARGUMENTS[0]),
+            speech_of("second", CHARITY),
+            speech_of("first", ARGUMENTS[1]),
         ),
-        **more,
+        **fields,
     )
 
 
-def of_contest(folder: Path, made: Contest) -> list[dict[str, Any]]:
-    (folder / "contests.jsonl").write_text(files.contest_line(made) + "\n")
-    return data([folder / "contests.jsonl"], folder / "data.jsonl")
+def train_on_contest(folder: Path, recorded: Contest) -> list[dict[str, Any]]:
+    (folder / "contests.jsonl").write_text(files.contest_line(recorded) + "\n")
+    return train_on([folder / "contests.jsonl"], folder / "data.jsonl")
 
 
-def told(record: dict[str, Any]) -> tuple[str, str]:
+def system_and_last_message(record: dict[str, Any]) -> tuple[str, str]:
     return record["messages"][0]["content"], record["messages"][-2]["content"]
 
 
 def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Path) -> None:
-    said = "Coins are cheap. The penny should not go."
-    opening, third, reply = of_contest(tmp_path, contest(opening=said))
-    assert [one["side"] for one in (opening, third, reply)] == ["pro", "pro", "con"]
-    assert {one["topic"] for one in (opening, third, reply)} == {"The penny should go."}
+    objection = "Coins are cheap. The penny should not go."
+    opening, third, reply = train_on_contest(tmp_path, contest(opening=objection))
+    assert [record["side"] for record in (opening, third, reply)] == ["pro", "pro", "con"]
+    assert {record["topic"] for record in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
         answer = json.loads(record["messages"][-1]["content"])
         assert answer["argument"] == f"I say: {argument.text}"
         assert answer["reasoning"] == f"Because of {argument.id}."
-        assert f"1. [{argument.topic}] {argument.text}" in told(record)[1]
-    assert "for the topic" in told(opening)[0]
-    assert "You speak first" in told(opening)[1]
-    assert "against the topic" in told(reply)[0]
-    assert ARGUMENTS[0].text in told(reply)[1]
-    assert CHARITY.text in told(third)[1]
+        assert f"1. [{argument.topic}] {argument.text}" in system_and_last_message(record)[1]
+    assert "for the topic" in system_and_last_message(opening)[0]
+    assert "You speak first" in system_and_last_message(opening)[1]
+    assert "against the topic" in system_and_last_message(reply)[0]
+    assert ARGUMENTS[0].text in system_and_last_message(reply)[1]
+    assert CHARITY.text in system_and_last_message(third)[1]
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('{"messages": [{"role": "system", "content": "s"}]}', "the last message must be"),
         ('{"messages": [{"role": "system", "content": 1}]}', "role and content"),
     ],
 )
-def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "bad.jsonl").write_text(line + "\n")
-    with pytest.raises(InputError, match=f"bad.jsonl:1.*{told}"):
-        data([tmp_path / "bad.jsonl"], tmp_path / "data.jsonl")
+    with pytest.raises(InputError, match=f"bad.jsonl:1.*{message}"):
+        train_on([tmp_path / "bad.jsonl"], tmp_path / "data.jsonl")
 
 
 @pytest.mark.services  # the trainers need torch
 @pytest.mark.parametrize("name", ["sft", "dpo"])
 def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
-    said = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
+    chat = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
     path = tmp_path / "new.jsonl"
-    path.write_text(json.dumps({**said, "format": 2}) + "\n")
+    path.write_text(json.dumps({**chat, "format": 2}) + "\n")
     with pytest.raises(UserError, match=r"new.jsonl: made by a newer touche-rad \(format 2"):
         trainer(name)([path], tmp_path / "out", recipe={"base": "none"})
 
@@ -203,16 +207,16 @@ def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
     st.integers(0, 9),
 )
 def test_no_debate_is_on_both_sides_of_a_split(
-    items: list[tuple[int, int]], share: float, seed: int
+    rows: list[tuple[int, int]], share: float, seed: int
 ) -> None:
-    learnt, out = held_out(items, lambda one: str(one[0]), share, seed)
-    assert sorted(learnt + out) == sorted(items)
-    assert not {one[0] for one in learnt} & {one[0] for one in out}
-    if len({one[0] for one in items}) > 1 and share > 0:
+    learnt, out = held_out(rows, lambda row: str(row[0]), share, seed)
+    assert sorted(learnt + out) == sorted(rows)
+    assert not {row[0] for row in learnt} & {row[0] for row in out}
+    if len({row[0] for row in rows}) > 1 and share > 0:
         assert learnt
         assert out
-    again = held_out(items[::-1], lambda one: str(one[0]), share, seed)
-    assert {one[0] for one in again[1]} == {one[0] for one in out}
+    again = held_out(rows[::-1], lambda row: str(row[0]), share, seed)
+    assert {row[0] for row in again[1]} == {row[0] for row in out}
 
 
 CLAIMS = ("Zoos should be closed.", "Homework should be abolished in primary schools.")
@@ -249,8 +253,8 @@ def self_debate(tmp_path: Path) -> Path:
 def test_each_speech_of_both_sides_is_one_sample(
     self_debate: Path, tmp_path: Path, source: str
 ) -> None:
-    given = f"{self_debate}.trace.jsonl" if source == "trace" else self_debate
-    ended = touche_rad("train", "sft", given, "--data-only", "-o", tmp_path / "sft")
+    source_file = f"{self_debate}.trace.jsonl" if source == "trace" else self_debate
+    ended = touche_rad("train", "sft", source_file, "--data-only", "-o", tmp_path / "sft")
     assert json.loads(ended.out)["answers"] == 2 * ROUNDS * len(CLAIMS)
 
 
@@ -258,6 +262,6 @@ def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps(tmp_path: Path)
     speech = join_blocks("So.", f"I say: {' '.join(['Word'] * 147)} end.")
     long = Speech(speaker="second", text=speech, arguments=[CHARITY])  # type: ignore[call-arg]
     speeches = (contest().speeches[0], long)
-    _, record = of_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))
+    _, record = train_on_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))
     assert "150 words" in str(record["messages"])
     assert "60 words" not in str(record["messages"])

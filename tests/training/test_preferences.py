@@ -14,7 +14,7 @@ from tests.debaters.world import debate
 from tests.models import scripted
 from tests.models.by_schema import answering, schema_of
 from tests.terminal import touche_rad
-from tests.training.makers import played
+from tests.training.makers import answer_and_record
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
@@ -49,7 +49,7 @@ def evaluated(
     return path
 
 
-def made(sources: list[Path], out: Path, **rule: Any) -> list[dict[str, Any]]:
+def make_pairs(sources: list[Path], out: Path, **rule: Any) -> list[dict[str, Any]]:
     trainer("preferences")(sources, out, rule=rule)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
@@ -61,21 +61,23 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
     tmp_path: Path,
 ) -> None:
     """Judged runs hold no reasoning, and each its own past: the traces tell what was asked."""
-    judged, traces = [], []
+    evaluations, traces = [], []
     with scripted.serving() as server:
-        for name, said, score in (("a", "Coins fill tins.", 0.9), ("b", "Coins are old.", 0.2)):
-            speech = {"reasoning": f"WHY {name}", "argument": said}
+        for name, argument, score in (("a", "Coins fill tins.", 0.9), ("b", "Coins are old.", 0.2)):
+            speech = {"reasoning": f"WHY {name}", "argument": argument}
             answering(server, {"Terms": {"terms": ["penny", name]}, "Speech": speech})
-            response = played(server, tmp_path / f"{name}.jsonl", ASKED)
+            response = answer_and_record(server, tmp_path / f"{name}.jsonl", ASKED)
             traces.append(tmp_path / f"{name}.jsonl.trace.jsonl")
             turns = (ASKED.turns[0].model_copy(update={"response": response}), ASKED.turns[1])
-            whole = ASKED.model_copy(update={"turns": turns}).with_response(response)
+            debate = ASKED.model_copy(update={"turns": turns}).with_response(response)
             scores = ({Maxim.RELATION: Verdict(score=0.5)}, {Maxim.RELATION: Verdict(score=score)})
-            judged.append(tmp_path / f"{name}.judged.jsonl")
-            judged[-1].write_text(files.evaluation_line(files.Evaluation(whole, scores)) + "\n")
+            evaluations.append(tmp_path / f"{name}.judged.jsonl")
+            evaluations[-1].write_text(
+                files.evaluation_line(files.Evaluation(debate, scores)) + "\n"
+            )
         sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
     out = tmp_path / "pairs.jsonl"
-    ended = touche_rad("train", "preferences", *judged, *traces, "-o", out)
+    ended = touche_rad("train", "preferences", *evaluations, *traces, "-o", out)
     assert ended.code == 0, ended.err
     (pair,) = map(json.loads, out.read_text().splitlines())
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
@@ -85,32 +87,32 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
 
 def test_a_score_that_could_not_be_had_counts_for_nothing(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.5, 0.5), ("True.", 0.2, None))
-    (pair,) = made([both], tmp_path / "p.jsonl")
+    (pair,) = make_pairs([both], tmp_path / "p.jsonl")
     assert pair["gaps"] == pytest.approx({"relation": 0.3})
 
 
 def test_what_answers_other_words_is_no_pair(tmp_path: Path) -> None:
-    one = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
-    two = evaluated(tmp_path / "b.jsonl", ("Dull.", 0.1, 0.1), motion="Zoos go")
+    first = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
+    second = evaluated(tmp_path / "b.jsonl", ("Dull.", 0.1, 0.1), motion="Zoos go")
     with pytest.raises(UserError, match="alone in its context: 2"):
-        made([one, two], tmp_path / "p.jsonl")
+        make_pairs([first, second], tmp_path / "p.jsonl")
 
 
 def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    one = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
-    one.write_text(one.read_text().replace('"reasoning"', '"thoughts"'))
+    run = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
+    run.write_text(run.read_text().replace('"reasoning"', '"thoughts"'))
     with pytest.raises(UserError, match=r"no reasoning: 1\): give also RUN.trace.jsonl"):
-        made([one], tmp_path / "p.jsonl")
+        make_pairs([run], tmp_path / "p.jsonl")
     response = files.response_line(ASKED, 1, Response(content="Apt."))
-    one.write_text(f"{response}\n")
+    run.write_text(f"{response}\n")
     with pytest.raises(UserError, match="no scores: run touche-rad judge first"):
-        made([one], tmp_path / "p.jsonl")
+        make_pairs([run], tmp_path / "p.jsonl")
 
 
 def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
     with pytest.raises(UserError, match=r"no judge scored 'wit' .*quality, relation"):
-        made([both], tmp_path / "p.jsonl", reward=("wit",))
+        make_pairs([both], tmp_path / "p.jsonl", reward=("wit",))
 
 
 def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
@@ -139,32 +141,35 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
     return [folder / "contests.jsonl", folder / "outcomes.jsonl"]
 
 
-def told(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def preferred_and_rejected(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Who is preferred to whom."""
-    return [(spoken(p["chosen"][0]["content"]), spoken(p["rejected"][0]["content"])) for p in found]
+    return [
+        (spoken(record["chosen"][0]["content"]), spoken(record["rejected"][0]["content"]))
+        for record in records
+    ]
 
 
 def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     tmp_path: Path,
 ) -> None:
-    found = made(outcomes(tmp_path, (0.9, 0.2)), tmp_path / "p.jsonl", pairing="sides")
-    assert told(found) == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
-    assert json.loads(found[0]["chosen"][0]["content"])["reasoning"] == "r A"
-    opening, later = (pair["prompt"] for pair in found)
+    records = make_pairs(outcomes(tmp_path, (0.9, 0.2)), tmp_path / "p.jsonl", pairing="sides")
+    assert preferred_and_rejected(records) == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
+    assert json.loads(records[0]["chosen"][0]["content"])["reasoning"] == "r A"
+    opening, later = (pair["prompt"] for pair in records)
     assert "as a supporter of the topic" in opening[-1]["content"]
     assert "for the topic" in opening[0]["content"]
-    assert [one["role"] for one in later] == ["system", "user", "assistant", "user"]
+    assert [message["role"] for message in later] == ["system", "user", "assistant", "user"]
     assert later[-1]["content"].startswith(join_blocks("r B", "B 0.0")), "as in the debate"
 
 
 def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Path) -> None:
     files_ = outcomes(tmp_path, (0.9, 0.2))
-    (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides")
+    (pair, _) = make_pairs(files_, tmp_path / "p.jsonl", pairing="sides")
     assert pair["gaps"] == pytest.approx({"emotional_appeal": 0.7})
-    (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides", reward=("EA",))
+    (pair, _) = make_pairs(files_, tmp_path / "p.jsonl", pairing="sides", reward=("EA",))
     assert list(pair["gaps"]) == ["emotional_appeal"], "as in the tables of the paper"
-    (pair, _) = made(files_, tmp_path / "p.jsonl", pairing="sides", reward=("total",))
-    assert told([pair]) == [("B 0.0", "A 0.0")]
+    (pair, _) = make_pairs(files_, tmp_path / "p.jsonl", pairing="sides", reward=("total",))
+    assert preferred_and_rejected([pair]) == [("B 0.0", "A 0.0")]
 
 
 def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
@@ -173,25 +178,25 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
     """Both plays have the same ids; the system alone is learnt from."""
     sources = []
     for name, score in (("a", 0.2), ("b", 0.8)):
-        asked = Debate(id="d", claim="Coins go").with_utterance("Coins go!")
+        debate = Debate(id="d", claim="Coins go").with_utterance("Coins go!")
         response = Response(content=f"No, says {name}.", extra={"reasoning": "r"})
         run, verdicts = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.outcomes.jsonl"
-        run.write_text(files.response_line(asked, 0, response) + "\n")
+        run.write_text(files.response_line(debate, 0, response) + "\n")
         scores = {"system": {"clarity": score}, "user": {"clarity": 1.0}}
         verdict = files.Judgement(
             id="d", judge="panel", outcome=Outcome(winner="user", scores=scores)
         )
         verdicts.write_text(files.judgement_line(verdict) + "\n")
         sources += [run, verdicts]
-    found = made(sources, tmp_path / "p.jsonl")
-    assert told(found) == [("No, says b.", "No, says a.")]
+    records = make_pairs(sources, tmp_path / "p.jsonl")
+    assert preferred_and_rejected(records) == [("No, says b.", "No, says a.")]
 
 
 def test_outcomes_without_their_debates_are_told(tmp_path: Path) -> None:
     contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
     for sources in ([verdicts], [verdicts, contests]):
         with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: .*given before this one"):
-            made(sources, tmp_path / "p.jsonl")
+            make_pairs(sources, tmp_path / "p.jsonl")
 
 
 SCORES = st.dictionaries(
@@ -203,12 +208,12 @@ def answers(scores: list[dict[str, float | None]]) -> list[ScoredAnswer]:
     prompt = (Message("system", "s"), Message("user", "u"))
     return [
         ScoredAnswer(
-            TrainingSample(prompt, answer_of("r", f"answer {at}"), "d", history="h"),
-            one,
+            TrainingSample(prompt, answer_of("r", f"answer {number}"), "d", history="h"),
+            answer_scores,
             "m",
-            f"c{at}",
+            f"c{number}",
         )
-        for at, one in enumerate(scores)
+        for number, answer_scores in enumerate(scores)
     ]
 
 
@@ -216,9 +221,9 @@ def answers(scores: list[dict[str, float | None]]) -> list[ScoredAnswer]:
 def test_the_chosen_is_better_by_the_margin_in_the_mean_of_what_both_have(
     scores: list[dict[str, float | None]], margin: float
 ) -> None:
-    found, left_out = pairs(answers(scores), Rule(margin=margin))
-    assert len(found) <= 1
-    for pair in found:
+    preferences, left_out = pairs(answers(scores), Rule(margin=margin))
+    assert len(preferences) <= 1
+    for pair in preferences:
         shared = [
             (a, b)
             for name in DIMENSIONS
@@ -231,19 +236,19 @@ def test_the_chosen_is_better_by_the_margin_in_the_mean_of_what_both_have(
         assert pair.gap == pytest.approx(gap)
     count = len(scores) * (len(scores) - 1) // 2
     if len(scores) > 1:
-        assert len(found) + left_out.total() == count
+        assert len(preferences) + left_out.total() == count
 
 
 @given(st.lists(SCORES, min_size=2, max_size=2))
 def test_the_preference_does_not_go_by_the_order_of_the_runs(
     scores: list[dict[str, float | None]],
 ) -> None:
-    one, other = answers(scores)
-    told = [
+    first, second = answers(scores)
+    better_and_worse = [
         [(pair.better, pair.worse) for pair in pairs(order, Rule())[0]]
-        for order in ([one, other], [other, one])
+        for order in ([first, second], [second, first])
     ]
-    assert told[0] == told[1]
+    assert better_and_worse[0] == better_and_worse[1]
 
 
 def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> None:

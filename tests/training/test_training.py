@@ -30,9 +30,9 @@ pytestmark = pytest.mark.services
 
 
 def report(folder: TrainingFolder) -> dict[str, Any]:
-    found = folder.finished()
-    assert found is not None
-    return found
+    finished = folder.finished()
+    assert finished is not None
+    return finished
 
 
 def history(folder: TrainingFolder) -> list[dict[str, Any]]:
@@ -62,17 +62,19 @@ def killed(
 
 
 def test_the_loss_falls_on_what_was_held_out(fine_tuned: TrainingFolder) -> None:
-    told = report(fine_tuned)
-    assert (told["learnt"], told["held_out"], told["steps"]) == (8, 2, 12)
-    assert told["measured"]["loss"]["after"] < told["measured"]["loss"]["before"] - 0.5
-    assert told["loss"]["last"] < told["loss"]["first"] - 0.5
+    finished = report(fine_tuned)
+    assert finished["learnt"] == 8
+    assert finished["held_out"] == 2
+    assert finished["steps"] == 12
+    assert finished["measured"]["loss"]["after"] < finished["measured"]["loss"]["before"] - 0.5
+    assert finished["loss"]["last"] < finished["loss"]["first"] - 0.5
 
 
 def test_only_the_answer_is_learnt(fine_tuned: TrainingFolder, tiny: Path) -> None:
     """The trainer's first loss is that of the answers' tokens, and of no other."""
     chats = [json.loads(line)["messages"] for line in fine_tuned.data.read_text().splitlines()]
     model, tokenizer = load_model(AdapterRecipe(base=str(tiny))), load_tokenizer(str(tiny))
-    likely, tokens = zip(*(log_likelihood(model, tokenizer, one) for one in chats), strict=True)
+    likely, tokens = zip(*(log_likelihood(model, tokenizer, chat) for chat in chats), strict=True)
     first = next(row["loss"] for row in history(fine_tuned) if "loss" in row)
     assert first == pytest.approx(-sum(likely) / sum(tokens), abs=0.05)
 
@@ -105,12 +107,12 @@ def test_the_merged_model_says_what_base_and_adapter_say(
 
 def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: TrainingFolder) -> None:
     """Which word is preferred hangs on the prompt: a model that ignores it is right half the time."""
-    told = report(preferring)
-    assert told["held_out"] == 6
-    assert told["measured"]["rewards/margins"]["before"] == 0
-    assert told["measured"]["rewards/margins"]["after"] > 0
-    assert told["measured"]["rewards/accuracies"]["after"] > 0.75
-    assert told["loss"]["last"] < told["loss"]["first"]
+    finished = report(preferring)
+    assert finished["held_out"] == 6
+    assert finished["measured"]["rewards/margins"]["before"] == 0
+    assert finished["measured"]["rewards/margins"]["after"] > 0
+    assert finished["measured"]["rewards/accuracies"]["after"] > 0.75
+    assert finished["loss"]["last"] < finished["loss"]["first"]
 
 
 def test_the_loss_is_that_of_equation_5(preferring: TrainingFolder, tiny: Path) -> None:
@@ -126,8 +128,8 @@ def test_the_loss_is_that_of_equation_5(preferring: TrainingFolder, tiny: Path) 
             for end in ("chosen", "rejected")
         )
         losses.append(math.log1p(math.exp(-0.1 * (chosen - rejected))))
-    told = report(preferring)["measured"]["loss"]["after"]
-    assert told == pytest.approx(sum(losses) / len(losses), abs=2e-3)
+    loss = report(preferring)["measured"]["loss"]["after"]
+    assert loss == pytest.approx(sum(losses) / len(losses), abs=2e-3)
 
 
 def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
@@ -140,10 +142,10 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
         *("--rate", "2e-3", "--batch", "8", "--epochs", "2", "--held-out", "0"),
     )
     assert done.code == 0, done.err
-    told = json.loads(done.out)
-    assert told["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)
-    assert told["recipe"]["base"] == report(fine_tuned)["recipe"]["base"]
-    assert told["serve"]["adapter"] in done.err, "the line to play with stands at the end"
+    printed = json.loads(done.out)
+    assert printed["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)
+    assert printed["recipe"]["base"] == report(fine_tuned)["recipe"]["base"]
+    assert printed["serve"]["adapter"] in done.err, "the line to play with stands at the end"
     before, after = weights(fine_tuned), weights(TrainingFolder(out))
     assert before.keys() == after.keys(), "one adapter on the same base, and no reference beside it"
     assert any((before[name] != after[name]).any() for name in before)
@@ -172,8 +174,8 @@ def test_a_killed_training_goes_on_to_the_same_model(
     torn = out / "checkpoints" / "checkpoint-99"
     torn.mkdir()
     recipe = {"base": str(tiny), **settings}
-    told = trainer(method)([source], out, recipe=recipe)
-    assert told["resumed"]
+    resumed = trainer(method)([source], out, recipe=recipe)
+    assert resumed["resumed"]
     assert not torn.exists()
     before, after = weights(undisturbed), weights(TrainingFolder(out))
     assert before.keys() == after.keys()
@@ -184,9 +186,9 @@ def test_a_killed_training_goes_on_to_the_same_model(
         for folder in (undisturbed, TrainingFolder(out))
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3, abs=1e-6)
-    assert told["measured"].keys() == report(undisturbed)["measured"].keys()
+    assert resumed["measured"].keys() == report(undisturbed)["measured"].keys()
     for name, values in report(undisturbed)["measured"].items():
-        assert told["measured"][name] == pytest.approx(values, abs=1e-3), name
+        assert resumed["measured"][name] == pytest.approx(values, abs=1e-3), name
 
 
 def test_a_finished_training_is_neither_done_again_nor_mixed_with_another(
@@ -194,15 +196,15 @@ def test_a_finished_training_is_neither_done_again_nor_mixed_with_another(
 ) -> None:
     stamp = (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns
     source = fine_tuned.root.parent / "chats.jsonl"
-    told = trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT})
-    assert told["steps"] == 12
+    result = trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT})
+    assert result["steps"] == 12
     assert (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns == stamp
     with pytest.raises(UserError, match="seed was 0 and is now 7"):
         trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT, "seed": 7})
 
 
 @pytest.mark.parametrize(
-    ("data", "wrong", "told"),
+    ("data", "wrong", "message"),
     [
         ("nonsense", {}, r"data\.jsonl:1"),
         ("", {"base": "/no/such/model"}, "/no/such/model: the folder does not exist"),
@@ -210,13 +212,13 @@ def test_a_finished_training_is_neither_done_again_nor_mixed_with_another(
     ],
 )
 def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_right_one(
-    data: str, wrong: dict[str, str], told: str, tiny: Path, tmp_path: Path
+    data: str, wrong: dict[str, str], message: str, tiny: Path, tmp_path: Path
 ) -> None:
     source = chats(tmp_path / "data.jsonl")
     if data:
         source.write_text(data)
     recipe = {"base": str(tiny), **wrong}
-    with pytest.raises(UserError, match=told) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
     assert "\n" not in str(caught.value)
     assert not TrainingFolder(tmp_path / "out").finished()
@@ -247,15 +249,15 @@ def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
     template = base / "chat_template.jinja"
     begins = template.read_text().replace("<s>assistant\n", f"<s>assistant\n{prompt}")
     role = "{{ message['role'] }}\n"
-    said = "{% if message['role'] == 'assistant' %}" + answer + "{% endif %}"
-    template.write_text(begins.replace(role, role + said))
+    answers = "{% if message['role'] == 'assistant' %}" + answer + "{% endif %}"
+    template.write_text(begins.replace(role, role + answers))
     recipe = {"base": str(base), **SFT, "epochs": 1}
     with nullcontext() if fits else pytest.raises(UserError, match="ends in <think>"):
         trainer("sft")([chats(tmp_path / "c.jsonl")], out, recipe=recipe)
         tokenizer = load_tokenizer(str(TrainingFolder(out).adapter))
         question = [{"role": "user", "content": "Well?"}]
-        asked = tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
-        assert asked.endswith("<s>assistant\n<think></think>")
+        prompt = tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
+        assert prompt.endswith("<s>assistant\n<think></think>")
         assert "model.think=off" in report(TrainingFolder(out))["serve"]["adapter"]
 
 

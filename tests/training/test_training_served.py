@@ -35,7 +35,7 @@ def test_the_printed_command_plays_the_trained_model(
     environment = {PYTHON: str(write_launcher(tmp_path / "player"))}
     done = touche_rad(*words, env=environment)
     assert done.code == 0, done.err
-    assert all(one["content"] for one in read_lines(run))
+    assert all(record["content"] for record in read_lines(run))
     calls = read_lines(tmp_path / "run.jsonl.trace.jsonl")
-    assert any(one["answer"] for one in calls), "the model answered"
-    assert {one["asked"]["model"] for one in calls} == {str(fine_tuned.adapter)}
+    assert any(record["answer"] for record in calls), "the model answered"
+    assert {record["asked"]["model"] for record in calls} == {str(fine_tuned.adapter)}

@@ -21,15 +21,17 @@ from touche_rad.text import count_words
 from touche_rad.users import _official as official
 
 
-def told(content: Any, **more: Any) -> Answer:
+def answers_with(content: Any, **fields: Any) -> Answer:
     """What the endpoint answers, with what else the organisers' has in it."""
     message = {"role": "assistant", "content": content}
-    return says({"model": "base-user", "created_at": "now", "message": message, **more})
+    return says({"model": "base-user", "created_at": "now", "message": message, **fields})
 
 
 def counting(handler: Handler) -> None:
     """Say a new sentence each time."""
-    told(f"My point number {len(handler.server.asked)} stands.", retrieved=[{"id": "1"}])(handler)
+    answers_with(f"My point number {len(handler.server.asked)} stands.", retrieved=[{"id": "1"}])(
+        handler
+    )
 
 
 @pytest.fixture
@@ -53,9 +55,9 @@ def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
 ) -> None:
     played = stage.play(url(server))
     assert played.code == 0
-    u1, u2, u3 = played.said[0]
+    u1, u2, _ = played.said[0]
     s1, s2, _ = played.answered[0]
-    assert (u1, u2, u3) == tuple(f"My point number {n} stands." for n in (1, 2, 3))
+    assert played.said[0] == [f"My point number {n} stands." for n in (1, 2, 3)]
     roles = ("assistant", "user", "assistant", "user")
     messages = [
         {"role": role, "content": text} for role, text in zip(roles, (u1, s1, u2, s2), strict=True)
@@ -86,7 +88,8 @@ def test_what_may_be_a_key_in_the_address_stands_in_no_file(server: Scripted, st
 
 def test_the_run_is_named_by_the_user_and_its_address(server: Scripted, stage: Stage) -> None:
     identity = stage.play(url(server), "-O", "user.max_words=40", turns=1).status["identity"]
-    assert (identity["user"], identity["user_url"]) == ("official(max_words=40)", url(server))
+    assert identity["user"] == "official(max_words=40)"
+    assert identity["user_url"] == url(server)
 
 
 FAULTS = {
@@ -94,9 +97,9 @@ FAULTS = {
     "no JSON": raw(b"\xff\xfe nothing"),
     "an array": says([1, 2]),
     "no message": says({"detail": "Not Found"}),
-    "content is null": told(None),
-    "empty": told(""),
-    "blank": told(" \n\t "),
+    "content is null": answers_with(None),
+    "empty": answers_with(""),
+    "blank": answers_with(" \n\t "),
 }
 
 
@@ -104,12 +107,18 @@ FAULTS = {
 def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
     server: Scripted, stage: Stage, fault: Answer
 ) -> None:
-    server.script = [fault, told("Cars foul the air."), *[fault] * 4, told("And they are loud.")]
+    server.script = [
+        fault,
+        answers_with("Cars foul the air."),
+        *[fault] * 4,
+        answers_with("And they are loud."),
+    ]
     played = stage.play(url(server), turns=3)
     assert played.code == 0
     first, second, third = played.said[0]
-    assert (first, third) == ("Cars foul the air.", "And they are loud.")
+    assert first == "Cars foul the air."
     assert second
+    assert third == "And they are loud."
     assert len(server.asked) == 7
     (note,) = played.stood_in
     assert note.startswith("debate claim-1, turn 2: ")
@@ -129,8 +138,10 @@ def test_nobody_there_stops_the_run_before_it_begins(
 ) -> None:
     assert stage.play("http://127.0.0.1:9/chat?key=secret", turns=1).code == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert "user unreachable: http://127.0.0.1:9/chat: connection refused; start the" in line
-    assert ("--user rules" in line, "--wait" in line, "secret" in line) == (True, True, False)
+    assert "user unreachable: http://127.0.0.1:9/chat" in line
+    assert "--user rules" in line
+    assert "--wait" in line
+    assert "secret" not in line
     assert not (stage.folder / "run.jsonl").exists()
 
 
@@ -189,7 +200,7 @@ def test_a_server_that_wants_to_be_left_alone_beyond_the_deadline_is_not_waited_
 def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
     server: Scripted, stage: Stage
 ) -> None:
-    server.always = told("These are five plain words. " * 60)
+    server.always = answers_with("These are five plain words. " * 60)
     played = stage.play(url(server), turns=1)
     assert count_words(played.said[0][0]) == 100
     assert played.said[0][0].endswith("words.")
@@ -208,7 +219,7 @@ def test_an_answer_without_an_end_is_not_read(
     server: Scripted, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(official, "POLICY", replace(official.POLICY, largest=1_000))
-    server.script = [told("Fine.", retrieved=["x" * 2_000])]
+    server.script = [answers_with("Fine.", retrieved=["x" * 2_000])]
     assert stage.play(url(server), turns=1).said == [["My point number 2 stands."]]
 
 
@@ -242,11 +253,13 @@ def test_a_killed_run_asks_only_for_the_debates_that_are_missing(
     finally:
         os.kill(running.pid, signal.SIGKILL)
         running.wait()
-    other = stage.play("http://127.0.0.1:9/chat", turns=2)
-    assert other.code == 1
+    unreachable = stage.play("http://127.0.0.1:9/chat", turns=2)
+    assert unreachable.code == 1
     before = len(server.asked)
     played = stage.play(url(server), turns=2)
     assert played.status["resumed"] == 2
     opened = [body["options"]["claim"] for body in server.asked[before:] if "options" in body]
     assert opened == claims[2:]
-    assert [one["configuration"]["topic"]["description"] for one in played.simulations] == claims
+    assert [
+        simulation["configuration"]["topic"]["description"] for simulation in played.simulations
+    ] == claims

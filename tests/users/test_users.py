@@ -21,11 +21,11 @@ def answered(debate: Debate, utterance: str, *cited: Argument, content: str = ""
 
 
 def play(user: RuleUser, turns: int = 5, claim: Debate = CLAIM) -> list[str]:
-    debate, said = claim, []
+    debate, utterances = claim, []
     for turn in range(turns):
-        said.append(user.reply(debate) if debate.turns else user.open(debate))
-        debate = answered(debate, said[-1], CONTRA if turn % 2 else ARGUMENTS[2])
-    return said
+        utterances.append(user.reply(debate) if debate.turns else user.open(debate))
+        debate = answered(debate, utterances[-1], CONTRA if turn % 2 else ARGUMENTS[2])
+    return utterances
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -48,10 +48,10 @@ def test_the_first_reply_counters_with_an_argument_of_the_own_side() -> None:
 
 def test_no_argument_is_said_twice_and_none_of_the_other_side() -> None:
     for seed in range(20):
-        said = " ".join(play(RuleUser(INDEX, seed), turns=8))
-        counters = [said.split("You say")[0].count(PRO.text), said.count(ARGUMENTS[3].text)]
+        text = " ".join(play(RuleUser(INDEX, seed), turns=8))
+        counters = [text.split("You say")[0].count(PRO.text), text.count(ARGUMENTS[3].text)]
         assert max(counters) <= 1
-        assert CONTRA.text not in said
+        assert CONTRA.text not in text
 
 
 def test_what_the_system_said_is_not_brought_back_as_a_counter() -> None:
@@ -61,9 +61,10 @@ def test_what_the_system_said_is_not_brought_back_as_a_counter() -> None:
 
 def test_without_arguments_the_user_asks_and_insists() -> None:
     replies = play(RuleUser(None, 3), turns=5)[1:]
-    asked = [reply for reply in replies if "?" in reply]
+    questions = [reply for reply in replies if "?" in reply]
     insisted = [reply for reply in replies if "Zoos should be closed." in reply]
-    assert len(asked) == len(insisted) == 2
+    assert len(questions) == 2
+    assert len(insisted) == 2
     assert len(set(replies)) == 4
 
 
