@@ -10,7 +10,6 @@ import pytest
 
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
-from touche_rad import cli
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
 from touche_rad.score.measures import alpha
@@ -30,22 +29,23 @@ EXPERT = {
 }
 
 
-def written(place: Path, labels: dict[str, Any]) -> Path:
-    lines = [json.dumps({"id": key, "labels": of}) for key, of in labels.items()]
-    place.write_text("\n".join(lines) + "\n")
-    return place
+def write_annotations(path: Path, labels: dict[str, Any]) -> Path:
+    lines = [json.dumps({"id": text, "labels": value}) for text, value in labels.items()]
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
-def scored(capsys: pytest.CaptureFixture[str], *paths: Path) -> dict[str, Any]:
-    assert cli.run(["score", *map(str, paths), "--json"]) == 0
-    result: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return result
+def score_report(*paths: Path) -> dict[str, Any]:
+    """Return the JSON output of `score`."""
+    ended = touche_rad("score", *paths, "--json")
+    assert ended.code == 0, ended.err
+    report: dict[str, Any] = json.loads(ended.out)
+    return report
 
 
-def test_an_agent_against_an_expert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = scored(
-        capsys, written(tmp_path / "agent.jsonl", AGENT), written(tmp_path / "expert.jsonl", EXPERT)
-    )
+def test_an_agent_against_an_expert(tmp_path: Path) -> None:
+    agent = write_annotations(tmp_path / "agent.jsonl", AGENT)
+    report = score_report(agent, write_annotations(tmp_path / "expert.jsonl", EXPERT))
     (row,) = report["rows"]
     assert report["labels"] == ["Causal", "Example", "Value"]
     assert row["texts"] == 4
@@ -65,34 +65,37 @@ def test_an_agent_against_an_expert(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert row["pearson"] == pytest.approx(2 / (5 * 2) ** 0.5)
 
 
-def test_perfect_agreement_and_three_annotators(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    expert, copy = (written(tmp_path / f"{name}.jsonl", EXPERT) for name in ("expert", "copy"))
-    (row,) = scored(capsys, copy, expert)["rows"]
-    assert row["jaccard"] == 1
+def test_perfect_agreement(tmp_path: Path) -> None:
+    expert = write_annotations(tmp_path / "expert.jsonl", EXPERT)
+    (row,) = score_report(write_annotations(tmp_path / "copy.jsonl", EXPERT), expert)["rows"]
+    for measure in ("jaccard", "precision", "kappa_micro", "kappa_macro", "alpha"):
+        assert row[measure] == 1, measure
     assert row["hamming"] == 0
-    assert row["alpha"] == 1
-    assert row["kappa_micro"] == row["kappa_macro"] == row["precision"] == 1
-    agent = written(tmp_path / "agent.jsonl", AGENT)
-    report = scored(capsys, copy, agent, expert)
+
+
+def test_three_annotators_have_an_alpha_of_all(tmp_path: Path) -> None:
+    expert = write_annotations(tmp_path / "expert.jsonl", EXPERT)
+    copy = write_annotations(tmp_path / "copy.jsonl", EXPERT)
+    agent = write_annotations(tmp_path / "agent.jsonl", AGENT)
+    report = score_report(copy, agent, expert)
     assert report["rows"][1]["alpha"] < report["alpha_of_all"] < 1
-    assert cli.run(["score", str(copy), str(agent), str(expert)]) == 0
-    assert "of all 3 annotators" in capsys.readouterr().out
+    shown = touche_rad("score", copy, agent, expert).out
+    assert f"all 3 annotators: {report['alpha_of_all']:.4f}" in shown
 
 
-def test_all_seven_schemes_count_where_only_three_occur(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    of = {"Causal": Scheme.CAUSAL, "Value": Scheme.VALUE, "Example": Scheme.EXAMPLE}
+def test_all_seven_schemes_count_where_only_three_occur(tmp_path: Path) -> None:
+    scheme_of = {"Causal": Scheme.CAUSAL, "Value": Scheme.VALUE, "Example": Scheme.EXAMPLE}
 
-    def schemes(labels: dict[str, Any]) -> dict[str, Any]:
-        return {key: {of[one]: grade for one, grade in labels[key].items()} for key in labels}
+    def with_schemes(labels: dict[str, Any], text: str) -> dict[str, Any]:
+        return {scheme_of[label]: grade for label, grade in dict(labels[text]).items()}
 
-    expert = schemes({key: EXPERT[key] for key in ("u1", "u2", "u3", "u4")})
-    agent = schemes({**AGENT, "u3": {}})
-    paths = written(tmp_path / "agent.jsonl", agent), written(tmp_path / "expert.jsonl", expert)
-    report = scored(capsys, *paths)
+    texts = ("u1", "u2", "u3", "u4")
+    expert = {text: with_schemes(EXPERT, text) for text in texts}
+    agent = {text: with_schemes(AGENT, text) for text in texts}
+    report = score_report(
+        write_annotations(tmp_path / "agent.jsonl", agent),
+        write_annotations(tmp_path / "expert.jsonl", expert),
+    )
     (row,) = report["rows"]
     assert report["labels"] == sorted(Scheme)
     # 4 texts and 7 schemes are 28 pairs: both 4, neither 22, one each 1
@@ -113,43 +116,60 @@ def test_alpha_ignores_units_with_one_value_and_needs_two_values() -> None:
     assert alpha([("a", "a"), ("a", "a", "a")]) is None
 
 
-def test_the_annotations_of_an_index_are_an_annotator(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_annotations_of_an_index_are_an_annotator(tmp_path: Path) -> None:
     arguments = [Argument(id=key, text=f"Text {key}.") for key in ("u1", "u2")]
     index = opened(arguments, tmp_path / "ix")
     good = Mark(levels=dict.fromkeys(Dimension, Level.GOOD))
-    annotations = [Annotation(marks=marks) for marks in ({Scheme.CAUSAL: good}, {})]
-    annotate_by_hand(index, SCHEMES, [one.model_dump(mode="json") for one in annotations])
-    expert = {"u1": {Scheme.CAUSAL.value: 3}, "u2": [Scheme.VALUE.value], "u9": []}
-    (row,) = scored(capsys, tmp_path / "ix", written(tmp_path / "expert.jsonl", expert))["rows"]
+    annotations = [Annotation(marks={Scheme.CAUSAL: good}), Annotation(marks={})]
+    records = [annotation.model_dump(mode="json") for annotation in annotations]
+    annotate_by_hand(index, SCHEMES, records)
+    labels = {"u1": {Scheme.CAUSAL.value: 3}, "u2": [Scheme.VALUE.value], "u9": []}
+    expert = write_annotations(tmp_path / "expert.jsonl", labels)
+    (row,) = score_report(tmp_path / "ix", expert)["rows"]
     assert row["texts"] == 2
     assert row["jaccard"] == 0.5
 
 
 @pytest.mark.parametrize(
-    "labels", [{"u1": {"A": -1}}, {"u1": "A"}, {"other": ["Value"]}, {"u1": ["A"], " u1": ["B"]}]
+    ("labels", "reason"),
+    [
+        ({"u1": {"A": -1}}, "a.jsonl:1: labels.A: "),
+        ({"u1": "A"}, "a.jsonl:1: labels: "),
+        ({"other": ["Value"]}, "no text in common"),
+        ({"u1": ["A"], " u1": ["B"]}, "a.jsonl: id: "),
+    ],
 )
 def test_invalid_and_unrelated_annotations_are_refused(
-    labels: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    labels: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    run, expert = written(tmp_path / "a.jsonl", labels), written(tmp_path / "b.jsonl", EXPERT)
+    run = write_annotations(tmp_path / "a.jsonl", labels)
     run.write_text(run.read_text().replace('" u1"', '"u1"'))  # a text annotated twice
-    assert cli.run(["score", str(run), str(expert)]) == 2
-    assert capsys.readouterr().err
+    ended = touche_rad("score", run, write_annotations(tmp_path / "b.jsonl", EXPERT))
+    assert ended.code == 2
+    assert reason in ended.err
 
 
-def test_an_index_without_annotations_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_annotations_without_any_label_are_refused(tmp_path: Path) -> None:
+    paths = [write_annotations(tmp_path / f"{name}.jsonl", {"u1": []}) for name in "ab"]
+    ended = touche_rad("score", *paths)
+    assert ended.code == 2
+    assert "b.jsonl" in ended.err
+
+
+def test_an_index_without_annotations_is_refused(tmp_path: Path) -> None:
     opened([Argument(id="u1", text="Text.")], tmp_path / "ix")
-    assert cli.run(["score", str(tmp_path / "ix"), str(written(tmp_path / "b.jsonl", EXPERT))]) == 2
-    assert "run touche-rad index --annotate NAME" in capsys.readouterr().err
+    ended = touche_rad("score", tmp_path / "ix", write_annotations(tmp_path / "b.jsonl", EXPERT))
+    assert ended.code == 2
+    assert "touche-rad index --annotate" in ended.err
 
 
 def test_a_bad_annotator_is_listed_and_the_others_are_compared(tmp_path: Path) -> None:
-    good, gold = written(tmp_path / "a.jsonl", AGENT), written(tmp_path / "e.jsonl", EXPERT)
-    strange = written(tmp_path / "strange.jsonl", {"x": ["Causal"]})
-    ended = touche_rad("score", strange, good, gold)
+    good = write_annotations(tmp_path / "a.jsonl", AGENT)
+    gold = write_annotations(tmp_path / "e.jsonl", EXPERT)
+    strange = write_annotations(tmp_path / "strange.jsonl", {"x": ["Causal"]})
+    ended = touche_rad("score", strange, good, gold, "--json")
     assert ended.code == 1
-    assert "not scored: strange and the truth have no text in common" in ended.err
+    report = json.loads(ended.out)
+    assert list(report["refused"]) == ["strange"]
+    assert [row["run"] for row in report["rows"]] == ["a"]
+    assert report["refused"]["strange"] in ended.err

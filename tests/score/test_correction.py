@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.score.makers import evaluation, labels_file, run_file
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 
 DEBATES = np.repeat(np.arange(40), 5)
-CHANCE = np.random.default_rng(7)
-TRUTH = (CHANCE.random(200) < 0.7).astype(float)
-SAID = np.where(CHANCE.random(200) < 0.85, TRUTH, 1 - TRUTH)
+RANDOM = np.random.default_rng(7)
+TRUTH = (RANDOM.random(200) < 0.7).astype(float)
+JUDGED = np.where(RANDOM.random(200) < 0.85, TRUTH, 1 - TRUTH)
 
 
 def sample(
-    *, labelled: int = 40, scores: np.ndarray = SAID, truth: np.ndarray = TRUTH
+    *, labelled: int = 40, scores: np.ndarray = JUDGED, truth: np.ndarray = TRUTH
 ) -> JudgedTurns:
     """The first `labelled` debates have labels."""
     return JudgedTurns(DEBATES, scores, np.where(labelled > DEBATES, truth, np.nan))
@@ -31,9 +34,9 @@ def plain_f1(scores: np.ndarray, truth: np.ndarray) -> float:
 
 
 def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> None:
-    whole = sample()
-    assert correction.yes_rate(whole).value == pytest.approx(TRUTH.mean())
-    assert correction.f1(whole).value == pytest.approx(plain_f1(SAID, TRUTH))
+    turns = sample()
+    assert correction.yes_rate(turns).value == pytest.approx(TRUTH.mean())
+    assert correction.f1(turns).value == pytest.approx(plain_f1(JUDGED, TRUTH))
 
 
 def test_with_few_labelled_debates_there_is_no_interval() -> None:
@@ -43,57 +46,101 @@ def test_with_few_labelled_debates_there_is_no_interval() -> None:
 
 def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
     for seed in range(50):
-        chance = np.random.default_rng(seed)
-        truth = (chance.random(200) < chance.random()).astype(float)
-        scores = np.where(chance.random(200) < 0.5 + chance.random() / 2, truth, 1 - truth)
+        generator = np.random.default_rng(seed)
+        truth = (generator.random(200) < generator.random()).astype(float)
+        scores = np.where(generator.random(200) < 0.5 + generator.random() / 2, truth, 1 - truth)
         for estimate in (correction.yes_rate, correction.f1):
             result = estimate(sample(labelled=12, scores=scores, truth=truth))
             if result.low is not None and result.high is not None:
                 assert 0 <= result.low <= result.value <= result.high <= 1
 
 
-def study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
-    """A run of 40 debates, and labels of the first of them."""
-    scores, truth = SAID.reshape(40, 5), TRUTH.reshape(40, 5)
-    run = run_file(
-        tmp_path / "judge.jsonl",
-        [evaluation([(score,) * 4 for score in debate]) for debate in scores],
+def write_study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
+    """Write a run of 40 debates, and labels of the first of them."""
+    lines = []
+    labels = []
+    for number in range(40):
+        turns = slice(5 * number, 5 * number + 5)
+        lines.append(evaluation([(score,) * 4 for score in JUDGED[turns]]))
+        known = number < labelled
+        labels.append([(int(label) if known else None,) * 4 for label in TRUTH[turns]])
+    return (
+        run_file(tmp_path / "judge.jsonl", lines),
+        labels_file(tmp_path / "labels.jsonl", labels),
     )
-    labels = [
-        [(int(label) if number < labelled else None,) * 4 for label in debate]
-        for number, debate in enumerate(truth)
-    ]
-    return run, labels_file(tmp_path / "labels.jsonl", labels)
+
+
+def corrected(run: Path, labels: Path) -> dict[str, Any]:
+    """Return the JSON output of `score --correct`."""
+    ended = touche_rad("score", run, labels, "--correct", "--json")
+    assert ended.code == 0, ended.err
+    report: dict[str, Any] = json.loads(ended.out)
+    return report
 
 
 def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) -> None:
-    run, labels = study(tmp_path, labelled=12)
-    shown = touche_rad("score", run, labels, "--correct")
-    assert shown.out.startswith("judge: 200 turns; labelled: 60 ")
-    assert max(map(len, shown.out.splitlines())) <= 80
-    rows = json.loads(touche_rad("score", run, labels, "--correct", "--json").out)["rows"]
+    write_study(tmp_path, labelled=12)
+    ended = touche_rad("score", "judge.jsonl", "labels.jsonl", "--correct", cwd=tmp_path)
+    check_screen("score.correct", ended)
+
+
+def test_the_corrected_figures_of_each_maxim_are_those_of_the_sample(tmp_path: Path) -> None:
+    rows = corrected(*write_study(tmp_path, labelled=12))["rows"]
     assert [row["maxim"] for row in rows] == ["quantity", "quality", "relation", "manner"]
     expected = correction.yes_rate(sample(labelled=12))
     for row in rows:
-        assert row["judge_yes"] == pytest.approx(SAID.mean())
-        assert (row["yes"], row["yes_low"]) == pytest.approx((expected.value, expected.low))
+        assert row["turns"] == 200
+        assert row["labelled"] == 60
+        assert row["debates"] == 12
+        assert row["chosen"] == 0
+        assert row["judge_yes"] == pytest.approx(JUDGED.mean())
+        assert row["yes"] == pytest.approx(expected.value)
+        assert row["yes_low"] == pytest.approx(expected.low)
         assert row["yes_low"] < TRUTH.mean() < row["yes_high"]
-        assert row["f1_low"] < plain_f1(SAID, TRUTH) < row["f1_high"]
+        assert row["f1_low"] < plain_f1(JUDGED, TRUTH) < row["f1_high"]
 
 
 def test_missing_verdicts_are_noes_and_reported(tmp_path: Path) -> None:
-    run, labels = study(tmp_path, labelled=12)
+    run, labels = write_study(tmp_path, labelled=12)
     _, second, rest = run.read_text().split("\n", 2)
     run.write_text("\n".join(["{}", second.replace('{"score"', '{"x"', 1), rest]))
-    report = json.loads(touche_rad("score", run, labels, "--correct", "--json").out)
-    assert report["rows"][1]["judge_yes"] == pytest.approx(SAID[5:].sum() / 200)
+    report = corrected(run, labels)
+    assert report["rows"][1]["judge_yes"] == pytest.approx(JUDGED[5:].sum() / 200)
     lost, missing = report["warnings"]
-    assert lost == "judge: lost debate: line 1, debate 1: 20 verdicts counted as no"
+    assert lost.startswith("judge: lost debate: line 1, debate 1: 20 ")
     assert missing.startswith("judge: missing verdict: line 2, debate 2, turn 1, quantity: 1 ")
     assert lost in touche_rad("score", run, labels, "--correct").out
 
 
-def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:
-    refused = touche_rad("score", *study(tmp_path, labelled=0), "--correct")
+def write_samples(labels: Path, samples: Sequence[str]) -> None:
+    """Say in labels how each labelled turn of a debate was selected, one after the other."""
+    lines = [json.loads(line) for line in labels.read_text().splitlines()]
+    for turns in lines:
+        for turn, sample_of_turn in zip(turns, samples, strict=True):
+            if turn["quantity"] is not None:
+                turn["sample"] = sample_of_turn
+    run_file(labels, lines)
+
+
+def test_a_chosen_turn_stands_for_the_chosen_turns_only(tmp_path: Path) -> None:
+    run, labels = write_study(tmp_path, labelled=40)
+    write_samples(labels, ["random"] * 4 + ["disagreement"])
+    row = corrected(run, labels)["rows"][0]
+    assert row["labelled"] == 200
+    assert row["chosen"] == 40
+    assert row["yes"] == pytest.approx(TRUTH.mean())
+    assert "40 chosen" in touche_rad("score", run, labels, "--correct").out
+
+
+def test_labels_of_chosen_turns_only_cannot_correct(tmp_path: Path) -> None:
+    run, labels = write_study(tmp_path, labelled=12)
+    write_samples(labels, ["disagreement"] * 5)
+    refused = touche_rad("score", run, labels, "--correct")
     assert refused.code == 2
-    assert "has no label: label some turns first" in refused.err
+    assert "--random-share" in refused.err
+
+
+def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:
+    refused = touche_rad("score", *write_study(tmp_path, labelled=0), "--correct")
+    assert refused.code == 2
+    assert "labels.jsonl has no label" in refused.err
