@@ -181,6 +181,11 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
             assert share is None or share + (row[place] or 0) == pytest.approx(1)
     order = [standing.rating for standing in result.standings]
     assert order == sorted(order, reverse=True)
+    matrix = printed.partition("share of wins against")[2].splitlines()[1:4]
+    for number, line in enumerate(matrix, 1):
+        assert line.split()[0] == str(number)
+        cells = line.split()[-3:]
+        assert [cells.index("–"), cells.count("–")] == [number - 1, 1], "none against itself"
 
 
 def test_two_tournaments_in_one_folder_do_not_mix(

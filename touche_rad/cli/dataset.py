@@ -15,7 +15,7 @@ from touche_rad.cli.console import Label, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import Group, command
 from touche_rad.errors import UserError
-from touche_rad.files import check_output
+from touche_rad.files import Kind, check_output, detect_kind
 from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Upload, of_claims, of_debates, write
 
 _SMOKE_LINES: Final = 2
@@ -154,7 +154,7 @@ def evaluate(options: EvaluateOptions) -> None:
     run = options.run
     truths = options.truths
     out = options.output
-    if evaluator.has_labels(truths):
+    if any(detect_kind(path) is Kind.LABELS for path in truths.glob("*.jsonl")):
         if options.judge is not None:
             raise UserError(f"-j is for runs of debaters, and {truths} has labels: leave it out")
         path = evaluator.evaluate_judges(run, truths, out, strict=options.strict)

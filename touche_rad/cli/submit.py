@@ -71,9 +71,10 @@ def submit_command(options: SubmitOptions) -> int:
     if name is None:
         width = max(map(len, submission.software)) + 2
         click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
-        for name, entry in submission.software.items():
-            start = f"{name:{width}}{entry.sub_task:<10}{entry.user or '':10}"
-            print_text(entry.command, start, " " * len(start))
+        for name, software in submission.software.items():
+            user = software.user or ""
+            start = f"{name:{width}}{software.sub_task:<10}{user:10}"
+            print_text(software.command, start, " " * len(start))
         return 0
 
     # What the image gets: the collection, and the files of plugins as they were tried.
@@ -126,9 +127,9 @@ def submit_command(options: SubmitOptions) -> int:
 
 
 def _client_command(
-    submission: Submission, name: str, entry: Software, options: SubmitOptions, *, upload: bool
+    submission: Submission, name: str, software: Software, options: SubmitOptions, *, upload: bool
 ) -> str:
-    words = submission.add(name, entry).words(
+    words = submission.add(name, software).words(
         name, path=str(options.file.parent), dataset=options.dataset, upload=upload
     )
     return shlex.join(words)
@@ -152,8 +153,8 @@ def _try(options: SubmitOptions, collection: Path) -> int:
     click.secho("\nRun next:", bold=True)
     for line in trial.preparations():
         click.echo(f"  {printable(line)}")
-    for name, entry in trial.entries.items():
-        line = _client_command(trial.submission, name, entry, options, upload=upload)
+    for name, software in trial.entries.items():
+        line = _client_command(trial.submission, name, software, options, upload=upload)
         click.echo(f"  {line}")
     for line in trial.warnings:
         print_text(clean(printable(line)), click.style("warning: ", fg="yellow"), "  ")

@@ -62,16 +62,6 @@ NO_DIMENSIONS: Final = ("votes", SCORES)
 """Keys of `gold` that name no winner."""
 
 
-def named_winners(outcome: Outcome, contest: Contest) -> set[str]:
-    """Return everyone that an outcome names as a winner of a scored dimension."""
-    details = outcome.details
-    named = [outcome.winner]
-    for winners in (outcome.winners, details.get("by_verdict"), details.get("by_score")):
-        if isinstance(winners, Mapping):
-            named += [winners.get(dimension) for dimension in contest.gold]
-    return {winner for winner in named if isinstance(winner, str)}
-
-
 def winner_by(outcome: Outcome, key: str, dimension: str) -> str | None:
     """Return the winner `by_verdict` or `by_score`, for panels that report both."""
     winners = outcome.details.get(key)
@@ -293,7 +283,16 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
             raise InputError(path, problem, line=number, field="id")
         contest = contests[key]
         for outcome in filter(None, (judgement.outcome, judgement.swapped)):
-            strangers = named_winners(outcome, contest) - {*contest.sides, *SIDES, TIE}
+            details = outcome.details
+            named = [outcome.winner]
+            for winners in (outcome.winners, details.get("by_verdict"), details.get("by_score")):
+                if isinstance(winners, Mapping):
+                    named += [winners.get(dimension) for dimension in contest.gold]
+            strangers = [
+                winner
+                for winner in named
+                if isinstance(winner, str) and winner not in (*contest.sides, *SIDES, TIE)
+            ]
             if strangers:
                 raise InputError(
                     path,

@@ -33,11 +33,6 @@ _SAMPLES: Final = 100
 """Bootstrap samples; the measures on TIRA have no intervals."""
 
 
-def has_labels(truths: Path) -> bool:
-    """Whether a folder of truths is that of judges."""
-    return any(files.detect_kind(path) == Kind.LABELS for path in truths.glob("*.jsonl"))
-
-
 def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False) -> Path:
     """Score a judge's evaluations against labels; macro F1 follows the twelve official measures.
 

@@ -132,7 +132,8 @@ def format_share(share: float | None) -> str:
     if share is None:
         return NONE
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
-    return f"{larger if share >= 0.5 else 1 - larger:.2f}"
+    rounded = larger if share >= 0.5 else 1 - larger
+    return f"{rounded:.2f}"
 
 
 def debaters_of(contest: Contest) -> Mapping[str, str]:
