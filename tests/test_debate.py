@@ -19,7 +19,8 @@ def test_a_view_ends_with_the_judged_response() -> None:
     view = _debate().view(1)
     assert [turn.utterance for turn in view.turns] == ["U0", "U1"]
     assert view.last.response == Response(content="S1")
-    assert (view.id, view.claim) == ("d", "c")
+    assert view.id == "d"
+    assert view.claim == "c"
 
 
 def test_what_is_asked_has_no_answer_yet() -> None:

@@ -68,7 +68,8 @@ debater("waits")(Waits)
 judge("busy")(Busy)
 retriever("busy")(Busy)
 '''
-DEBATES, CLAIMS = str(demo_file("debates.jsonl")), str(demo_file("claims.tsv"))
+DEBATES = str(demo_file("debates.jsonl"))
+CLAIMS = str(demo_file("claims.tsv"))
 PLAIN = {
     "respond --say": ("respond", *ZOOS, "-d", "busy"),
     "respond --say on the loop": ("respond", *ZOOS, "-d", "waits"),
@@ -156,7 +157,9 @@ def _check_end(process: subprocess.Popen[bytes], number: signal.Signals, log: Pa
 def test_a_signal_ends_a_command_in_plain_work(
     name: str, number: signal.Signals, tmp_path: Path
 ) -> None:
-    plugin, started, folder = tmp_path / "busy.py", tmp_path / "started", tmp_path / "work"
+    plugin = tmp_path / "busy.py"
+    started = tmp_path / "started"
+    folder = tmp_path / "work"
     plugin.write_text(PLUGIN.format(started=str(started)))
     process = _start([*PLAIN[name], "--plugin", str(plugin)], folder)
     log = folder / "log.txt"
@@ -197,14 +200,16 @@ asyncio.run(cell()) if sys.argv[1] == "notebook" else work()
 def test_a_program_that_used_a_transformer_exits(door: str) -> None:
     command = [sys.executable, "-c", SCRIPT, door]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (ended.returncode, ended.stdout) == (0, "4\n"), ended.stderr
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "4\n", ended.stderr
 
 
 class Opened:
     """A model or an index that notes when it is closed."""
 
     def __init__(self, name: str, closed: list[str]) -> None:
-        self.name, self._closed = name, closed
+        self.name = name
+        self._closed = closed
 
     async def close(self) -> None:
         self._closed.append(self.name)
@@ -274,7 +279,9 @@ exit 1
 def test_ctrl_c_ends_a_server_of_a_model_that_is_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    python, started, folder = tmp_path / "python", tmp_path / "started", tmp_path / "work"
+    python = tmp_path / "python"
+    started = tmp_path / "started"
+    folder = tmp_path / "work"
     python.write_text(STARTING.format(started=started))
     python.chmod(0o755)
     monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", str(python))

@@ -24,5 +24,7 @@ def test_a_plugin_with_the_name_of_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "stranger.py").write_text(STRANGER)
     call = ("respond", "--say", "Zoos should be closed.", "-i", "demo", "-d", "verbatim")
     ended = touche_rad("--plugin", "stranger.py", *call, cwd=tmp_path)
-    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1), ended.err
+    assert ended.code == 2, ended.err
+    assert ended.out == "", ended.err
+    assert ended.err.count("\n") == 1, ended.err
     assert "verbatim" in ended.err

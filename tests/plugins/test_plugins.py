@@ -52,7 +52,8 @@ def _register() -> None:
 def test_a_decorated_class_is_found_by_name() -> None:
     _register()
     plugin = find("debater", "parrot")
-    assert (plugin.purpose, plugin.needs) == ("Repeat what was said.", ("index",))
+    assert plugin.purpose == "Repeat what was said."
+    assert plugin.needs == ("index",)
     made = plugin.make(Services(index=SmallIndex()), {"times": "3"})
     assert made.answer(Debate().with_utterance("ha")).content == "hahaha"
 
@@ -164,7 +165,8 @@ def test_a_plugins_options_are_listed() -> None:
     assert "-O times=1  (integer)" in listed.out
     assert "What is said before." in listed.out
     wrong = touche_rad("respond", "x.jsonl", "-d", "echo", "-O", "shurg=x", stranger=True)
-    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.code == 2
+    assert wrong.out == ""
     assert "did you mean 'shrug'?" in wrong.err
 
 
@@ -219,7 +221,8 @@ class R(Made):
 def test_an_unknown_field_is_named_with_the_nearest_right_one(
     tmp_path: Path, call: str, problem: str
 ) -> None:
-    plugin, out = tmp_path / "mistaken.py", tmp_path / "out"
+    plugin = tmp_path / "mistaken.py"
+    out = tmp_path / "out"
     plugin.write_text(MISTAKEN)
     source = tmp_path / "in.jsonl"
     source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
@@ -257,7 +260,8 @@ def test_a_plugin_that_ends_the_program_is_named(tmp_path: Path, call: str) -> N
 def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     ended = touche_rad_process(option, tmp_path / "pipe.py", "list", timeout=20)
-    assert (ended.code, ended.out) == (2, "")
+    assert ended.code == 2
+    assert ended.out == ""
     assert "pipe.py: " in ended.err
     assert "expected a file, got a folder, a pipe or a device" in ended.err
 
@@ -268,7 +272,8 @@ def test_fields_of_official_files_survive_a_plugin(tmp_path: Path) -> None:
     said = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
     said |= {"reasoning": "because", "extra": {"extra": 1}}
     said["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
-    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source = tmp_path / "in.jsonl"
+    out = tmp_path / "out.jsonl"
     source.write_text(json.dumps(record) + "\n")
     assert touche_rad("judge", source, "-j", "length", "-o", out).code == 0
     written = json.loads(out.read_text())["simulation"]["userTurns"][0]
@@ -276,7 +281,8 @@ def test_fields_of_official_files_survive_a_plugin(tmp_path: Path) -> None:
 
 
 def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None:
-    plugin, out = tmp_path / "adds.py", tmp_path / "out.jsonl"
+    plugin = tmp_path / "adds.py"
+    out = tmp_path / "out.jsonl"
     plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
     respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
     ended = touche_rad("--plugin", plugin, *respond.split())

@@ -82,12 +82,16 @@ def test_a_user_file_may_extend_a_bundled_profile_or_another_file(tmp_path: Path
     second = tmp_path / "second.toml"
     second.write_text('description = "x"\nextends = "first.toml"\n[settings]\nshare = 1\n')
     found = _values({"profile": str(second)})
-    assert (found["rounds"], found["wording"], found["share"]) == (9, "free", 1.0)
+    assert found["rounds"] == 9
+    assert found["wording"] == "free"
+    assert found["share"] == 1.0
 
 
 def test_python_may_set_everything() -> None:
     options = WithProfiles.Options(profile="paper", rounds=2, wording="free")
-    assert (options.rounds, options.wording, options.repeat) == (2, "free", True)
+    assert options.rounds == 2
+    assert options.wording == "free"
+    assert options.repeat
 
 
 def test_the_command_line_sets_no_setting() -> None:

@@ -19,8 +19,8 @@ def cluster() -> Iterator[Any]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_worker_register_timeout_seconds", "600")
     os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
-    made = Cluster()
-    add_node(made, include_dashboard=False)
-    add_node(made)
-    yield made
-    made.shutdown()
+    ray_cluster = Cluster()
+    add_node(ray_cluster, include_dashboard=False)
+    add_node(ray_cluster)
+    yield ray_cluster
+    ray_cluster.shutdown()

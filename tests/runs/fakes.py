@@ -65,13 +65,16 @@ class SmallIndex:
         return self._by_id.get(argument_id)
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
-        asked = set(content_words(query))
-        texts = ((one, set(content_words(content(one, field)))) for one in self.arguments())
-        scored = [(len(asked & text), one) for one, text in texts if asked & text]
-        found = sorted(scored, key=lambda pair: (-pair[0], pair[1].id))
+        query_words = set(content_words(query))
+        scores = {
+            argument: len(query_words & set(content_words(content(argument, field))))
+            for argument in self.arguments()
+        }
+        matching = [argument for argument in scores if scores[argument]]
+        matching.sort(key=lambda argument: (-scores[argument], argument.id))
         return [
-            Hit(argument=argument, score=score, rank=rank)
-            for rank, (score, argument) in enumerate(found[:k])
+            Hit(argument=argument, score=scores[argument], rank=rank)
+            for rank, argument in enumerate(matching[:k])
         ]
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
@@ -81,7 +84,7 @@ class SmallIndex:
         yield from self._by_id.values()
 
 
-def asked(*utterances: str, claim: str = "Zoos should be closed") -> Debate:
+def debate_of(*utterances: str, claim: str = "Zoos should be closed") -> Debate:
     """A debate in which each utterance but the last was answered `Answer <n>.`."""
     turns = [
         Turn(utterance=text, response=Response(content=f"Answer {place}."))
@@ -94,7 +97,9 @@ class Saying:
     """Says what it was made with."""
 
     def __init__(self, content: object, *cited: str, **extra: object) -> None:
-        self.content, self.cited, self.extra = content, cited, extra
+        self.content = content
+        self.cited = cited
+        self.extra = extra
         self.calls = 0
 
     def answer(self, debate: Debate) -> Response:

@@ -65,7 +65,8 @@ class Stage:
     """A folder to play in, with the demo's index and the simplest debater."""
 
     def __init__(self, folder: Path, index: Path) -> None:
-        self.folder, self.index = folder, index
+        self.folder = folder
+        self.index = index
         self.claims = write_claims(folder, (OFTEN, "base-user"))
 
     def words(self, user: str, *more: str, turns: int = 3) -> list[str]:

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from tests.runs import fakes
-from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, asked
+from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, debate_of
 from touche_rad import calls, plugins
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import WorkError
@@ -22,10 +22,10 @@ from touche_rad.runs.answering import LAST_RESORT, Answer, Answerer, make_answer
 from touche_rad.text import count_words
 
 GOOD = ("good", Saying("Zoo breeding saves endangered species.", "1.1"))
-DEBATE = asked("I think zoos should be closed.")
+DEBATE = debate_of("I think zoos should be closed.")
 
 
-def answer(*chain: tuple[str, object], debate: Debate = DEBATE, **settings: object) -> Answer:
+def answer_with(*chain: tuple[str, object], debate: Debate = DEBATE, **settings: object) -> Answer:
     debaters = [LoadedDebater(debater, name) for name, debater in chain]  # type: ignore[arg-type]
     answerer = Answerer(debaters, SmallIndex(), **settings)  # type: ignore[arg-type]
     return anyio.run(answerer.answer, debate)
@@ -34,11 +34,11 @@ def answer(*chain: tuple[str, object], debate: Debate = DEBATE, **settings: obje
 @pytest.mark.parametrize("kind", [Saying, fakes.SayingAsync])
 def test_the_selected_debater_answers(kind: type[Saying]) -> None:
     debater = kind("Zoo breeding saves endangered species.", "1.1")
-    given = answer(("me", debater), GOOD)
+    reply = answer_with(("me", debater), GOOD)
     response = Response(content=GOOD[1].content, arguments=(ARGUMENTS[0],))
-    assert given == Answer(response, "me", given.debater)
-    assert given.debater is not None
-    assert given.debater.instance is debater
+    assert reply == Answer(response, "me", reply.debater)
+    assert reply.debater is not None
+    assert reply.debater.instance is debater
 
 
 @pytest.mark.parametrize(
@@ -67,24 +67,24 @@ def test_a_failing_debater_has_a_fallback_and_is_named(
     bad: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "touche_rad"):
-        given = answer(("bad", bad), GOOD)
-    assert given.by == "good"
-    assert given.response.arguments == (ARGUMENTS[0],)
-    assert [(event.kind, event.plugin) for event in given.events] == [(EventKind.FALLBACK, "bad")]
+        reply = answer_with(("bad", bad), GOOD)
+    assert reply.by == "good"
+    assert reply.response.arguments == (ARGUMENTS[0],)
+    assert [(event.kind, event.plugin) for event in reply.events] == [(EventKind.FALLBACK, "bad")]
     assert "debater bad " in caplog.text
 
 
 def test_a_fixed_sentence_answers_if_all_debaters_fail() -> None:
-    given = answer(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
-    assert given.response == Response(content=NOTHING_FOUND)
-    assert given.by == LAST_RESORT
-    assert [event.text for event in given.events[1:]] == [
+    reply = answer_with(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
+    assert reply.response == Response(content=NOTHING_FOUND)
+    assert reply.by == LAST_RESORT
+    assert [event.text for event in reply.events[1:]] == [
         "fallback from two: OSError: gone",
         "last-resort: no debater answered",
     ]
     assert count_words(NOTHING_FOUND) <= 60
-    assert count_words(answer(max_words=5).response.content) <= 5
-    assert answer(("r", fakes.Slow(0)), debate=Debate(claim="x")).by == LAST_RESORT
+    assert count_words(answer_with(max_words=5).response.content) <= 5
+    assert answer_with(("r", fakes.Slow(0)), debate=Debate(claim="x")).by == LAST_RESORT
 
 
 def test_a_failing_index_is_a_failing_answer() -> None:
@@ -99,9 +99,9 @@ def test_a_failing_index_is_a_failing_answer() -> None:
 @pytest.mark.parametrize("hanging", [fakes.Hanging, fakes.HangingAsync])
 def test_a_debater_that_hangs_is_abandoned_at_its_deadline(hanging: type) -> None:
     bad = hanging()
-    given = answer(("bad", bad), GOOD, deadline=0.3)
-    assert given.by == "good"
-    (event,) = given.events
+    reply = answer_with(("bad", bad), GOOD, deadline=0.3)
+    assert reply.by == "good"
+    (event,) = reply.events
     assert event.text == "fallback from bad: TimeoutError: no answer within 0.3 seconds"
     if isinstance(bad, fakes.Hanging):
         bad.let_go.set()
@@ -124,8 +124,8 @@ def test_fallbacks_have_less_time_but_never_more_than_the_selected(
             seen.append(end and (end - time.monotonic()) / 0.85)
             raise OSError("gone")
 
-    answer(*((str(number), Failing()) for number in range(3)), deadline=deadline)
-    assert [left and pytest.approx(left, abs=0.5) for left in seen] == limits
+    answer_with(*((str(number), Failing()) for number in range(3)), deadline=deadline)
+    assert [seconds and pytest.approx(seconds, abs=0.5) for seconds in seen] == limits
 
 
 def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ class Fake:
         return Response(content=f"{type(self).__name__}: {self.options.tone}")
 
 
-def a_fake(name: str, *, needs: tuple[str, ...] = ()) -> None:
+def register_fake(name: str, *, needs: tuple[str, ...] = ()) -> None:
     plugins.debater(name, needs=needs)(type(name, (Fake,), {"__module__": __name__}))
 
 
@@ -183,20 +183,22 @@ def chain_of(name: str, services: Services, **options: str) -> tuple[LoadedDebat
 
 @pytest.mark.usefixtures("registry")
 def test_chain_is_the_selected_debater_and_the_fallbacks_whose_needs_are_met() -> None:
-    a_fake("mine"), a_fake("verbatim"), a_fake("grounded", needs=("index",))
+    register_fake("mine")
+    register_fake("verbatim")
+    register_fake("grounded", needs=("index",))
     chain = chain_of("mine", Services(index=SmallIndex()), tone="sharp")
-    answers = [anyio.run(Answerer([one]).answer, DEBATE) for one in chain]
+    answers = [anyio.run(Answerer([debater]).answer, DEBATE) for debater in chain]
     assert [answer.response.content for answer in answers] == [
         "mine: sharp",
         "grounded: calm",  # the options are those of the selected debater
         "verbatim: calm",
     ]
-    assert [one.name for one in chain_of("verbatim", Services())] == ["verbatim"]
+    assert [debater.name for debater in chain_of("verbatim", Services())] == ["verbatim"]
 
 
 @pytest.mark.usefixtures("registry")
 def test_a_debater_that_cannot_be_made_is_an_error_only_if_it_is_selected() -> None:
-    a_fake("mine")
+    register_fake("mine")
 
     @plugins.debater("grounded")
     class Broken(Fake):
@@ -207,7 +209,8 @@ def test_a_debater_that_cannot_be_made_is_an_error_only_if_it_is_selected() -> N
     answer = anyio.run(Answerer([fallback]).answer, Debate().with_utterance("Zoos are bad."))
     assert answer.by == LAST_RESORT
     event = answer.events[0]
-    assert (event.kind, event.plugin) == (EventKind.FALLBACK, "grounded")
+    assert event.kind == EventKind.FALLBACK
+    assert event.plugin == "grounded"
     assert event.detail.endswith("ValueError: no weights")
     with pytest.raises(WorkError, match="grounded cannot be made: ValueError: no weights"):
         chain_of("grounded", Services())
@@ -239,14 +242,15 @@ def test_the_time_that_a_call_waits_is_taken_from_its_deadline() -> None:
 
 
 def test_a_call_that_hangs_does_not_stop_later_calls() -> None:
-    together, free = calls.Calls(), threading.Event()
+    together = calls.Calls()
+    free = threading.Event()
 
     async def work() -> list[int]:
         hanging = asyncio.create_task(together(free.wait, 60))
-        given = await asyncio.gather(*(together(int, str(number)) for number in range(500)))
+        reply = await asyncio.gather(*(together(int, str(number)) for number in range(500)))
         free.set()
         await hanging
-        return given
+        return reply
 
     assert anyio.run(work) == list(range(500))
 

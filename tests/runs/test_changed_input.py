@@ -13,7 +13,7 @@ from touche_rad.demo import demo_file
 from touche_rad.plugins import Options, Services, judge
 
 TEXT = demo_file("debates.jsonl").read_text("utf-8")
-OTHER = TEXT.replace(" the ", " teh ")
+CHANGED_TEXT = TEXT.replace(" the ", " teh ")
 CHANGES: list[Callable[[], object]] = []
 
 
@@ -39,7 +39,7 @@ def nothing_changes() -> Iterator[None]:
     CHANGES.clear()
 
 
-def run(folder: Path) -> Ended:
+def judge_by_meddler(folder: Path) -> Ended:
     call = ("judge", "in.jsonl", "-j", "meddler", "--workers", "1", "-o", "out.jsonl", "-q")
     return touche_rad(*call, cwd=folder)
 
@@ -70,31 +70,33 @@ def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str)
     source.with_name("labels.jsonl").write_text("\n".join(labels * 2))
     ended = touche_rad(*call.split(), cwd=source.parent)
     warning = "debates given twice: 2; the first: debate 3 has the words of debate 1"
-    assert (ended.code, ended.err.count(warning)) == (0, 1), ended.err
+    assert ended.code == 0, ended.err
+    assert ended.err.count(warning) == 1, ended.err
 
 
 @pytest.fixture
-def right(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("right")
     (folder / "in.jsonl").write_text(TEXT, "utf-8")
-    assert run(folder).code == 0
+    assert judge_by_meddler(folder).code == 0
     return (folder / "out.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("text", [OTHER, TEXT[: len(TEXT) // 2]])
+@pytest.mark.parametrize("text", [CHANGED_TEXT, TEXT[: len(TEXT) // 2]])
 def test_an_input_that_changes_in_its_place_stops_the_run(
-    source: Path, right: bytes, text: str
+    source: Path, expected: bytes, text: str
 ) -> None:
     CHANGES.append(lambda: source.write_text(text, "utf-8"))
-    ended = run(source.parent)
-    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    ended = judge_by_meddler(source.parent)
+    assert ended.code == 2, ended.err
+    assert ended.err.count("\n") == 1, ended.err
     assert "in.jsonl: has changed during the run" in ended.err
     assert not source.with_name("out.jsonl").exists()
-    refused = run(source.parent)
+    refused = judge_by_meddler(source.parent)
     assert refused.code == 2, refused.err
     source.write_text(TEXT, "utf-8")
-    assert run(source.parent).code == 0
-    assert source.with_name("out.jsonl").read_bytes() == right
+    assert judge_by_meddler(source.parent).code == 0
+    assert source.with_name("out.jsonl").read_bytes() == expected
 
 
 PLUGIN = """
@@ -119,24 +121,27 @@ class OfFile:
 
 
 def test_a_run_does_not_continue_with_a_changed_plugin_file(source: Path) -> None:
-    folder, out = source.parent, source.with_name("out.jsonl")
-    plugin, stop = folder / "of_file.py", folder / "stop"
+    folder = source.parent
+    out = source.with_name("out.jsonl")
+    plugin = folder / "of_file.py"
+    stop = folder / "stop"
     call = ("judge", "--plugin", "of_file.py", source, "-j", "of-file", "-o", out, "-q", "--strict")
     plugin.write_text(PLUGIN)
     assert touche_rad(*call, cwd=folder).code == 0
-    right = out.read_bytes()
+    expected = out.read_bytes()
     out.unlink()
     stop.touch()
     assert touche_rad(*call, cwd=folder).code == 1
     stop.unlink()
     plugin.write_text(PLUGIN.replace("first", "second"))
     refused = touche_rad(*call, cwd=folder)
-    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert refused.code == 2, refused.err
+    assert refused.err.count("\n") == 1, refused.err
     assert "--plugin of_file.py was" in refused.err
     assert "--restart" in refused.err
     plugin.write_text(PLUGIN)
     assert touche_rad(*call, cwd=folder).code == 0
-    assert out.read_bytes() == right
+    assert out.read_bytes() == expected
     plugin.write_text(PLUGIN.replace("first", "second"))
     assert touche_rad(*call, "--replace", cwd=folder).code == 0
     assert b"second" in out.read_bytes()

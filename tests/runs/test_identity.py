@@ -58,7 +58,8 @@ def continues_only_if_undone(
     changed.parent.mkdir(parents=True, exist_ok=True)
     changed.write_text(text)
     refused = run()
-    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert refused.code == 2, refused.err
+    assert refused.err.count("\n") == 1, refused.err
     assert f"{REFUSED}{named}" in refused.err
     if before is None:
         changed.unlink()
@@ -175,9 +176,9 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
     assert all_digests() == before
     (tmp_path / "mine.jsonl").write_text("2")
     (tmp_path / "nli" / "config.json").write_text("{}")
-    changed = [
-        {key for key in now if now[key] != earlier[key]}
-        for earlier, now in zip(before, all_digests(), strict=True)
-    ]
-    examples, place = {"examples of judge fsl1"}, {"by of retriever rerank"}
+    changed: list[set[str]] = []
+    for earlier, now in zip(before, all_digests(), strict=True):
+        changed.append({key for key in now if now[key] != earlier[key]})
+    examples = {"examples of judge fsl1"}
+    place = {"by of retriever rerank"}
     assert changed == [examples, examples, {"stance of debater grounded"}, place]

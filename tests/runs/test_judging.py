@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from tests.runs import fakes
-from tests.runs.test_runs import recorded, rows
+from tests.runs.test_runs import read_rows, write_simulations
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, to_contest
 from touche_rad.criteria import grice
@@ -25,10 +25,10 @@ from touche_rad.runs.panels import judge_contest
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
-VIEW = fakes.asked("Zoos should be closed.").with_response(Response(content="No."))
+VIEW = fakes.debate_of("Zoos should be closed.").with_response(Response(content="No."))
 
 
-def four(score: float | None = 0.25, **changed: Any) -> dict[Any, Any]:
+def four_verdicts(score: float | None = 0.25, **changed: Any) -> dict[Any, Any]:
     return {maxim: Verdict(score=score, rationale="because") for maxim in Maxim} | {
         Maxim(name): verdict for name, verdict in changed.items()
     }
@@ -37,16 +37,16 @@ def four(score: float | None = 0.25, **changed: Any) -> dict[Any, Any]:
 class Giving:
     """Gives one thing after the other, the last for ever."""
 
-    def __init__(self, *given: Any) -> None:
-        self.given = list(given)
+    def __init__(self, *results: Any) -> None:
+        self.results = list(results)
         self.views: list[Debate] = []
 
     def judge(self, view: Debate) -> Any:
         self.views.append(view)
-        given = self.given.pop(0) if len(self.given) > 1 else self.given[0]
-        if isinstance(given, BaseException):
-            raise given
-        return given
+        result = self.results.pop(0) if len(self.results) > 1 else self.results[0]
+        if isinstance(result, BaseException):
+            raise result
+        return result
 
 
 class GivingAsync(Giving):
@@ -60,63 +60,66 @@ class Never:
         await anyio.sleep_forever()
 
 
-def ask(plugin: Any, **settings: Any) -> Any:
+def judge_last(plugin: Any, **settings: Any) -> Any:
     return anyio.run(partial(judge_view, LoadedJudge(plugin), VIEW, grice(), **settings))
 
 
 @pytest.mark.parametrize("kind", [Giving, GivingAsync])
 def test_good_verdicts_need_one_call(kind: type[Giving]) -> None:
-    plugin = kind(four())
-    found = ask(plugin)
-    assert found.verdicts == four()
-    assert found.unscored == {}
+    plugin = kind(four_verdicts())
+    result = judge_last(plugin)
+    assert result.verdicts == four_verdicts()
+    assert result.unscored == {}
     assert plugin.views == [VIEW]
 
 
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (four(quality=None), "left it out"),
-        (four(quality=Verdict(score=None)), "gave no score"),
-        (four(quality=Verdict(score=None, rationale="the model\nrefused")), "the model refused"),
-        (four(quality=Verdict(score=float("nan"))), "score of nan is not between 0 and 1"),
-        (four(quality=Verdict(score=float("inf"))), "score of inf is not between"),
-        (four(quality=Verdict(score=7.5)), "score of 7.5 is not between"),
-        (four(quality=Verdict(score=-0.1)), "score of -0.1 is not between"),
-        (four(quality="yes"), "not a verdict"),
-        (four(quality={"rationale": "no score"}), "not a verdict"),
+        (four_verdicts(quality=None), "left it out"),
+        (four_verdicts(quality=Verdict(score=None)), "gave no score"),
+        (
+            four_verdicts(quality=Verdict(score=None, rationale="the model\nrefused")),
+            "the model refused",
+        ),
+        (four_verdicts(quality=Verdict(score=float("nan"))), "score of nan is not between 0 and 1"),
+        (four_verdicts(quality=Verdict(score=float("inf"))), "score of inf is not between"),
+        (four_verdicts(quality=Verdict(score=7.5)), "score of 7.5 is not between"),
+        (four_verdicts(quality=Verdict(score=-0.1)), "score of -0.1 is not between"),
+        (four_verdicts(quality="yes"), "not a verdict"),
+        (four_verdicts(quality={"rationale": "no score"}), "not a verdict"),
     ],
 )
 def test_instead_of_a_bad_verdict_there_is_a_fixed_score(
     bad: Mapping[Maxim, Any], reason: str
 ) -> None:
     plugin = Giving(bad)
-    found = ask(plugin)
-    assert set(found.unscored) == {Maxim.QUALITY}
-    assert reason in found.unscored[Maxim.QUALITY]
-    fallback = found.verdicts[Maxim.QUALITY]
+    result = judge_last(plugin)
+    assert set(result.unscored) == {Maxim.QUALITY}
+    assert reason in result.unscored[Maxim.QUALITY]
+    fallback = result.verdicts[Maxim.QUALITY]
     assert fallback.score == PRIOR == 1.0
     assert fallback.rationale.startswith("no verdict (")
     assert reason in fallback.rationale
-    assert found.verdicts[Maxim.MANNER].score == 0.25
+    assert result.verdicts[Maxim.MANNER].score == 0.25
 
 
 @pytest.mark.parametrize(
     "bad", [ValueError("no"), SystemExit(2), None, [], 0.7, "yes", {}, MemoryError()], ids=repr
 )
 def test_a_judge_that_fails_has_fixed_scores(bad: Any) -> None:
-    failed = ask(Giving(bad))
+    failed = judge_last(Giving(bad))
     assert list(failed.verdicts) == list(Maxim)
     assert set(failed.unscored) == set(Maxim)
     assert {verdict.score for verdict in failed.verdicts.values()} == {1.0}
 
 
 def test_official_names_dicts_and_rounding_are_accepted() -> None:
-    given = {
+    verdicts = {
         maxim.key: {"score": 1.0000001, "rationale": "a\x00b", "extra": {"model": "m"}}
         for maxim in Maxim
     }
-    for verdict in ask(Giving(given)).verdicts.values():
+    for verdict in judge_last(Giving(verdicts)).verdicts.values():
         assert verdict == Verdict(score=1.0, rationale="a b", extra={"model": "m"})
 
 
@@ -132,27 +135,23 @@ class NeverPanel:
 
 
 def test_time_limits_hold_for_views_whole_debates_and_panels() -> None:
-    result = ask(Never(), deadline=0.02)
+    result = judge_last(Never(), deadline=0.02)
     assert result.unscored[Maxim.QUANTITY] == "the judge gave nothing within 0.02 seconds"
     views = [VIEW, VIEW.with_utterance("And?").with_response(Response(content="No."))]
-    judge = NeverWhole(four())
+    judge = NeverWhole(four_verdicts())
     turns = anyio.run(partial(judge_turns, LoadedJudge(judge), views, grice(), deadline=0.02))
-    assert [turn.verdicts for turn in turns] == [four(), four()]
+    assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
     assert sorted(judge.views, key=lambda view: len(view.turns)) == views
     outcome = anyio.run(
         partial(judge_contest, LoadedPanel(NeverPanel()), to_contest(VIEW), deadline=0.02)
     )
-    assert (outcome.winner, "0.02 seconds" in outcome.reason) == (None, True)
+    assert outcome.winner is None
+    assert "0.02 seconds" in outcome.reason
 
 
-def judge_file(source: Path, plugin: Any, **named: Any) -> Status:
-    out = source.parent / "evaluations.jsonl"
-    options = RunOptions(**{key: named.pop(key) for key in [*named] if key != "deadline"})
-    return run(
-        judging.work(source, LoadedJudge(plugin), grice(), identity={"judge": "j"}, **named),
-        out,
-        options,
-    )
+def judge_file(source: Path, plugin: Any, **options: Any) -> Status:
+    work = judging.work(source, LoadedJudge(plugin), grice(), identity={"judge": "j"})
+    return run(work, source.parent / "evaluations.jsonl", RunOptions(**options))
 
 
 def test_nothing_is_judged_after_the_end_of_a_run(tmp_path: Path) -> None:
@@ -168,18 +167,18 @@ def test_nothing_is_judged_after_the_end_of_a_run(tmp_path: Path) -> None:
                 await anyio.sleep(60)
             finally:
                 ended.set()
-            return four()
+            return four_verdicts()
 
     with pytest.raises(WorkError, match="--strict"):
-        judge_file(recorded(tmp_path, 1), FailsOrWaits(), strict=True)
+        judge_file(write_simulations(tmp_path, 1), FailsOrWaits(), strict=True)
     assert ended.is_set()
 
 
 def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:
-    source = recorded(tmp_path, 2)
-    plugin = Giving(four(quality=Verdict(score=1, rationale="quoted")))
+    source = write_simulations(tmp_path, 2)
+    plugin = Giving(four_verdicts(quality=Verdict(score=1, rationale="quoted")))
     status = judge_file(source, plugin)
-    lines = rows(tmp_path / "evaluations.jsonl")
+    lines = read_rows(tmp_path / "evaluations.jsonl")
     assert [line["simulation"]["userTurns"][1]["utterance"] for line in lines] == [
         "Utterance 0.1",
         "Utterance 1.1",
@@ -195,8 +194,8 @@ def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:
 
 
 def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> None:
-    plugin = Giving(four())
-    judge_file(recorded(tmp_path, 1), plugin)
+    plugin = Giving(four_verdicts())
+    judge_file(write_simulations(tmp_path, 1), plugin)
     views = sorted(plugin.views, key=lambda view: len(view.turns))  # judged at the same time
     assert [len(view.turns) for view in views] == [1, 2]
     assert [view.last.response.content for view in views if view.last.response] == [
@@ -206,24 +205,31 @@ def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> No
 
 
 def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: Path) -> None:
-    source, path = recorded(tmp_path, 1), tmp_path / "status.json"
+    source = write_simulations(tmp_path, 1)
+    path = tmp_path / "status.json"
     debate = json.loads(source.read_text())
     del debate["simulation"]["userTurns"][0]["systemResponse"]
     source.write_text(json.dumps(debate))
     judge_file(
-        source, Giving(four(manner=Verdict(score=None, rationale="cut off"))), status_path=path
+        source,
+        Giving(four_verdicts(manner=Verdict(score=None, rationale="cut off"))),
+        status_path=path,
     )
     (unscored,) = json.loads(path.read_text())["events"]
     (example,) = unscored["examples"]
-    assert (example["kind"], example["detail"]) == ("unscored", "cut off")
-    assert (example["place"]["turn"], example["place"]["maxim"]) == (2, "manner")
+    assert example["kind"] == "unscored"
+    assert example["detail"] == "cut off"
+    assert example["place"]["turn"] == 2
+    assert example["place"]["maxim"] == "manner"
 
 
 def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
-    source = recorded(tmp_path, 2)
+    source = write_simulations(tmp_path, 2)
     judge_file(
-        source, Giving(four(manner=Verdict(score=None, rationale="cut off"))), status_path=path
+        source,
+        Giving(four_verdicts(manner=Verdict(score=None, rationale="cut off"))),
+        status_path=path,
     )
     status = json.loads(path.read_text())
     (unscored,) = status["events"]
@@ -234,7 +240,7 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     assert warning["kind"] == "fallbacks"
     assert warning["detail"].startswith("4 of 16 verdicts")
     assert "cut off" in warning["detail"]
-    line = rows(tmp_path / "evaluations.jsonl")[0]
+    line = read_rows(tmp_path / "evaluations.jsonl")[0]
     verdicts = line["userTurnsEvaluations"][0]
     assert verdicts["Manner"] == {
         "score": 1.0,
@@ -249,8 +255,8 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
 def test_a_judge_cannot_say_that_its_verdict_is_a_fallback(tmp_path: Path) -> None:
     extra = {"fallback": True, "model": "m"}
     verdict = Verdict(score=0.5, rationale="mine", extra=extra, fallback=True)
-    judge_file(recorded(tmp_path, 1), Giving(four(manner=verdict)))
-    line = rows(tmp_path / "evaluations.jsonl")[0]
+    judge_file(write_simulations(tmp_path, 1), Giving(four_verdicts(manner=verdict)))
+    line = read_rows(tmp_path / "evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
     assert manner == {"score": 0.5, "explanation": "mine", "model": "m"}
 
@@ -269,7 +275,7 @@ def test_equal_views_are_judged_once(tmp_path: Path) -> None:
         }
     )
     source.write_text(f"{line}\n{line}\n")
-    plugin = Giving(four())
+    plugin = Giving(four_verdicts())
     judge_file(source, plugin, workers=1)
     assert len(plugin.views) == 1
-    assert len(rows(tmp_path / "evaluations.jsonl")) == 2
+    assert len(read_rows(tmp_path / "evaluations.jsonl")) == 2

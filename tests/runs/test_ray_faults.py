@@ -29,7 +29,8 @@ def write_debates(folder: Path) -> None:
 
 def dies_after(server: Scripted, count: int) -> None:
     """Let an endpoint close its socket after so many answers."""
-    answer, left = content("yes"), iter(range(count))
+    answer = content("yes")
+    left = iter(range(count))
 
     def act(handler: Handler) -> None:
         if next(left, None) is not None:

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 INDEX = SmallIndex()
 GOOD = Saying("Zoo breeding saves endangered species.", "1.1")
 IDENTITY: Mapping[str, Any] = {"debater": "good", "seed": 1}
-MANNERS = {one.name for one in fields(RunOptions)}
+RUN_OPTIONS = {option.name for option in fields(RunOptions)}
 
 
 def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
@@ -48,7 +48,7 @@ def write_claims(folder: Path, *claims: str) -> Path:
     return path
 
 
-def recorded(folder: Path, count: int = 3) -> Path:
+def write_simulations(folder: Path, count: int = 3) -> Path:
     """Official simulations of two turns each, as another system left them."""
     path = folder / "recorded.jsonl"
     lines = []
@@ -80,17 +80,20 @@ def recorded(folder: Path, count: int = 3) -> Path:
     return path
 
 
-def rows(path: Path) -> list[Any]:
+def read_rows(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def do(work: Callable[..., Work[Any]], source: Path, *given: Any, **named: Any) -> Status:
-    out = source.parent / "out.jsonl"
-    options = RunOptions(**{key: named.pop(key) for key in [*named] if key in MANNERS})
-    return run(work(source, *given, identity=IDENTITY, **named), out, options)
+def run_file(
+    make_work: Callable[..., Work[Any]], source: Path, *plugins: Any, **named: Any
+) -> Status:
+    """Make the work on a file and run it; `named` are options of both."""
+    options = RunOptions(**{key: named.pop(key) for key in [*named] if key in RUN_OPTIONS})
+    work = make_work(source, *plugins, identity=IDENTITY, **named)
+    return run(work, output_of(source), options)
 
 
-def out_of(source: Path) -> Path:
+def output_of(source: Path) -> Path:
     return source.parent / "out.jsonl"
 
 
@@ -111,31 +114,33 @@ class Listening(Saying):
 
 def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path: Path) -> None:
     listening = Listening()
-    source = recorded(tmp_path, 1)
-    status = do(respond, source, answerer(listening))
-    assert (status.state, status.done, status.counts) == ("done", 1, {"answers": 2})
-    assert [[turn.utterance for turn in debate.turns] for debate in listening.seen] == [
-        ["Utterance 0.0"],
-        ["Utterance 0.0", "Utterance 0.1"],
-    ]
-    assert listening.seen[1].system_texts == ("Recorded 0.0",)
-    assert listening.seen[1].last.response is None
-    first, second = rows(out_of(source))
-    assert (first["content"], first["turn"]) == (GOOD.content, 0)
+    source = write_simulations(tmp_path, 1)
+    status = run_file(respond, source, answerer(listening))
+    assert status.state == "done"
+    assert status.done == 1
+    assert status.counts == {"answers": 2}
+    first_debate, second_debate = listening.seen
+    assert [turn.utterance for turn in first_debate.turns] == ["Utterance 0.0"]
+    assert [turn.utterance for turn in second_debate.turns] == ["Utterance 0.0", "Utterance 0.1"]
+    assert second_debate.system_texts == ("Recorded 0.0",)
+    assert second_debate.last.response is None
+    first, second = read_rows(output_of(source))
+    assert first["content"] == GOOD.content
+    assert first["turn"] == 0
     assert second["turn"] == 1
     assert [message["content"] for message in second["messages"]] == [
         "Utterance 0.0",
         "Recorded 0.0",
         "Utterance 0.1",
     ]
-    do(respond, source, answerer(), last_only=True)
-    assert [row["turn"] for row in rows(out_of(source))] == [1]
+    run_file(respond, source, answerer(), last_only=True)
+    assert [row["turn"] for row in read_rows(output_of(source))] == [1]
 
 
 def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) -> None:
-    source = recorded(tmp_path, 1)
-    do(respond, source, answerer(), shape="simulations")
-    (row,) = rows(out_of(source))
+    source = write_simulations(tmp_path, 1)
+    run_file(respond, source, answerer(), shape="simulations")
+    (row,) = read_rows(output_of(source))
     simulation = row["simulation"]
     assert simulation["configuration"] == {
         "topic": {"description": "Claim 0"},
@@ -145,12 +150,12 @@ def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) 
     }
     for number, turn in enumerate(simulation["userTurns"]):
         assert turn["utterance"] == f"Utterance 0.{number}"
-        said = turn["systemResponse"]
-        assert said["utterance"] == said["response"]["content"] == GOOD.content
-        assert [argument["id"] for argument in said["response"]["arguments"]] == ["1.1"]
-        assert said["response"]["arguments"][0]["text"] == ARGUMENTS[0].text
-    assert "other" not in out_of(source).read_text()
-    assert "milliseconds" not in out_of(source).read_text()
+        answer = turn["systemResponse"]
+        assert answer["utterance"] == answer["response"]["content"] == GOOD.content
+        assert [argument["id"] for argument in answer["response"]["arguments"]] == ["1.1"]
+        assert answer["response"]["arguments"][0]["text"] == ARGUMENTS[0].text
+    assert "other" not in output_of(source).read_text()
+    assert "milliseconds" not in output_of(source).read_text()
 
 
 def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
@@ -164,15 +169,15 @@ def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
             self.now -= 1
             return Response(content=f"To {debate.last.utterance}")
 
-    source = recorded(tmp_path, 8)
+    source = write_simulations(tmp_path, 8)
     outputs = set()
     for workers in (1, 3, 50):
         uneven = Uneven()
-        do(respond, source, answerer(uneven), workers=workers)
-        outputs.add(out_of(source).read_bytes())
+        run_file(respond, source, answerer(uneven), workers=workers)
+        outputs.add(output_of(source).read_bytes())
         assert uneven.most == min(workers, 8)
     assert len(outputs) == 1
-    assert [row["content"] for row in rows(out_of(source))][:2] == [
+    assert [row["content"] for row in read_rows(output_of(source))][:2] == [
         "To Utterance 0.0",
         "To Utterance 0.1",
     ]
@@ -184,10 +189,10 @@ def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
 def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     source = write_claims(tmp_path, "Zoos should be closed", 'A "quoted" claim')
     good = Listening()
-    status = do(simulate, source, answerer(good), RuleUser(INDEX, 1), turns=3, workers=1)
+    status = run_file(simulate, source, answerer(good), RuleUser(INDEX, 1), turns=3, workers=1)
     assert [len(debate.turns) for debate in good.seen] == [1, 2, 3] * 2
     assert good.seen[2].system_texts == (GOOD.content,) * 2
-    first, second = (row["simulation"] for row in rows(out_of(source)))
+    first, second = (row["simulation"] for row in read_rows(output_of(source)))
     assert first["configuration"] == {
         "topic": {"description": "Zoos should be closed"},
         "user": {"class": "RuleUser", "model": "base-user"},
@@ -197,13 +202,13 @@ def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     assert second["configuration"]["topic"]["description"] == 'A "quoted" claim'
     assert len(first["userTurns"]) == len(second["userTurns"]) == 3
     for turn in first["userTurns"]:
-        said = turn["systemResponse"]
+        answer = turn["systemResponse"]
         assert turn["utterance"]
-        assert said["utterance"] == said["response"]["content"] == GOOD.content
-        assert [argument["id"] for argument in said["response"]["arguments"]] == ["1.1"]
-    assert "milliseconds" not in out_of(source).read_text()
+        assert answer["utterance"] == answer["response"]["content"] == GOOD.content
+        assert [argument["id"] for argument in answer["response"]["arguments"]] == ["1.1"]
+    assert "milliseconds" not in output_of(source).read_text()
     assert status.counts == {"answers": 6}
-    assert len(list(files.read_debates(out_of(source)))) == 2
+    assert len(list(files.read_debates(output_of(source)))) == 2
 
 
 def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
@@ -215,8 +220,8 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
             raise OSError("the user is gone")
 
     bad = answerer(fakes.Raising(ValueError("no")))
-    status = do(simulate, write_claims(tmp_path), bad, Broken(), turns=2)
-    (row,) = rows(tmp_path / "out.jsonl")
+    status = run_file(simulate, write_claims(tmp_path), bad, Broken(), turns=2)
+    (row,) = read_rows(tmp_path / "out.jsonl")
     turns = row["simulation"]["userTurns"]
     assert [turn["systemResponse"]["utterance"] for turn in turns] == [NOTHING_FOUND, NOTHING_FOUND]
     assert "Zoos should be closed" in turns[0]["utterance"]
@@ -236,10 +241,10 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
 
 
 def test_the_status_says_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = recorded(tmp_path, 2)
+    source = write_simulations(tmp_path, 2)
     path = tmp_path / "status.json"
     long = Saying("One two three. " * 30, "1.1", "no-such")
-    status = do(respond, source, answerer(long), status_path=path)
+    status = run_file(respond, source, answerer(long), status_path=path)
     written = Status.model_validate_json(path.read_text())
     assert written == status
     assert {events.examples[0].kind: events.count for events in written.events} == {
@@ -259,44 +264,46 @@ def test_the_status_says_what_was_done(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_bad_line_is_an_error_before_any_work_or_is_skipped(tmp_path: Path) -> None:
     listening = Listening()
-    source = recorded(tmp_path, 3)
+    source = write_simulations(tmp_path, 3)
     source.write_text(source.read_text() + "{broken\n")
     with pytest.raises(InputError, match=r"recorded\.jsonl:4"):
-        do(respond, source, answerer(listening), status_path=tmp_path / "status.json")
+        run_file(respond, source, answerer(listening), status_path=tmp_path / "status.json")
     assert listening.seen == []
     status = Status.model_validate_json((tmp_path / "status.json").read_text())
-    assert (status.state, "recorded.jsonl:4" in str(status.error)) == ("failed", True)
+    assert status.state == "failed"
+    assert "recorded.jsonl:4" in str(status.error)
     seen: list[tuple[int, int | None]] = []
-    status = do(
+    status = run_file(
         respond,
         source,
         answerer(),
         bad=files.BadLines(skip=True),
         progress=lambda done, total: seen.append((done, total)),
     )
-    assert (status.skipped, status.done) == (1, 3)
+    assert status.skipped == 1
+    assert status.done == 3
     assert any("recorded.jsonl:4" in warning.detail for warning in status.warnings)
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_wrong_inputs_are_errors_of_the_user(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not exist"):
-        do(respond, tmp_path / "missing.jsonl", answerer())
+        run_file(respond, tmp_path / "missing.jsonl", answerer())
     with pytest.raises(UserError, match="not a regular file"):
-        do(respond, tmp_path, answerer())
-    source = recorded(tmp_path)
+        run_file(respond, tmp_path, answerer())
+    source = write_simulations(tmp_path)
     with pytest.raises(UserError, match="is the input too"):
         run(respond(source, answerer(), identity=IDENTITY), source)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(InputError):
-        do(respond, empty, answerer())
+        run_file(respond, empty, answerer())
 
 
 def test_one_failing_unit_does_not_lose_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = recorded(tmp_path, 5)
+    source = write_simulations(tmp_path, 5)
     true_line = files.response_line
 
     def line(debate: Debate, turn: int, response: Response) -> str:
@@ -307,22 +314,26 @@ def test_one_failing_unit_does_not_lose_the_others(
     monkeypatch.setattr(files, "response_line", line)
     failure = r"1 of 5 failed, first number 3: ValueError: not to be written; 4 of 5 done"
     with pytest.raises(WorkError, match=failure):
-        do(respond, source, answerer(), status_path=tmp_path / "status.json")
-    assert not out_of(source).exists()
+        run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
+    assert not output_of(source).exists()
     failed = Status.model_validate_json((tmp_path / "status.json").read_text())
-    assert (failed.state, failed.done, failed.units) == ("failed", 4, 5)
+    assert failed.state == "failed"
+    assert failed.done == 4
+    assert failed.units == 5
     assert failed.counts == {"answers": 8}
     monkeypatch.undo()
     listening = Listening()
-    status = do(respond, source, answerer(listening))
+    status = run_file(respond, source, answerer(listening))
     assert [debate.claim for debate in listening.seen] == ["Claim 2", "Claim 2"]
-    assert (status.done, status.resumed) == (5, 4)
-    assert len(rows(out_of(source))) == 10
+    assert status.done == 5
+    assert status.resumed == 4
+    assert len(read_rows(output_of(source))) == 10
 
 
 def test_an_unfinished_run_continues_but_not_as_another_run(tmp_path: Path) -> None:
-    source = recorded(tmp_path, 3)
-    part, text = tmp_path / "out.jsonl.part", source.read_text()
+    source = write_simulations(tmp_path, 3)
+    part = tmp_path / "out.jsonl.part"
+    text = source.read_text()
 
     async def stop() -> None:
         with anyio.CancelScope() as scope:
@@ -332,22 +343,22 @@ def test_an_unfinished_run_continues_but_not_as_another_run(tmp_path: Path) -> N
                     scope.cancel()
 
             work = respond(source, answerer(), identity=IDENTITY)
-            await run_work(work, out_of(source), RunOptions(workers=1, progress=report))
+            await run_work(work, output_of(source), RunOptions(workers=1, progress=report))
 
     anyio.run(stop)
-    assert not out_of(source).exists()
-    left = part.read_bytes()
+    assert not output_of(source).exists()
+    journal = part.read_bytes()
     with pytest.raises(UserError, match='shape was "responses" and is now "simulations"'):
-        do(respond, source, answerer(), shape="simulations")
+        run_file(respond, source, answerer(), shape="simulations")
     source.write_text(text + text)
     with pytest.raises(UserError, match="input was "):
-        do(respond, source, answerer())
+        run_file(respond, source, answerer())
     source.write_text(text)
-    assert part.read_bytes() == left
-    assert do(respond, source, answerer()).resumed == 2
-    resumed = out_of(source).read_bytes()
-    assert do(respond, source, answerer()).resumed == 0
-    assert out_of(source).read_bytes() == resumed
+    assert part.read_bytes() == journal
+    assert run_file(respond, source, answerer()).resumed == 2
+    resumed = output_of(source).read_bytes()
+    assert run_file(respond, source, answerer()).resumed == 0
+    assert output_of(source).read_bytes() == resumed
 
 
 # --- processes
@@ -377,7 +388,7 @@ os._exit(code)  # as the command line ends: without waiting for threads
 
 def start(source: Path, debater: str, before: str = "pass") -> subprocess.Popen[str]:
     code = CHILD.format(debater=debater, before=before)
-    command = [sys.executable, "-c", code, str(source), str(out_of(source))]
+    command = [sys.executable, "-c", code, str(source), str(output_of(source))]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
@@ -393,7 +404,7 @@ def wait_for_records(source: Path, count: int) -> None:
 
 @pytest.mark.parametrize("debater", ["fakes.Slow(0.02)", "fakes.Hangs('Claim 3')"])
 def test_an_interrupt_stops_at_once_and_the_run_resumes(tmp_path: Path, debater: str) -> None:
-    source = recorded(tmp_path, 60)
+    source = write_simulations(tmp_path, 60)
     process = start(source, debater)
     wait_for_records(source, 3)
     process.send_signal(signal.SIGINT)
@@ -405,28 +416,28 @@ def test_an_interrupt_stops_at_once_and_the_run_resumes(tmp_path: Path, debater:
     status = Status.model_validate_json((tmp_path / "status.json").read_text())
     assert status.state == "stopped"
     assert status.done >= 3
-    assert not out_of(source).exists()
-    assert do(respond, source, answerer()).resumed >= 3
+    assert not output_of(source).exists()
+    assert run_file(respond, source, answerer()).resumed >= 3
 
 
 def test_a_thread_that_hangs_does_not_keep_the_process_alive(tmp_path: Path) -> None:
-    source = recorded(tmp_path, 2)
+    source = write_simulations(tmp_path, 2)
     process = start(source, "fakes.Hanging(), deadline=0.05")
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, out + err
-    assert {row["content"] for row in rows(out_of(source))} == {NOTHING_FOUND}
+    assert {row["content"] for row in read_rows(output_of(source))} == {NOTHING_FOUND}
 
 
 def test_a_disk_that_fills_at_the_very_end_keeps_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = recorded(tmp_path, 2)
+    source = write_simulations(tmp_path, 2)
 
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "atomic_write", full)
     with pytest.raises(WorkError, match=r"out\.jsonl: cannot be written: No space.*2 of \d+ done"):
-        do(respond, source, answerer(), status_path=tmp_path / "status.json")
+        run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
     monkeypatch.undo()
-    assert do(respond, source, answerer()).resumed == 2
+    assert run_file(respond, source, answerer()).resumed == 2

@@ -34,7 +34,8 @@ class Broken:
 def retrieval(tmp_path: Path) -> list[str | Path]:
     """Return a command that fails in a plugin."""
     (tmp_path / "broken.py").write_text(BROKEN)
-    claims, out = demo_file("claims.tsv"), tmp_path / "out.run"
+    claims = demo_file("claims.tsv")
+    out = tmp_path / "out.run"
     plugin = ["--plugin", tmp_path / "broken.py"]
     return ["retrieve", claims, "-i", "demo", *plugin, "-r", "broken", "-o", out]
 
@@ -61,7 +62,8 @@ def test_a_fault_in_a_run_leaves_its_traceback(tmp_path: Path) -> None:
     async def fail(debate: Debate, failures: FailureLog) -> Done:
         raise KeyError("a fault of ours")
 
-    source, errors = demo_file("debates.jsonl"), tmp_path / "run.jsonl.errors.txt"
+    source = demo_file("debates.jsonl")
+    errors = tmp_path / "run.jsonl.errors.txt"
     work = Work("respond", source, partial(files.read_debates, source), fail, {})
     with pytest.raises(WorkError) as raised:
         run(work, tmp_path / "run.jsonl", RunOptions(errors=errors))

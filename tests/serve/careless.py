@@ -51,7 +51,8 @@ def more_open_files() -> None:
 @contextmanager
 def failing_model() -> Iterator[Scripted]:
     """Chooses and judges by the prompt's length; every twentieth call fails in one way or another."""
-    counter, lock = itertools.count(), threading.Lock()
+    counter = itertools.count()
+    lock = threading.Lock()
     faults = itertools.cycle((fails(503), raw(b"<html>"), scripted.reset, fails(429), raw(b"")))
 
     def act(handler: Handler) -> None:

@@ -35,7 +35,8 @@ class SlowJudge(Slow):
 
 
 def test_four_first_requests_at_once_make_a_plugin_once(serve: Serve, tmp_path: Path) -> None:
-    plugin, made = tmp_path / "slow.py", tmp_path / "made"
+    plugin = tmp_path / "slow.py"
+    made = tmp_path / "made"
     plugin.write_text(SLOW.format(made=str(made)))
     further = ("--also-debater", "slow", "--also-judge", "slow")
     _, address = serve("--plugin", str(plugin), *further)

@@ -35,7 +35,8 @@ class Plain:
     """A debater and a judge; the debater waits until it may answer."""
 
     def __init__(self) -> None:
-        self.go_on, self.started = threading.Event(), threading.Event()
+        self.go_on = threading.Event()
+        self.started = threading.Event()
         self.go_on.set()
 
     def answer(self, debate: Debate) -> Response:
