@@ -54,7 +54,7 @@ def test_a_profile_gets_no_key_for_its_addresses(
     stranger: Scripted, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "p.toml").write_text(PROFILE.replace("URL", stranger.url))
-    ended = call(tmp_path, *SAY[:-1], *(one.replace("URL", stranger.url) for one in words))
+    ended = call(tmp_path, *SAY[:-1], *(word.replace("URL", stranger.url) for word in words))
     assert ended.code == 2, ended.err
     assert "would get your OPENAI_API_KEY" in ended.err, ended.err
     assert KEY not in ended.err
@@ -86,7 +86,7 @@ def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
     for file in (tmp_path / "p").iterdir():
         file.write_text(f"=== user\n{hostile}")
     assert call(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
-    assert [one.name for one in tmp_path.iterdir()] == ["p"]
+    assert [path.name for path in tmp_path.iterdir()] == ["p"]
 
 
 def test_the_user_can_choose_a_file_the_flag_or_the_variable(

@@ -54,12 +54,12 @@ def test_a_decorated_class_is_found_by_name() -> None:
     plugin = find("debater", "parrot")
     assert plugin.purpose == "Repeat what was said."
     assert plugin.needs == ("index",)
-    made = plugin.make(Services(index=SmallIndex()), {"times": "3"})
-    assert made.answer(Debate().with_utterance("ha")).content == "hahaha"
+    parrot = plugin.make(Services(index=SmallIndex()), {"times": "3"})
+    assert parrot.answer(Debate().with_utterance("ha")).content == "hahaha"
 
 
 def test_the_nearest_name_is_offered() -> None:
-    with pytest.raises(OptionError, match=r"no debater 'grunded' \(did you mean 'grounded'\?\)"):
+    with pytest.raises(OptionError, match=r"'grunded'.*'grounded'"):
         find("debater", "grunded")
 
 
@@ -96,7 +96,7 @@ def test_unmet_needs_are_listed() -> None:
 
 def test_a_plugin_is_not_created_without_what_it_needs() -> None:
     _register()
-    with pytest.raises(UserError, match=r"debater parrot needs an argument index \(-i DIR"):
+    with pytest.raises(UserError, match=r"parrot.*-i DIR"):
         find("debater", "parrot").make(Services())
 
 
@@ -106,7 +106,7 @@ def test_a_need_of_another_form_is_an_error(need: str) -> None:
     class Needy:
         """Need something unknown."""
 
-    with pytest.raises(WorkError, match=f"debater 'needy' .*unknown need '{need}': expected index"):
+    with pytest.raises(WorkError, match=f"'needy' .*'{need}'"):
         find("debater", "needy").missing(index=True)
 
 
@@ -139,12 +139,15 @@ def test_an_installed_package_adds_plugins_of_each_kind(
     assert any("no_such_module" in what for what in rows["debater", "lacking"]["missing"])
     assert "broken" in rows["debater", "broken"]["missing"][0]
     served = touche_rad("serve", "-i", "nowhere", "--port", "0", stranger=True).err
-    assert "uninstall its package\ntouche-rad: error: nowhere: there is" in served
+    assert "broken" in served
+    assert served.splitlines()[-1].startswith("touche-rad: error: nowhere: ")
     assert rows["debater", "verbatim"]["source"] == "touche-rad", "a package replaces what we ship"
 
     debates = tmp_path / "chat.jsonl"
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
-    run, verdicts, hits = (tmp_path / name for name in ("run.jsonl", "verdicts.jsonl", "hits.run"))
+    run = tmp_path / "run.jsonl"
+    verdicts = tmp_path / "verdicts.jsonl"
+    hits = tmp_path / "hits.run"
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
     answered = touche_rad(*respond.split(), stranger=True)
     assert answered.code == 0, answered.err
@@ -263,21 +266,21 @@ def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> N
     assert ended.code == 2
     assert ended.out == ""
     assert "pipe.py: " in ended.err
-    assert "expected a file, got a folder, a pipe or a device" in ended.err
+    assert "a pipe" in ended.err
 
 
 def test_fields_of_official_files_survive_a_plugin(tmp_path: Path) -> None:
     """A judge reads a response with fields that we do not know; the evaluation still has them."""
     record = json.loads(demo_file("debates.jsonl").read_text().splitlines()[0])
-    said = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
-    said |= {"reasoning": "because", "extra": {"extra": 1}}
-    said["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
+    response = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
+    response |= {"reasoning": "because", "extra": {"extra": 1}}
+    response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
     source = tmp_path / "in.jsonl"
     out = tmp_path / "out.jsonl"
     source.write_text(json.dumps(record) + "\n")
     assert touche_rad("judge", source, "-j", "length", "-o", out).code == 0
     written = json.loads(out.read_text())["simulation"]["userTurns"][0]
-    assert written["systemResponse"]["response"] == said
+    assert written["systemResponse"]["response"] == response
 
 
 def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None:

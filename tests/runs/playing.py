@@ -25,33 +25,34 @@ class Played:
         return [json.loads(line)["simulation"] for line in self.out.read_text().splitlines()]
 
     @property
-    def said(self) -> list[list[str]]:
-        return [[turn["utterance"] for turn in one["userTurns"]] for one in self.simulations]
+    def utterances(self) -> list[list[str]]:
+        utterances: list[list[str]] = []
+        for simulation in self.simulations:
+            utterances.append([turn["utterance"] for turn in simulation["userTurns"]])
+        return utterances
 
     @property
-    def answered(self) -> list[list[str]]:
-        return [
-            [turn["systemResponse"]["utterance"] for turn in one["userTurns"]]
-            for one in self.simulations
-        ]
+    def answers(self) -> list[list[str]]:
+        answers: list[list[str]] = []
+        for simulation in self.simulations:
+            responses = [turn["systemResponse"] for turn in simulation["userTurns"]]
+            answers.append([response["utterance"] for response in responses])
+        return answers
 
     @property
-    def stood_in(self) -> list[str]:
+    def user_fallbacks(self) -> list[str]:
         """Why and where the rules spoke for another user."""
-        counts = map(EventCount.model_validate, self.status["events"])
-        return [
-            event.text.removeprefix("user fallback: ")
-            for events in counts
-            for event in events.examples
-            if event.kind is EventKind.USER_FALLBACK
-        ]
+        reasons: list[str] = []
+        for events in map(EventCount.model_validate, self.status["events"]):
+            if events.examples[0].kind is EventKind.USER_FALLBACK:
+                reasons += [event.text.removeprefix("user fallback: ") for event in events.examples]
+        return reasons
 
     @property
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(
-            self.out.with_name(f"{self.out.name}.status.json").read_text()
-        )
-        return found
+        path = self.out.with_name(f"{self.out.name}.status.json")
+        status: dict[str, Any] = json.loads(path.read_text())
+        return status
 
 
 def write_claims(folder: Path, *rows: tuple[str, str]) -> Path:
@@ -69,11 +70,11 @@ class Stage:
         self.index = index
         self.claims = write_claims(folder, (OFTEN, "base-user"))
 
-    def words(self, user: str, *more: str, turns: int = 3) -> list[str]:
+    def words(self, user: str, *options: str, turns: int = 3) -> list[str]:
         out = self.folder / "run.jsonl"
         words = f"simulate {self.claims} -i {self.index} -d verbatim --workers 1 -o {out}"
-        return [*words.split(), "--turns", str(turns), "--user", user, *more]
+        return [*words.split(), "--turns", str(turns), "--user", user, *options]
 
-    def play(self, user: str, *more: str, turns: int = 3) -> Played:
-        code = cli.run(self.words(user, *more, turns=turns))
+    def play(self, user: str, *options: str, turns: int = 3) -> Played:
+        code = cli.run(self.words(user, *options, turns=turns))
         return Played(code, self.folder / "run.jsonl")

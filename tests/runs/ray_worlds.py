@@ -75,7 +75,7 @@ def add_node(cluster: Any, **options: Any) -> Any:
     return cluster.add_node(num_cpus=1, **options)
 
 
-def by_ray(
+def start_on_ray(
     cluster: Any, *words: str | Path, cwd: Path, out: str = "ray.jsonl"
 ) -> subprocess.Popen[str]:
     """Start a run on the cluster."""
@@ -85,13 +85,13 @@ def by_ray(
     return subprocess.Popen(call, cwd=cwd, env=env, stderr=subprocess.PIPE, text=True)
 
 
-def ended(process: subprocess.Popen[str]) -> str:
+def wait_for_end(process: subprocess.Popen[str]) -> str:
     _, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
     return err
 
 
-def plain(folder: Path, *words: str) -> bytes:
+def run_in_one_process(folder: Path, *words: str) -> bytes:
     """Return the output of the run of one process."""
     done = touche_rad(*words, "-o", "plain.jsonl", "-q", cwd=folder)
     assert done.code == 0, done.err

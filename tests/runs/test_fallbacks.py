@@ -75,40 +75,40 @@ def index(demo_index_path: Path) -> tuple[str, str]:
     return "-i", str(demo_index_path)
 
 
-def debates(folder: Path, *utterances: str) -> Path:
+def write_debates(folder: Path, *utterances: str) -> Path:
     path = folder / "debates.jsonl"
-    rows = [{"messages": [{"role": "user", "content": one}]} for one in utterances]
+    rows = [{"messages": [{"role": "user", "content": text}]} for text in utterances]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-def status_of(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(out.with_name(f"{out.name}.status.json").read_text())
-    return found
+def read_status(out: Path) -> dict[str, Any]:
+    status: dict[str, Any] = json.loads(out.with_name(f"{out.name}.status.json").read_text())
+    return status
 
 
 def test_a_bug_of_a_debater_reaches_its_author(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:
     out = tmp_path / "run.jsonl"
-    source = debates(tmp_path, "Zoos are bad.", "All is fine.", "Cars are bad.")
+    source = write_debates(tmp_path, "Zoos are bad.", "All is fine.", "Cars are bad.")
     ended = touche_rad("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
     assert ended.code == 0, "one answer is the debater's"
     assert ended.err.count("KeyError: 'nothing' (buggy_plugins.py:16 in best)") == 2
-    assert "2 of 3 answers are from grounded: debater buggy failed: KeyError" in ended.err
+    assert "2 of 3 answers" in ended.err
     errors = tmp_path / "run.jsonl.errors.txt"
     assert f"tracebacks: {errors}" in ended.err
     assert errors.read_text().count("Traceback") == 1
     assert 'return found["nothing"]' in errors.read_text()
-    status = status_of(out)
+    status = read_status(out)
     assert status["replaced"] == 2
     assert status["errors"] == str(errors)
-    (one,) = status["fallbacks"]
-    assert one["plugin"] == "debater buggy"
-    assert one["by"] == "grounded"
-    assert one["kind"] == "KeyError"
-    assert one["place"] == "buggy_plugins.py:16 in best"
-    assert one["count"] == 2
+    (fallback,) = status["fallbacks"]
+    assert fallback["plugin"] == "debater buggy"
+    assert fallback["by"] == "grounded"
+    assert fallback["kind"] == "KeyError"
+    assert fallback["place"] == "buggy_plugins.py:16 in best"
+    assert fallback["count"] == 2
 
 
 ODD = "".join(map(chr, [0x1B, 0x5B, 0x37, 0x6D, *range(1, 32), *range(127, 160), 0x202E, 0x2066]))
@@ -121,7 +121,7 @@ def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
     line = f"raise ValueError({ODD!a})  # \x9b\u202e"
     buggy.write_text(BUGGY.replace('return found["nothing"]', line), "utf-8")
     server.always = fails(400, ODD)
-    source = debates(tmp_path, "Zoos are bad.")
+    source = write_debates(tmp_path, "Zoos are bad.")
     out = tmp_path / "run.jsonl"
     model = () if debater == "buggy" else ("-m", f"{server.url}#tiny")
     touche_rad("--plugin", buggy, "respond", source, "-d", debater, *index, *model, "-o", out)
@@ -133,7 +133,7 @@ def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
 def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:
-    source = debates(tmp_path, "Zoos are bad.")
+    source = write_debates(tmp_path, "Zoos are bad.")
     out = tmp_path / "run.jsonl"
     ended = touche_rad("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
     assert ended.code == 1
@@ -149,14 +149,15 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
 def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:
-    source = debates(tmp_path, "All is fine.", "Zoos are bad.")
+    source = write_debates(tmp_path, "All is fine.", "Zoos are bad.")
     out = tmp_path / "run.jsonl"
     command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
     ended = touche_rad(*command, "--strict", "--workers", "1")
     assert ended.code == 1
-    assert "stopped at the first fallback (--strict): debater buggy failed: KeyError" in ended.err
-    assert "1 of 2 done and kept" in ended.err
-    assert "the run is not finished: run its command again" in touche_rad("check", out).out
+    assert "--strict" in ended.err
+    assert "KeyError" in ended.err
+    assert "1 of 2 done" in ended.err
+    assert "not finished" in touche_rad("check", out).out
     mend(buggy)
     ended = touche_rad(*command, "--strict")
     assert ended.code == 0, ended.err
@@ -190,28 +191,29 @@ def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
     source = demo_file("debates.jsonl")
     command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index)
     ended = touche_rad(*command, "-o", tmp_path / "run.jsonl", "--strict", "--workers", "1")
-    assert "0 of 20 done and kept" in ended.err
+    assert "0 of 20 done" in ended.err
     assert (tmp_path / "calls.txt").read_text() == "called\n"
 
 
 def test_the_fallback_of_a_plugin_that_another_one_calls_has_its_traceback_and_is_not_strict(
     tmp_path: Path, buggy: Path, index: tuple[str, str]
 ) -> None:
-    source = debates(tmp_path, "Zoos are bad.")
+    source = write_debates(tmp_path, "Zoos are bad.")
     out = tmp_path / "run.jsonl"
     best = "best-of-n(of='grounded,verbatim',judge=buggy-judge)".replace("'", "")
     command = ("--plugin", buggy, "respond", source, "-d", best, *index, "-o", out)
     ended = touche_rad(*command, "--strict")
     assert ended.code == 0, ended.err
     errors = out.with_name(f"{out.name}.errors.txt").read_text()
-    assert "judge buggy-judge failed: ZeroDivisionError: a bug of the judge" in errors
+    assert "ZeroDivisionError: a bug of the judge" in errors
 
 
 def test_respond_prints_the_fallback_above_the_answer(buggy: Path, index: tuple[str, str]) -> None:
     ended = touche_rad("--plugin", buggy, "respond", "--say", "Zoos.", "-d", "buggy", *index)
     assert ended.code == 1
     assert ended.err.count("\n") == 1
-    assert "(buggy_plugins.py:16 in best): this answer is from grounded" in ended.err
+    assert "buggy_plugins.py:16 in best" in ended.err
+    assert "from grounded" in ended.err
     assert ended.out
 
 
@@ -220,7 +222,7 @@ def test_an_answer_without_the_model_counts_as_a_fallback(
     tmp_path: Path, server: Scripted, index: tuple[str, str], debater: str
 ) -> None:
     server.always = content("I only talk.")
-    source = debates(tmp_path, "Zoos should be closed.")
+    source = write_debates(tmp_path, "Zoos should be closed.")
     out = tmp_path / "run.jsonl"
     ended = touche_rad(
         "respond", source, "-d", debater, *index, "-m", f"{server.url}#tiny", "-o", out
@@ -228,19 +230,21 @@ def test_an_answer_without_the_model_counts_as_a_fallback(
     assert ended.code == 1
     assert "1 of 1 answers are from" in ended.err
     assert "model calls failed (" in ended.err
-    status = status_of(out)
+    status = read_status(out)
     assert status["replaced"] == 1
     assert status["fallbacks"][0]["kind"] == "InvalidAnswer"
     assert status["usage"]["faults"]["InvalidAnswer"] >= 1
 
 
-def listing(server: Scripted, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+def offer_models(server: Scripted, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let the server list these models at GET /v1/models."""
     data = json.dumps({"data": [{"id": name} for name in names]}).encode()
 
     def do_get(handler: scripted.Handler) -> None:
-        found = handler.path == "/v1/models"
-        handler.say(200 if found else 404, data if found else b"{}")
+        if handler.path == "/v1/models":
+            handler.say(200, data)
+        else:
+            handler.say(404, b"{}")
 
     monkeypatch.setattr(scripted.Handler, "do_GET", do_get, raising=False)
 
@@ -248,7 +252,7 @@ def listing(server: Scripted, monkeypatch: pytest.MonkeyPatch, *names: str) -> N
 def test_an_unknown_model_is_named_with_those_of_the_server(
     server: Scripted, monkeypatch: pytest.MonkeyPatch, index: tuple[str, str]
 ) -> None:
-    listing(server, monkeypatch, "Qwen/Qwen3-8B", "llama-3")
+    offer_models(server, monkeypatch, "Qwen/Qwen3-8B", "llama-3")
     server.always = fails(404, "The model does not exist.")
     ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", f"{server.url}#qwen3-8b")
     assert ended.code == 2
@@ -258,7 +262,7 @@ def test_an_unknown_model_is_named_with_those_of_the_server(
     for status, fix in fixes.items():
         server.always = fails(status)
         doctor = touche_rad("doctor", "-m", f"{server.url}#qwen3-8b", "--json").out
-        checks = {one["what"]: one for one in json.loads(doctor)}
+        checks = {check["what"]: check for check in json.loads(doctor)}
         assert checks["model"]["fix"] == fix
         assert not checks["debater sinai"]["ok"]
 
@@ -266,7 +270,7 @@ def test_an_unknown_model_is_named_with_those_of_the_server(
 def test_a_missing_path_is_named(
     server: Scripted, monkeypatch: pytest.MonkeyPatch, index: tuple[str, str]
 ) -> None:
-    listing(server, monkeypatch, "tiny")
+    offer_models(server, monkeypatch, "tiny")
     bare = server.url.removesuffix("/v1")
     ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", f"{bare}#tiny")
     assert ended.code == 2
@@ -295,7 +299,7 @@ def test_under_tira_a_run_finishes_without_its_model(
     at = f"{server.url}#tiny" if why.startswith("401") else DEAD
     folder = tmp_path / "out"
     folder.mkdir()
-    monkeypatch.setenv("inputDataset", str(debates(tmp_path, "Zoos are bad.").parent))
+    monkeypatch.setenv("inputDataset", str(write_debates(tmp_path, "Zoos are bad.").parent))
     monkeypatch.setenv("outputDir", str(folder))
     ended = touche_rad("respond", "-d", "composed", *index, "-m", at)
     assert ended.code == 0, ended.err
@@ -313,13 +317,13 @@ def test_an_endpoint_that_dies_stops_the_run_and_the_same_command_continues(
     tmp_path: Path, server: Scripted, index: tuple[str, str]
 ) -> None:
     server.always = fails(500)
-    source = debates(tmp_path, "Zoos are bad.", "Cars are bad.")
+    source = write_debates(tmp_path, "Zoos are bad.", "Cars are bad.")
     out = tmp_path / "run.jsonl"
     command = ("respond", source, "-d", "composed", *index, "-m", f"{server.url}#tiny", "-o", out)
     ended = touche_rad(*command)
     assert ended.code == 1
     assert "500" in ended.err
-    assert "fix the server (see its log), then run the same command to continue" in ended.err
+    assert "fix the server" in ended.err
     assert not out.exists()
     server.always = content("I only talk.")
     touche_rad(*command)
@@ -378,7 +382,7 @@ def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sending, "RETRIES", replace(sending.RETRIES, first_wait=0.001))
-    kept: list[int] = []
+    recorded: list[int] = []
 
     async def work() -> None:
         model = Model(Address("http://127.0.0.1:9/v1", "tiny"))
@@ -390,13 +394,16 @@ def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(
 
         units = iter([(0, "Is it so?")])
         options = RunOptions(model=model)
-        keep = lambda number, _: kept.append(number)  # noqa: E731
+
+        def keep(number: int, done: Done) -> None:
+            recorded.append(number)
+
         job = Work[str]("respond", Path(), lambda bad: (), do, {})
         await process_units(job, units, options, FailureLog(), keep)
 
     with pytest.raises(ModelError):
         anyio.run(work)
-    assert kept == []
+    assert recorded == []
 
 
 def test_wait_ends_with_the_reason(index: tuple[str, str]) -> None:

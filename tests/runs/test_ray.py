@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.runs.ray_worlds import add_node, by_ray, ended, plain, write_world
+from tests.runs.ray_worlds import (
+    add_node,
+    run_in_one_process,
+    start_on_ray,
+    wait_for_end,
+    write_world,
+)
 from tests.terminal import touche_rad, touche_rad_process
 
 DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
@@ -55,17 +61,17 @@ def folder(tmp_path: Path) -> Path:
 
 def status(path: Path) -> dict[str, Any]:
     dropped = ("output", "started", "finished", "seconds", "errors", "resumed")
-    return {key: one for key, one in json.loads(path.read_text()).items() if key not in dropped}
+    return {key: value for key, value in json.loads(path.read_text()).items() if key not in dropped}
 
 
-def journaled(folder: Path) -> int:
+def count_finished(folder: Path) -> int:
     path = folder / "ray.jsonl.part"
     return max(path.read_bytes().count(b"\n") - 1, 0) if path.exists() else 0
 
 
 def wait_for(process: subprocess.Popen[str], folder: Path, count: int) -> None:
     """Wait until the journal has so many debates."""
-    while journaled(folder) < count:
+    while count_finished(folder) < count:
         assert process.poll() is None, process.stderr and process.stderr.read()
         time.sleep(0.05)
 
@@ -74,23 +80,23 @@ def wait_for(process: subprocess.Popen[str], folder: Path, count: int) -> None:
 def test_a_cluster_that_loses_a_node_and_its_driver_writes_the_same_bytes(
     cluster: Any, folder: Path
 ) -> None:
-    whole = plain(folder, *RESPOND)
+    expected = run_in_one_process(folder, *RESPOND)
     (folder / "asked.txt").unlink()
     node = add_node(cluster)
-    process = by_ray(cluster, *RESPOND, "--workers", "2", cwd=folder)
+    process = start_on_ray(cluster, *RESPOND, "--workers", "2", cwd=folder)
     wait_for(process, folder, 10)
     cluster.remove_node(node, allow_graceful=False)
     wait_for(process, folder, 40)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    kept = journaled(folder)
+    finished = count_finished(folder)
     asked = len((folder / "asked.txt").read_text().splitlines())
-    err = ended(by_ray(cluster, *RESPOND, "--workers", "2", cwd=folder))
-    assert f"{kept} of them were taken over" in err
+    err = wait_for_end(start_on_ray(cluster, *RESPOND, "--workers", "2", cwd=folder))
+    assert f"{finished} of them were taken over" in err
     again = (folder / "asked.txt").read_text().splitlines()[asked:]
-    assert (folder / "ray.jsonl").read_bytes() == whole
+    assert (folder / "ray.jsonl").read_bytes() == expected
     assert status(folder / "ray.jsonl.status.json") == status(folder / "plain.jsonl.status.json")
-    assert len(set(again)) == 150 - kept  # finished blocks are not done again
+    assert len(set(again)) == 150 - finished  # finished blocks are not done again
     assert touche_rad("respond", *RESPOND[1:], "-o", "ray.jsonl", cwd=folder).code == 0
 
 
@@ -98,20 +104,22 @@ def test_a_cluster_that_loses_a_node_and_its_driver_writes_the_same_bytes(
 def test_debates_that_kill_their_worker(cluster: Any, tmp_path: Path) -> None:
     write_world(tmp_path, 12, {3: "kills once", 6: "kills always", 9: "raises"})
     (tmp_path / "killed").touch()
-    whole = plain(tmp_path, *RESPOND)
+    expected = run_in_one_process(tmp_path, *RESPOND)
     (tmp_path / "killed").unlink()
     (tmp_path / "deadly").touch()
-    process = by_ray(cluster, *RESPOND, "--workers", "1", cwd=tmp_path)  # blocks of one debate
+    process = start_on_ray(
+        cluster, *RESPOND, "--workers", "1", cwd=tmp_path
+    )  # blocks of one debate
     _, err = process.communicate(timeout=400)
     assert process.returncode == 1
     assert "1 of 12 failed, first number 7: its worker died 3 times" in err
-    assert journaled(tmp_path) == 11  # the failed one is not recorded as done
+    assert count_finished(tmp_path) == 11  # the failed one is not recorded as done
     (tmp_path / "deadly").unlink()
-    ended(by_ray(cluster, *RESPOND, cwd=tmp_path))
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole
-    found = status(tmp_path / "ray.jsonl.status.json")
-    assert found == status(tmp_path / "plain.jsonl.status.json")
-    assert found["replaced_turns"] == ["10.1"]
+    wait_for_end(start_on_ray(cluster, *RESPOND, cwd=tmp_path))
+    assert (tmp_path / "ray.jsonl").read_bytes() == expected
+    status_of_ray = status(tmp_path / "ray.jsonl.status.json")
+    assert status_of_ray == status(tmp_path / "plain.jsonl.status.json")
+    assert status_of_ray["replaced_turns"] == ["10.1"]
 
 
 def is_running(pid: int) -> bool:
@@ -127,7 +135,7 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
     cluster: Any, tmp_path: Path
 ) -> None:
     write_world(tmp_path, 250, {240: "raises"})
-    process = by_ray(cluster, *RESPOND, "--workers", "1", "-q", cwd=tmp_path)
+    process = start_on_ray(cluster, *RESPOND, "--workers", "1", "-q", cwd=tmp_path)
     wait_for(process, tmp_path, 5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=400)
@@ -139,13 +147,13 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
     pids = {int(line) for line in (tmp_path / "pids.txt").read_text().split()}
     while any(map(is_running, pids)):
         time.sleep(0.05)
-    kept = journaled(tmp_path)
-    process = by_ray(cluster, *RESPOND, "--workers", "1", "-q", "--strict", cwd=tmp_path)
+    finished = count_finished(tmp_path)
+    process = start_on_ray(cluster, *RESPOND, "--workers", "1", "-q", "--strict", cwd=tmp_path)
     _, err = process.communicate(timeout=400)
     assert process.returncode == 1
     assert len(err.splitlines()) == 1
     assert "ValueError: no answer to this" in err
-    assert kept <= journaled(tmp_path) < 250
+    assert finished <= count_finished(tmp_path) < 250
 
 
 @pytest.mark.services
@@ -154,12 +162,12 @@ def test_debates_on_both_sides_and_their_panel_have_the_bytes_of_one_process(
 ) -> None:
     sides = "-i demo --both-sides -d verbatim --against grounded --rounds 2"
     play = ("simulate", str(DEMO / "claims.tsv"), *sides.split())
-    whole = plain(tmp_path, *play)
-    ended(by_ray(cluster, *play, "--workers", "1", cwd=tmp_path))
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    expected = run_in_one_process(tmp_path, *play)
+    wait_for_end(start_on_ray(cluster, *play, "--workers", "1", cwd=tmp_path))
+    assert (tmp_path / "ray.jsonl").read_bytes() == expected
     panel = ("judge", "ray.jsonl", "-j", "grice")
-    outcomes = plain(tmp_path, *panel, "--replace")
-    ended(by_ray(cluster, *panel, cwd=tmp_path, out="outcomes.jsonl"))
+    outcomes = run_in_one_process(tmp_path, *panel, "--replace")
+    wait_for_end(start_on_ray(cluster, *panel, cwd=tmp_path, out="outcomes.jsonl"))
     assert (tmp_path / "outcomes.jsonl").read_bytes() == outcomes
 
 
@@ -169,18 +177,19 @@ def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
 ) -> None:
     write_world(tmp_path, 12, {3: "kills once"})
     (tmp_path / "killed").touch()
-    whole = plain(tmp_path, *RESPOND)
-    joined = ended(by_ray(cluster, *RESPOND, cwd=tmp_path, out="joined.jsonl"))
+    expected = run_in_one_process(tmp_path, *RESPOND)
+    joined = wait_for_end(start_on_ray(cluster, *RESPOND, cwd=tmp_path, out="joined.jsonl"))
     assert f"Ray: joined {cluster.address} (2 CPUs)\n" in joined
     (tmp_path / "killed").unlink()
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     env = {"TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"}
-    own = touche_rad_process(*RESPOND, "-o", "own.jsonl", "--engine", "ray", cwd=tmp_path, env=env)
-    assert own.code == 0, own.err
-    assert "Ray: started on this machine" in own.err
-    assert (tmp_path / "joined.jsonl").read_bytes() == whole
-    assert (tmp_path / "own.jsonl").read_bytes() == whole
+    words = (*RESPOND, "-o", "own.jsonl", "--engine", "ray")
+    alone = touche_rad_process(*words, cwd=tmp_path, env=env)
+    assert alone.code == 0, alone.err
+    assert "Ray: started on this machine" in alone.err
+    assert (tmp_path / "joined.jsonl").read_bytes() == expected
+    assert (tmp_path / "own.jsonl").read_bytes() == expected
     assert (tmp_path / "killed").exists()
 
 
@@ -190,24 +199,24 @@ def test_costs_caches_and_the_budget_are_those_of_one_process(cluster: Any, tmp_
     (tmp_path / "debates.jsonl").write_text("".join(lines[:8]))
     (tmp_path / "said.jsonl").write_text('{"answer": "yes"}\n')
     words = ("judge", "debates.jsonl", "-j", "zsl", "-m", "scripted:said.jsonl")
-    whole = plain(tmp_path, *words, "--cache", "plain-cache")
-    ended(by_ray(cluster, *words, "--cache", "cache", cwd=tmp_path))
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    expected = run_in_one_process(tmp_path, *words, "--cache", "plain-cache")
+    wait_for_end(start_on_ray(cluster, *words, "--cache", "cache", cwd=tmp_path))
+    assert (tmp_path / "ray.jsonl").read_bytes() == expected
     runs = [
         json.loads((tmp_path / f"{name}.jsonl.status.json").read_text())
         for name in ("plain", "ray")
     ]
-    totals = [one["usage"]["total"] for one in runs]
+    totals = [status["usage"]["total"] for status in runs]
     for key in ("calls", "from_cache", "repairs", "failures", "prompt_tokens"):
         assert totals[0][key] == totals[1][key], key
     assert runs[0]["warnings"] == runs[1]["warnings"]
     traces = [tmp_path / f"{name}.jsonl.trace.jsonl" for name in ("plain", "ray")]
     assert traces[0].read_text().count("\n") == traces[1].read_text().count("\n") > 0
     again = touche_rad(*words, "--cache", "cache", "-o", "again.jsonl", cwd=tmp_path)
-    other = touche_rad(*words, "--cache", "plain-cache", "-o", "other.jsonl", cwd=tmp_path)
-    line = next(one for one in again.err.splitlines() if one.startswith("model: "))
-    assert line in other.err  # the same number of answers comes from both caches
-    process = by_ray(cluster, *words, "--max-calls", "17", cwd=tmp_path, out="limited.jsonl")
+    of_plain = touche_rad(*words, "--cache", "plain-cache", "-o", "other.jsonl", cwd=tmp_path)
+    usage = next(line for line in again.err.splitlines() if line.startswith("model: "))
+    assert usage in of_plain.err  # the same number of answers comes from both caches
+    process = start_on_ray(cluster, *words, "--max-calls", "17", cwd=tmp_path, out="limited.jsonl")
     process.communicate(timeout=400)
     spent = json.loads((tmp_path / "limited.jsonl.status.json").read_text())
     assert spent["usage"]["total"]["calls"] == 17

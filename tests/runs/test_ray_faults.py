@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.models.scripted import Handler, Scripted, content, reset, serving
-from tests.runs.ray_worlds import by_ray, ended, plain
+from tests.runs.ray_worlds import run_in_one_process, start_on_ray, wait_for_end
 from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.services
@@ -30,10 +30,10 @@ def write_debates(folder: Path) -> None:
 def dies_after(server: Scripted, count: int) -> None:
     """Let an endpoint close its socket after so many answers."""
     answer = content("yes")
-    left = iter(range(count))
+    answers = iter(range(count))
 
     def act(handler: Handler) -> None:
-        if next(left, None) is not None:
+        if next(answers, None) is not None:
             answer(handler)
             return
         reset(handler)
@@ -53,22 +53,22 @@ def endpoint() -> Iterator[Scripted]:
 
 def of(*servers: Scripted) -> tuple[str, str]:
     """Return the option that names endpoints."""
-    return "-m", ",".join(one.url for one in servers) + "#tiny"
+    return "-m", ",".join(server.url for server in servers) + "#tiny"
 
 
-def judged(server: Scripted) -> int:
+def count_judging_calls(server: Scripted) -> int:
     """Count the calls that are no probes."""
-    return sum(one["max_tokens"] > 1 for one in server.asked)
+    return sum(request["max_tokens"] > 1 for request in server.asked)
 
 
 def test_an_endpoint_that_dies_is_replaced_by_the_other(cluster: Any, tmp_path: Path) -> None:
     write_debates(tmp_path)
     with endpoint() as first, endpoint() as second:
-        whole = plain(tmp_path, *JUDGE, *of(second))
+        expected = run_in_one_process(tmp_path, *JUDGE, *of(second))
         dies_after(first, 9)
-        err = ended(by_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path))
+        err = wait_for_end(start_on_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path))
         assert len(first.asked) > 9  # it died
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+    assert (tmp_path / "ray.jsonl").read_bytes() == expected
     assert "stand" not in err
     assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["fallbacks"] == []
 
@@ -76,19 +76,19 @@ def test_an_endpoint_that_dies_is_replaced_by_the_other(cluster: Any, tmp_path: 
 def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: Path) -> None:
     write_debates(tmp_path)
     with endpoint() as third:
-        whole = plain(tmp_path, *JUDGE, *of(third))
-        every = judged(third)
+        expected = run_in_one_process(tmp_path, *JUDGE, *of(third))
+        every = count_judging_calls(third)
         third.asked.clear()
         with endpoint() as first, endpoint() as second:
             dies_after(first, 9)
             dies_after(second, 60)
-            process = by_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path)
+            process = start_on_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path)
             _, err = process.communicate(timeout=400)
             assert process.returncode == 1
             assert "run the same command to continue" in err.splitlines()[-1]
-        kept = (tmp_path / "ray.jsonl.part").read_bytes().count(b"\n") - 1
-        assert 0 < kept < COUNT
-        ended(by_ray(cluster, *JUDGE, *of(third), cwd=tmp_path))
-        assert judged(third) < every  # what is kept is not judged again
-    assert (tmp_path / "ray.jsonl").read_bytes() == whole
+        finished = (tmp_path / "ray.jsonl.part").read_bytes().count(b"\n") - 1
+        assert 0 < finished < COUNT
+        wait_for_end(start_on_ray(cluster, *JUDGE, *of(third), cwd=tmp_path))
+        assert count_judging_calls(third) < every  # what is kept is not judged again
+    assert (tmp_path / "ray.jsonl").read_bytes() == expected
     assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["fallbacks"] == []

@@ -64,10 +64,10 @@ def failing_model() -> Iterator[Scripted]:
             return
         size = len(handler.body["messages"][-1]["content"])
         if "Choice" in json.dumps(handler.body["response_format"]):
-            said: dict[str, Any] = {"number": 1 + size % 12, "frame": "contrary"}
+            answer: dict[str, Any] = {"number": 1 + size % 12, "frame": "contrary"}
         else:
-            said = dict.fromkeys(MAXIMS, "yes" if size % 2 else "no")
-        handler.say(200, json.dumps(reply(json.dumps(said))).encode())
+            answer = dict.fromkeys(MAXIMS, "yes" if size % 2 else "no")
+        handler.say(200, json.dumps(reply(json.dumps(answer))).encode())
 
     with scripted.serving() as server:
         server.always = act
@@ -88,27 +88,29 @@ def wait_for(url: str, ended: Callable[[], int | None]) -> None:
             return
 
 
-async def played(client: httpx2.AsyncClient, url: str, number: int) -> dict[str, Any]:
+async def play_debate(client: httpx2.AsyncClient, url: str, number: int) -> dict[str, Any]:
     """Play one debate as the official client does; whatever goes wrong loses it."""
     messages: list[dict[str, Any]] = []
     turns = []
     try:
         for utterance in UTTERANCES:
-            said = utterance.format(number)
-            messages.append({"role": "user", "content": said})
+            text = utterance.format(number)
+            messages.append({"role": "user", "content": text})
             answer = (await client.post(url, json={"messages": messages})).json()
             if "content" not in answer:
                 raise KeyError("Missing response content")
             messages.append({"role": "assistant", "content": answer["content"]})
             turn = {"utterance": answer["content"], "response": answer, "milliseconds": 1}
-            turns.append({"utterance": said, "systemResponse": turn})
+            turns.append({"utterance": text, "systemResponse": turn})
     except (httpx2.HTTPError, ValueError, KeyError, TypeError):
         return {}
     configuration = {"topic": {"description": f"Case {number}"}, "maxTurns": TURNS}
     return {"simulation": {"configuration": configuration, "userTurns": turns}}
 
 
-async def evaluated(client: httpx2.AsyncClient, url: str, row: dict[str, Any]) -> dict[str, Any]:
+async def evaluate_debate(
+    client: httpx2.AsyncClient, url: str, row: dict[str, Any]
+) -> dict[str, Any]:
     """Evaluate one debate; here one bad reply ends everything."""
     turns = []
     for turn in range(TURNS):
@@ -122,18 +124,22 @@ async def evaluated(client: httpx2.AsyncClient, url: str, row: dict[str, Any]) -
                 for maxim, score in zip(MAXIMS, scores, strict=True)
             }
         )
-    whole = await asyncio.gather(*(client.post(f"{url}/{maxim}", json=row) for maxim in MAXIMS))
-    overall = [reply.json()["score"] for reply in whole]
+    replies = await asyncio.gather(*(client.post(f"{url}/{maxim}", json=row) for maxim in MAXIMS))
+    overall = [reply.json()["score"] for reply in replies]
     assert overall == [None] * len(MAXIMS)
     return {**row, "userTurnsEvaluations": turns, "overallEvaluations": {}}
 
 
-async def everything(url: str, debates: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+async def play_and_evaluate(
+    url: str, debates: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Play all debates in the same moment, then evaluate all of them."""
     limits = httpx2.Limits(max_connections=None, keepalive_expiry=4)
     async with httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(300)) as client:
-        rows = await asyncio.gather(*(played(client, url, number) for number in range(debates)))
-        judged = await asyncio.gather(*(evaluated(client, url, row) for row in rows if row))
+        rows = await asyncio.gather(
+            *(play_debate(client, url, number) for number in range(debates))
+        )
+        judged = await asyncio.gather(*(evaluate_debate(client, url, row) for row in rows if row))
     return list(rows), list(judged)
 
 

@@ -13,7 +13,14 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.serve.careless import TURNS, Serve, everything, failing_model, more_open_files, write
+from tests.serve.careless import (
+    TURNS,
+    Serve,
+    failing_model,
+    more_open_files,
+    play_and_evaluate,
+    write,
+)
 from tests.terminal import touche_rad
 
 DEBATES = 100
@@ -24,7 +31,7 @@ def test_debates_all_at_once_lose_nothing(serve: Serve, tmp_path: Path) -> None:
     more_open_files()
     with failing_model() as model:
         _, url = serve("-j", "zsl", "-m", f"{model.url}#tiny", "--deadline", "280")
-        rows, judged = asyncio.run(everything(url, DEBATES))
+        rows, judged = asyncio.run(play_and_evaluate(url, DEBATES))
     assert {} not in rows
     assert len(judged) == DEBATES
     simulations = write(tmp_path, "simulations.jsonl", rows)

@@ -94,12 +94,12 @@ def app() -> FastAPI:
     return _app()
 
 
-def _ask(app: FastAPI, say: str = ZOOS, **more: Any) -> list[dict[str, Any]]:
+def _ask(app: FastAPI, say: str = ZOOS, **fields: Any) -> list[dict[str, Any]]:
     body = {
         "debater": "grounded",
         "judges": ["grounded"],
         "debate": {"simulation": {"userTurns": [{"utterance": say}]}},
-        **more,
+        **fields,
     }
     reply = TestClient(app).post("/debate/answer", json=body)
     return [json.loads(line) for line in reply.text.splitlines()]
@@ -107,22 +107,22 @@ def _ask(app: FastAPI, say: str = ZOOS, **more: Any) -> list[dict[str, Any]]:
 
 def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     events = _ask(app)
-    kinds = [one["event"] for one in events]
+    kinds = [event["event"] for event in events]
+    by_kind = {event["event"]: event for event in events}
     assert kinds[0] == "start"
     assert kinds[-5:] == ["answer", "candidates", "judging", "verdicts", "end"]
-    assert any(one["event"] == "search" and one["found"] for one in events)
-    answer = next(one for one in events if one["event"] == "answer")
+    assert any(event["event"] == "search" and event["found"] for event in events)
+    answer = by_kind["answer"]
     official = TestClient(app).post("/", json={"messages": [{"role": "user", "content": ZOOS}]})
     assert answer["system"]["response"] == official.json()
     assert any(numbers for _, numbers in answer["shown"]["citations"][0]["parts"])
-    candidates = next(one for one in events if one["event"] == "candidates")["list"]
-    assert [one["id"] for one in candidates if one["chosen"]]
-    verdicts = next(one for one in events if one["event"] == "verdicts")["list"]
-    assert [one["maxim"] for one in verdicts] == ["Quantity", "Quality", "Relation", "Manner"]
+    assert any(candidate["chosen"] for candidate in by_kind["candidates"]["list"])
+    maxims = [verdict["maxim"] for verdict in by_kind["verdicts"]["list"]]
+    assert maxims == ["Quantity", "Quality", "Relation", "Manner"]
 
 
 @pytest.mark.parametrize(
-    ("more", "detail"),
+    ("fields", "detail"),
     [
         ({"debater": "other"}, "debater: 'other'"),
         ({"judges": ["other"]}, "judges: 'other'"),
@@ -131,8 +131,8 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
         ({"debate": {"simulation": 3}}, "simulation"),
     ],
 )
-def test_a_wrong_request_is_refused(app: FastAPI, more: dict[str, Any], detail: str) -> None:
-    assert detail in _ask(app, **more)[0]["detail"]
+def test_a_wrong_request_is_refused(app: FastAPI, fields: dict[str, Any], detail: str) -> None:
+    assert detail in _ask(app, **fields)[0]["detail"]
 
 
 def test_the_policy_is_strict_and_only_known_files_are_sent(app: FastAPI) -> None:
@@ -156,7 +156,7 @@ def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
         for _ in range(2):
             say = {"messages": [{"role": "user", "content": ZOOS}]}
             assert client.post("/", json=say).json()["content"]
-    assert sum("401: no; " in one.getMessage() for one in caplog.records) == 1
+    assert sum("401: no; " in record.getMessage() for record in caplog.records) == 1
     assert "set OPENAI_API_KEY" in client.get("/health").json()["model_problem"]
     touche_rad("serve", "-i", "nowhere")
     assert logging.getLogger("httpx2").level == logging.WARNING, "requests are not logged"
@@ -265,13 +265,13 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     assert page.locator("#t0 .verdicts").first.inner_text().startswith("Judge grounded:")
     again = open_page(page.url, phone=True)
     again.locator("#t0 .verdict-list").last.wait_for()
-    for one in (page, again):
-        assert one.title() == "touche-rad debate"
-        assert one.locator("main img, main script, main a").count() == 0
-        said = one.locator("#t0 .bubble.system").first.inner_text()
-        assert "‹U+202E›" in said
-        assert "<img src=x" in said
-        assert_fits(one)
+    for opened in (page, again):
+        assert opened.title() == "touche-rad debate"
+        assert opened.locator("main img, main script, main a").count() == 0
+        bubble = opened.locator("#t0 .bubble.system").first.inner_text()
+        assert "‹U+202E›" in bubble
+        assert "<img src=x" in bubble
+        assert_fits(opened)
     assert_accessible(again)
 
 

@@ -19,7 +19,7 @@ from touche_rad.plugins import debater, judge
 class Slow:
     def __init__(self, options, services):
         time.sleep(0.5)  # such as to load a model
-        with Path({made!r}).open("a") as stream:
+        with Path({note!r}).open("a") as stream:
             stream.write(type(self).__name__ + " ")
 
 @debater("slow")
@@ -36,11 +36,11 @@ class SlowJudge(Slow):
 
 def test_four_first_requests_at_once_make_a_plugin_once(serve: Serve, tmp_path: Path) -> None:
     plugin = tmp_path / "slow.py"
-    made = tmp_path / "made"
-    plugin.write_text(SLOW.format(made=str(made)))
+    note = tmp_path / "made"
+    plugin.write_text(SLOW.format(note=str(note)))
     further = ("--also-debater", "slow", "--also-judge", "slow")
     _, address = serve("--plugin", str(plugin), *further)
-    assert not made.exists()
+    assert not note.exists()
     turns = [{"utterance": "Zoos should be closed."}]
     body = {"debater": "slow", "judges": ["slow"], "debate": {"simulation": {"userTurns": turns}}}
 
@@ -53,4 +53,4 @@ def test_four_first_requests_at_once_make_a_plugin_once(serve: Serve, tmp_path: 
     for events in replies:
         kinds = [event["event"] for event in events if event["event"] != "alive"]
         assert kinds == ["start", "answer", "judging", "verdicts", "end"]
-    assert sorted(made.read_text().split()) == ["SlowDebater", "SlowJudge"]
+    assert sorted(note.read_text().split()) == ["SlowDebater", "SlowJudge"]

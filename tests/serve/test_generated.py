@@ -34,5 +34,5 @@ def test_requests_generated_from_the_openapi_description(app: FastAPI) -> None:
             assert response.json()["detail"]
 
     operations = schemathesis.openapi.from_asgi("/openapi.json", app).get_all_operations()
-    for operation in [found.ok() for found in operations]:
+    for operation in [described.ok() for described in operations]:
         settings(max_examples=repeats(120), **EVERY)(given(operation.as_strategy())(check))()

@@ -48,9 +48,9 @@ class Plain:
         return {maxim: Verdict(score=1.0) for maxim in Maxim}
 
 
-def _client(plain: Plain | None = None, host: str = "localhost", **more: Any) -> TestClient:
+def _client(plain: Plain | None = None, host: str = "localhost", **options: Any) -> TestClient:
     plugin = plain or Plain()
-    app = create_app(Answerer([LoadedDebater(plugin, "plain")]), LoadedJudge(plugin), **more)
+    app = create_app(Answerer([LoadedDebater(plugin, "plain")]), LoadedJudge(plugin), **options)
     return TestClient(app, base_url=f"http://{host}")
 
 
@@ -147,7 +147,7 @@ def test_above_the_bound_and_only_there_a_client_is_asked_to_come_back() -> None
             assert "busy" in refused.json()["detail"]
             assert (await client.get("/health")).status_code == 200
             plain.go_on.set()
-            assert [(await one).status_code for one in waiting] == [200, 200]
+            assert [(await task).status_code for task in waiting] == [200, 200]
             assert (await client.post("/", json=ASKED)).status_code == 200
 
     asyncio.run(ask())
@@ -209,17 +209,19 @@ def test_a_large_body_of_short_values_is_refused(part: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "problem"),
     [
-        (["--host", "0.0.0.0"], "set TOUCHE_RAD_TOKEN to 16 or more random characters, or allow"),
+        (["--host", "0.0.0.0"], "TOUCHE_RAD_TOKEN"),
         (["--host", "0.0.0.0", "--token", "short"], "--token: expected 16 or more"),
         (["--host", "0.0.0.0", "--token", TOKEN, "--open"], "exclude each other"),
     ],
 )
-def test_other_machines_need_a_token_or_an_explicit_permission(words: list[str], said: str) -> None:
+def test_other_machines_need_a_token_or_an_explicit_permission(
+    words: list[str], problem: str
+) -> None:
     ended = touche_rad("serve", "-i", "demo", *words)
     assert ended.code == 2
-    assert said in " ".join(ended.err.split())
+    assert problem in " ".join(ended.err.split())
     assert "short" not in ended.err
 
 
@@ -240,8 +242,8 @@ def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serv
         asked = [pool.submit(client.post, "/", json=ASKED) for client in clients]
         wait(asked, return_when=FIRST_COMPLETED)
         assert end_server(server) in (0, -signal.SIGTERM)
-        answers = [one.exception() or one.result() for one in asked]
-    bodies = [one.json() for one in answers if isinstance(one, httpx2.Response)]
+        answers = [future.exception() or future.result() for future in asked]
+    bodies = [answer.json() for answer in answers if isinstance(answer, httpx2.Response)]
     assert len(bodies) > 10, answers
     assert all(body["content"] for body in bodies)
 
@@ -338,7 +340,7 @@ def test_connections_that_do_not_read_are_closed(quick: int, requests: int) -> N
         end = time.monotonic() + 120
         while len(closed) < len(clients) and time.monotonic() < end:
             time.sleep(0.2)
-            closed |= {one for one in clients if _is_reset(one)}
+            closed |= {client for client in clients if _is_reset(client)}
         assert len(closed) == len(clients)
         assert _health(quick) < 30
     finally:
@@ -364,9 +366,9 @@ def test_large_bodies_at_once_leave_the_server_answering(serve: Serve) -> None:
         [10**9] * 300_000,
         {f"k{n}": True for n in range(250_000)},
     ]
-    bodies = [{"messages": [{"role": "user", "content": one}]} for one in contents * 2]
+    bodies = [{"messages": [{"role": "user", "content": text}]} for text in contents * 2]
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(httpx2.post, f"{url}/", json=body, timeout=120) for body in bodies]
-        while not all(one.done() for one in asked):
+        while not all(future.done() for future in asked):
             assert httpx2.get(f"{url}/health", timeout=60).status_code == 200
-    assert {one.result().status_code for one in asked} <= {200, 408, 413}
+    assert {future.result().status_code for future in asked} <= {200, 408, 413}

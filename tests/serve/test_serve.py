@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import httpx2
@@ -44,10 +45,9 @@ class Scripted:
         return {maxim: Verdict(score=0.25, rationale=maxim) for maxim in Maxim}
 
 
-def _client(scripted: Scripted, **more: Any) -> TestClient:
-    return TestClient(
-        create_app(Answerer([LoadedDebater(scripted, "scripted")]), LoadedJudge(scripted), **more)
-    )
+def _client(scripted: Scripted) -> TestClient:
+    answerer = Answerer([LoadedDebater(scripted, "scripted")])
+    return TestClient(create_app(answerer, LoadedJudge(scripted)))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def _messages(*contents: Any) -> dict[str, Any]:
 
 def _question(turns: int = 2, **index: Any) -> dict[str, Any]:
     """What the official converter writes: nothing but what is needed."""
-    made = [
+    user_turns = [
         {
             "utterance": f"user {number}",
             "systemResponse": {
@@ -78,7 +78,7 @@ def _question(turns: int = 2, **index: Any) -> dict[str, Any]:
         }
         for number in range(turns)
     ]
-    return {"simulation": {"userTurns": made}, **index}
+    return {"simulation": {"userTurns": user_turns}, **index}
 
 
 def test_an_answer_cites_what_it_quotes(demo: TestClient) -> None:
@@ -105,7 +105,7 @@ def test_invalid_earlier_answers_in_a_request_are_accepted() -> None:
     scripted = Scripted()
     client = _client(scripted)
     odd = [None, 42, ["a", "b"], [{"type": "text", "text": "a b"}], {"a": 1}]
-    sent = _messages(*(one for answer in odd for one in ("U", answer)), "U")
+    sent = _messages(*chain.from_iterable(("U", answer) for answer in odd), "U")
     assert client.post("/", json=sent).status_code == 200
     assert scripted.seen[0].system_texts == ("", "42", "a b", "a b", '{"a": 1}')
 
@@ -119,7 +119,7 @@ def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() 
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "detail"),
     [
         ({}, "messages: Field required"),
         ({"messages": []}, "messages: "),
@@ -127,10 +127,10 @@ def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() 
         (_messages("U1", "S1"), "messages: expected the last message to be the user's"),
     ],
 )
-def test_an_invalid_request_names_the_field(body: dict[str, Any], told: str) -> None:
+def test_an_invalid_request_names_the_field(body: dict[str, Any], detail: str) -> None:
     response = _client(Scripted()).post("/", json=body)
     assert response.status_code == 422
-    assert response.json()["detail"].startswith(told)
+    assert response.json()["detail"].startswith(detail)
 
 
 @pytest.mark.parametrize("path", ["/", "/quality"])
@@ -195,13 +195,13 @@ def test_later_turns_do_not_reach_the_judge() -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "told"),
+    ("index", "problem"),
     [(-1, "expected 0 to 1, got -1"), (2, "expected 0 to 1, got 2"), ("x", "userTurnIndex")],
 )
-def test_a_turn_that_is_not_there_is_refused(index: Any, told: str) -> None:
+def test_a_turn_that_is_not_there_is_refused(index: Any, problem: str) -> None:
     response = _client(Scripted()).post("/quality", json=_question(userTurnIndex=index))
     assert response.status_code == 422
-    assert told in response.json()["detail"]
+    assert problem in response.json()["detail"]
 
 
 def test_an_unanswered_turn_is_refused() -> None:
@@ -248,8 +248,8 @@ def test_whatever_the_tasks_client_accepts_gets_a_number(demo: TestClient, syste
         answered = demo.post(f"/{maxim}", json=asked)
         assert answered.status_code == 200, answered.text
         assert isinstance(answered.json()["score"], float | int)
-        whole = demo.post(f"/{maxim}", json={"simulation": {"userTurns": turns}})
-        assert whole.json()["score"] is None
+        of_debate = demo.post(f"/{maxim}", json={"simulation": {"userTurns": turns}})
+        assert of_debate.json()["score"] is None
 
 
 def test_an_argument_that_is_only_an_id_is_read_as_its_id() -> None:
@@ -260,7 +260,7 @@ def test_an_argument_that_is_only_an_id_is_read_as_its_id() -> None:
     _client(scripted).post("/quality", json=asked)
     cited = scripted.seen[0].last.response
     assert cited is not None
-    assert [(one.id, one.text) for one in cited.arguments] == [
+    assert [(argument.id, argument.text) for argument in cited.arguments] == [
         ("1922.747", ""),
         ("", "Zoos save animals."),
     ]

@@ -272,11 +272,11 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
     server.always = fault
     played = stage.play("model", turns=2)
     assert played.code == 1
-    (utterances,) = played.said
+    (utterances,) = played.utterances
     assert OFTEN in utterances[0]
     assert utterances[1]
     assert played.status["fallbacks"][0]["what"] == "utterances"
-    first, second = played.stood_in
+    first, second = played.user_fallbacks
     assert first.startswith("debate claim-1, turn 1: ")
     assert second.startswith("debate claim-1, turn 2: ")
     assert played.status["usage"]["plugins"]["user model:curious"]["user.speak"]["failures"] == 2
@@ -285,8 +285,8 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
 def test_a_budget_ends_the_asking_and_not_the_debate(server: Scripted, stage: Stage) -> None:
     played = stage.play("model", "--max-calls", "2", turns=4)
     assert len(server.asked) == 2
-    assert played.said[0][:2] == list(FACTS[:2])
-    assert ["OverBudget" in reason for reason in played.stood_in] == [True, True]
+    assert played.utterances[0][:2] == list(FACTS[:2])
+    assert ["OverBudget" in reason for reason in played.user_fallbacks] == [True, True]
 
 
 # --- from the terminal
@@ -295,7 +295,7 @@ def test_a_budget_ends_the_asking_and_not_the_debate(server: Scripted, stage: St
 def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage) -> None:
     played = stage.play("model(persona=expert)", "-O", "user.evidence=0", turns=2)
     assert played.code == 0
-    assert played.said == [list(FACTS[:2])]
+    assert played.utterances == [list(FACTS[:2])]
     assert called(server) == ["Utterance", "Utterance"]
     assert played.simulations[0]["configuration"]["user"] == {
         "class": "ModelUser",

@@ -55,9 +55,9 @@ def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
 ) -> None:
     played = stage.play(url(server))
     assert played.code == 0
-    u1, u2, _ = played.said[0]
-    s1, s2, _ = played.answered[0]
-    assert played.said[0] == [f"My point number {n} stands." for n in (1, 2, 3)]
+    u1, u2, _ = played.utterances[0]
+    s1, s2, _ = played.answers[0]
+    assert played.utterances[0] == [f"My point number {n} stands." for n in (1, 2, 3)]
     roles = ("assistant", "user", "assistant", "user")
     messages = [
         {"role": role, "content": text} for role, text in zip(roles, (u1, s1, u2, s2), strict=True)
@@ -82,7 +82,7 @@ def test_the_user_there_can_be_named(server: Scripted, stage: Stage) -> None:
 
 def test_what_may_be_a_key_in_the_address_stands_in_no_file(server: Scripted, stage: Stage) -> None:
     played = stage.play(f"{url(server)}?key=SECRET", turns=1)
-    assert played.said == [["My point number 1 stands."]]
+    assert played.utterances == [["My point number 1 stands."]]
     assert "SECRET" not in played.out.read_text() + json.dumps(played.status)
 
 
@@ -115,12 +115,12 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
     ]
     played = stage.play(url(server), turns=3)
     assert played.code == 0
-    first, second, third = played.said[0]
+    first, second, third = played.utterances[0]
     assert first == "Cars foul the air."
     assert second
     assert third == "And they are loud."
     assert len(server.asked) == 7
-    (note,) = played.stood_in
+    (note,) = played.user_fallbacks
     assert note.startswith("debate claim-1, turn 2: ")
     assert url(server) in note
 
@@ -130,7 +130,7 @@ def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: in
     server.always = fails(status, Location="http://127.0.0.1:1/elsewhere")
     played = stage.play(url(server), turns=1)
     assert len(server.asked) == 1
-    assert f"BadRequest: {url(server)}: {status}" in played.stood_in[0]
+    assert f"BadRequest: {url(server)}: {status}" in played.user_fallbacks[0]
 
 
 def test_nobody_there_stops_the_run_before_it_begins(
@@ -152,7 +152,7 @@ def test_nobody_there_is_no_reason_to_stop_under_tira(
     played = stage.play("http://127.0.0.1:9/chat", "-O", "user.tries=2", turns=1)
     assert played.code == 0
     assert "the user rules speaks instead" in capsys.readouterr().err
-    assert "Unreachable: http://127.0.0.1:9/chat" in played.stood_in[0]
+    assert "Unreachable: http://127.0.0.1:9/chat" in played.user_fallbacks[0]
 
 
 def test_the_endpoint_of_a_user_is_waited_for(
@@ -167,7 +167,7 @@ def test_the_endpoint_of_a_user_is_waited_for(
 def test_a_request_that_takes_too_long_is_made_again(server: Scripted, stage: Stage) -> None:
     server.script = [scripted.silent]
     played = stage.play(url(server), "-O", "user.timeout=2", turns=1)
-    assert played.said == [["My point number 2 stands."]]
+    assert played.utterances == [["My point number 2 stands."]]
 
 
 @pytest.mark.parametrize("slow", [scripted.silent, scripted.dripping])
@@ -177,14 +177,14 @@ def test_where_every_request_takes_too_long_the_rules_stand_in(
     server.always = slow
     played = stage.play(url(server), "-O", "user.timeout=0.2", "-O", "user.tries=2", turns=1)
     assert played.code == 1
-    assert f"Timeout: {url(server)}: no answer within 0.2 s" in played.stood_in[0]
+    assert f"Timeout: {url(server)}: no answer within 0.2 s" in played.user_fallbacks[0]
 
 
 def test_the_deadline_of_a_turn_holds_for_the_user_too(server: Scripted, stage: Stage) -> None:
     server.always = scripted.silent
     played = stage.play(url(server), "--deadline", "2", turns=1)
     assert played.code == 1
-    assert "no answer within 1." in played.stood_in[0]
+    assert "no answer within 1." in played.user_fallbacks[0]
     assert len(server.asked) < 4
 
 
@@ -193,7 +193,7 @@ def test_a_server_that_wants_to_be_left_alone_beyond_the_deadline_is_not_waited_
 ) -> None:
     server.always = fails(429, Retry_After="30")
     played = stage.play(url(server), "--deadline", "20", turns=1)
-    assert played.stood_in == [f"debate claim-1, turn 1: Busy: {url(server)}: 429: no"]
+    assert played.user_fallbacks == [f"debate claim-1, turn 1: Busy: {url(server)}: 429: no"]
     assert len(server.asked) == 1
 
 
@@ -202,8 +202,8 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
 ) -> None:
     server.always = answers_with("These are five plain words. " * 60)
     played = stage.play(url(server), turns=1)
-    assert count_words(played.said[0][0]) == 100
-    assert played.said[0][0].endswith("words.")
+    assert count_words(played.utterances[0][0]) == 100
+    assert played.utterances[0][0].endswith("words.")
     (cut,) = played.status["events"]
     assert cut["examples"] == [
         {
@@ -212,7 +212,7 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
             "detail": "300 words to 100",
         }
     ]
-    assert played.stood_in == []
+    assert played.user_fallbacks == []
 
 
 def test_an_answer_without_an_end_is_not_read(
@@ -220,7 +220,7 @@ def test_an_answer_without_an_end_is_not_read(
 ) -> None:
     monkeypatch.setattr(official, "POLICY", replace(official.POLICY, largest=1_000))
     server.script = [answers_with("Fine.", retrieved=["x" * 2_000])]
-    assert stage.play(url(server), turns=1).said == [["My point number 2 stands."]]
+    assert stage.play(url(server), turns=1).utterances == [["My point number 2 stands."]]
 
 
 @pytest.mark.parametrize(
