@@ -30,12 +30,13 @@ def answering(server: Scripted, answers: Mapping[str, Any]) -> None:
 
     def act(handler: Handler) -> None:
         name = schema_of(handler.body)
-        made = answers[name]
-        said = made(prompt_of(handler.body)) if callable(made) else made
-        if isinstance(said, Exception):
+        answer = answers[name]
+        if callable(answer):
+            answer = answer(prompt_of(handler.body))
+        if isinstance(answer, Exception):
             handler.say(503, b"{}")
             return
-        content = said if isinstance(said, str) else json.dumps(said)
+        content = answer if isinstance(answer, str) else json.dumps(answer)
         handler.say(200, json.dumps(reply(content)).encode())
 
     server.always = act
@@ -53,11 +54,11 @@ def prompts(server: Scripted, schema: str) -> list[str]:
 
 def filled(schema: Mapping[str, Any], **given: Any) -> Any:
     """Some value that fits a schema; a field whose name is given has that value."""
-    whole = schema.get("$defs", {})
+    definitions = schema.get("$defs", {})
 
     def value(part: Mapping[str, Any]) -> Any:
         if "$ref" in part:
-            return value(whole[part["$ref"].rpartition("/")[2]])
+            return value(definitions[part["$ref"].rpartition("/")[2]])
         if "enum" in part or "const" in part:
             return part.get("enum", [part.get("const")])[0]
         kinds = {
@@ -83,9 +84,10 @@ def filling(server: Scripted, **given: Any) -> None:
 
     def act(handler: Handler) -> None:
         schema = handler.body["response_format"]["json_schema"]["schema"]
-        made = given.get(schema_of(handler.body))
-        said = made(prompt_of(handler.body)) if callable(made) else made
-        content = json.dumps(filled(schema, **given) if said is None else said)
+        answer = given.get(schema_of(handler.body))
+        if callable(answer):
+            answer = answer(prompt_of(handler.body))
+        content = json.dumps(filled(schema, **given) if answer is None else answer)
         handler.say(200, json.dumps(reply(content)).encode())
 
     server.always = act

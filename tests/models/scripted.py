@@ -14,7 +14,7 @@ from typing import Any
 Answer = Callable[["Handler"], None]
 
 
-def reply(content: Any, **more: Any) -> dict[str, Any]:
+def reply(content: Any, **fields: Any) -> dict[str, Any]:
     """A completion that says something."""
     choice = {
         "index": 0,
@@ -23,7 +23,7 @@ def reply(content: Any, **more: Any) -> dict[str, Any]:
     }
     return {
         "model": "tiny",
-        "choices": [{**choice, **more}],
+        "choices": [{**choice, **fields}],
         "usage": {
             "prompt_tokens": 10,
             "completion_tokens": 5,
@@ -83,10 +83,10 @@ class Scripted(ThreadingHTTPServer):
 
 @contextmanager
 def serving() -> Iterator[Scripted]:
-    with Scripted() as made:
-        threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-        yield made
-        made.shutdown()
+    with Scripted() as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 def says(value: Any) -> Answer:
@@ -94,15 +94,16 @@ def says(value: Any) -> Answer:
     return lambda handler: handler.say(200, json.dumps(value).encode())
 
 
-def content(said: Any, **more: Any) -> Answer:
+def content(text: Any, **fields: Any) -> Answer:
     """Answer with words."""
-    return says(reply(said, **more))
+    return says(reply(text, **fields))
 
 
-def fails(status: int, told: Any = "no", **headers: str) -> Answer:
+def fails(status: int, message: Any = "no", **headers: str) -> Answer:
     """Answer with a fault."""
-    data = told if isinstance(told, bytes) else json.dumps({"error": {"message": told}}).encode()
-    return lambda handler: handler.say(status, data, **headers)
+    if not isinstance(message, bytes):
+        message = json.dumps({"error": {"message": message}}).encode()
+    return lambda handler: handler.say(status, message, **headers)
 
 
 def raw(data: bytes) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -82,8 +83,10 @@ def test_the_schema_bounds_each_number_and_a_larger_one_is_accepted(server: Scri
     assert {name: fields["free"][name] for name in ends} == ends
     assert {"type": "number", **ends} in fields["maybe"]["anyOf"]
     assert fields["each"]["items"] == {"type": "integer", **ends}
-    assert (fields["floor"]["minimum"], fields["floor"]["maximum"]) == (3, most)
-    assert (fields["open"]["exclusiveMinimum"], fields["open"]["exclusiveMaximum"]) == (0, 1)
+    assert fields["floor"]["minimum"] == 3
+    assert fields["floor"]["maximum"] == most
+    assert fields["open"]["exclusiveMinimum"] == 0
+    assert fields["open"]["exclusiveMaximum"] == 1
     assert not set(ends) & set(fields["open"])
 
 
@@ -157,11 +160,11 @@ def test_a_passing_fault_is_retried_and_a_lasting_one_is_a_retryable_error(
 def test_an_invalid_answer_is_sent_back_once(server: Scripted, fault: str) -> None:
     server.script = [REPAIRED[fault]]
     assert _ask(server) == Fine(words="fine", score=1)
-    again = server.asked[1]["messages"]
-    assert [one["role"] for one in again] == ["system", "user", "assistant", "user"]
-    assert again[-1]["content"].startswith("That is not valid: ")
+    messages = server.asked[1]["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert "not valid" in messages[-1]["content"]
     server.always = REPAIRED[fault]
-    with pytest.raises(faults.InvalidAnswer, match="does not fit Fine"):
+    with pytest.raises(faults.InvalidAnswer, match="Fine"):
         _ask(server)
     assert len(server.asked) == 4
 
@@ -201,18 +204,18 @@ def test_no_more_calls_are_open_than_allowed(server: Scripted, at_once: int) -> 
 
     server.always = answer
 
-    found = _with_model(
+    answers = _with_model(
         server, lambda model: model.ask_all(_asks(model, 15)), at_once=at_once, deadline=0.5
     )
-    assert found == [Fine(words="fine", score=1)] * 15, "waiting for a place has no limit"
+    assert answers == [Fine(words="fine", score=1)] * 15, "waiting for a place has no limit"
     assert most == at_once
 
 
 def test_calls_that_waited_know_that_the_model_thinks(server: Scripted) -> None:
     def answer(handler: Any) -> None:
         cut = handler.body["max_tokens"] == 1024
-        said = reply("<think>Hm" if cut else OK, finish_reason="length" if cut else "stop")
-        says({**said, "usage": {"completion_tokens": 1024}})(handler)
+        body = reply("<think>Hm" if cut else OK, finish_reason="length" if cut else "stop")
+        says({**body, "usage": {"completion_tokens": 1024}})(handler)
 
     server.always = answer
     _with_model(server, lambda model: model.ask_all(_asks(model, 5)), at_once=1)
@@ -260,7 +263,7 @@ def test_a_server_that_is_missing_or_has_no_tls_is_unreachable(server: Scripted,
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         OK,
         f"```json\n{OK}\n```",
@@ -276,8 +279,8 @@ def test_a_server_that_is_missing_or_has_no_tls_is_unreachable(server: Scripted,
         "- words: fine\n- Score: 1 of 5",
     ],
 )
-def test_the_object_is_found_in_an_untidy_answer(server: Scripted, said: str) -> None:
-    server.always = content(said)
+def test_the_object_is_found_in_an_untidy_answer(server: Scripted, text: str) -> None:
+    server.always = content(text)
     assert _ask(server).score == 1
     assert len(server.asked) == 1
 
@@ -297,7 +300,7 @@ def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> Non
         return [await model.ask(ASKED, Fine) for _ in range(2)]
 
     assert _with_model(server, twice) == [Fine(words="fine", score=1)] * 2
-    formats = [one.get("response_format", {}).get("type") for one in server.asked]
+    formats = [body.get("response_format", {}).get("type") for body in server.asked]
     assert formats == ["json_schema", "json_object", None, None]
     schema = server.asked[0]["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["words", "score"]
@@ -305,7 +308,7 @@ def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> Non
 
 def test_what_one_model_of_a_server_refuses_is_tried_with_the_other(server: Scripted) -> None:
     async def both(model: Model) -> list[Fine]:
-        return [await one.ask(ASKED, Fine) for one in (model.copy(name="qwen3:8b"), model)]
+        return [await model.copy(name="qwen3:8b").ask(ASKED, Fine), await model.ask(ASKED, Fine)]
 
     server.script = [fails(400, "an unknown field")] * 5
     assert _with_model(server, both) == [Fine(words="fine", score=1)] * 2
@@ -331,7 +334,7 @@ def test_a_prompt_that_is_too_long_is_shortened(server: Scripted) -> None:
 
     answer = _with_model(server, lambda model: model.ask(long, Fine, shorten=shorten))
     assert answer.words == "fine"
-    assert [len(one["messages"]) for one in server.asked] == [5, 4, 3]
+    assert [len(body["messages"]) for body in server.asked] == [5, 4, 3]
     assert server.asked[-1]["messages"][-1]["content"] == "Turn 3."
 
 
@@ -346,23 +349,23 @@ def test_choices_have_probabilities(server: Scripted) -> None:
     def choice() -> dict[str, float]:
         return _with_model(server, lambda model: model.ask_choice(ASKED, ["yes", "no"]))
 
-    found = choice()
-    assert found["yes"] + found["no"] == pytest.approx(1.0)
-    assert found["yes"] == pytest.approx(0.919, abs=0.005)
+    likely = choice()
+    assert likely["yes"] + likely["no"] == pytest.approx(1.0)
+    assert likely["yes"] == pytest.approx(0.919, abs=0.005)
     assert server.asked[0]["structured_outputs"] == {"choice": ["yes", "no"]}
     assert server.asked[0]["max_tokens"] == 1
     server.always = content("No.")
     assert choice() == {"yes": 0.0, "no": 1.0}
     server.always = content("Perhaps")
-    with pytest.raises(faults.InvalidAnswer, match="none of yes, no"):
+    with pytest.raises(faults.InvalidAnswer, match="yes, no: 'perhaps'"):
         choice()
     server.asked.clear()
     server.script = [content("Perhaps")]
     server.always = content("no")
     assert choice() == {"yes": 0.0, "no": 1.0}
     correction = server.asked[1]["messages"]
-    assert [one["role"] for one in correction[-2:]] == ["assistant", "user"]
-    assert "Answer with one word: yes or no" in correction[-1]["content"]
+    assert [message["role"] for message in correction[-2:]] == ["assistant", "user"]
+    assert "yes or no" in correction[-1]["content"]
 
 
 class Shown(BaseModel):
@@ -374,7 +377,7 @@ class Shown(BaseModel):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         '{"verdict": "**Yes**", "reasons": null}',
         '{"verdict": "Yes.", "weight": "null"}',
@@ -382,16 +385,16 @@ class Shown(BaseModel):
         '{"Verdict": "yes", "Reasons": [], "note": ""}',
     ],
 )
-def test_a_choice_is_read_in_any_spelling(server: Scripted, said: str) -> None:
-    server.always = content(said)
+def test_a_choice_is_read_in_any_spelling(server: Scripted, text: str) -> None:
+    server.always = content(text)
     answer = _with_model(server, lambda model: model.ask(ASKED, Shown))
-    assert (answer.verdict, answer.reasons, answer.weight) == ("yes", [], None)
+    assert answer == Shown(verdict="yes")
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("said", ['{"verdict": "yes or no"}', '{"verdict": "yesterday"}'])
-def test_an_unclear_choice_is_sent_back(server: Scripted, said: str) -> None:
-    server.script = [content(said)]
+@pytest.mark.parametrize("text", ['{"verdict": "yes or no"}', '{"verdict": "yesterday"}'])
+def test_an_unclear_choice_is_sent_back(server: Scripted, text: str) -> None:
+    server.script = [content(text)]
     server.always = content('{"verdict": "no"}')
     assert _with_model(server, lambda model: model.ask(ASKED, Shown)).verdict == "no"
     assert len(server.asked) == 2
@@ -421,23 +424,22 @@ def test_a_field_that_a_server_refuses_is_sent_once(server: Scripted) -> None:
         ]
 
     assert _with_model(server, five) == [{"yes": 1.0, "no": 0.0}] * 5
-    assert ["structured_outputs" in one for one in server.asked] == [True] + [False] * 5
+    assert ["structured_outputs" in body for body in server.asked] == [True] + [False] * 5
 
 
 def test_a_list_whose_answer_is_cut_off_is_sent_in_halves(server: Scripted) -> None:
     def answer(handler: Any) -> None:
-        few = len(handler.body["messages"][0]["content"].split()) <= 2
-        whole = content('{"words": "fine", "score": 1}')
-        (whole if few else content("{", finish_reason="length"))(handler)
+        fits = len(handler.body["messages"][0]["content"].split()) <= 2
+        (content(OK) if fits else content("{", finish_reason="length"))(handler)
 
     server.always = answer
 
     async def in_parts(model: Model) -> list[str]:
         async def ask(part: Sequence[str]) -> list[str]:
             await model.ask([Message("user", " ".join(part))], Fine)
-            return [item.upper() for item in part]
+            return [letter.upper() for letter in part]
 
-        return await ask_in_parts(list("abcde"), 8, ask, lambda item, why: f"{item}: {why}")
+        return await ask_in_parts(list("abcde"), 8, ask, lambda letter, why: f"{letter}: {why}")
 
     assert _with_model(server, in_parts) == list("ABCDE")
 
@@ -455,9 +457,9 @@ def test_of_many_parallel_calls_one_may_fail(server: Scripted) -> None:
     def work(model: Model) -> Awaitable[list[Any]]:
         return model.ask_all(_asks(model, 60), lambda done, total: progress.append((done, total)))
 
-    found = _with_model(server, work, at_once=16)
-    assert isinstance(found.pop(7), faults.Unauthorized)
-    assert [one.words for one in found] == [f"Text {n}." for n in range(60) if n != 7]
+    answers = _with_model(server, work, at_once=16)
+    assert isinstance(answers.pop(7), faults.Unauthorized)
+    assert [answer.words for answer in answers] == [f"Text {n}." for n in range(60) if n != 7]
     assert progress[-1] == (60, 60)
 
 
@@ -471,8 +473,9 @@ def test_equal_parallel_requests_are_sent_once(server: Scripted, tmp_path: Path)
 
 def test_a_cache_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(UserError, match="the cache cannot be opened"):
-        Model(Address("EMPTY", "tiny"), cache=tmp_path / "file" / "x")
+    cache = tmp_path / "file" / "x"
+    with pytest.raises(UserError, match=re.escape(f"--cache {cache}: ")):
+        Model(Address("EMPTY", "tiny"), cache=cache)
 
 
 def test_costs_are_counted_and_budgets_hold(server: Scripted) -> None:
@@ -487,12 +490,9 @@ def test_costs_are_counted_and_budgets_hold(server: Scripted) -> None:
         _with_model(server, thrice, usage=usage)
     total: Any = usage.record()["total"]
     steps: Any = usage.record()["plugins"]["other"]
-    assert (total["calls"], total["retries"], total["failures"]) == (3, 1, 1)
-    assert (total["prompt_tokens"], total["completion_tokens"], total["cached_tokens"]) == (
-        20,
-        10,
-        8,
-    )
+    counts = {"calls": 3, "retries": 1, "failures": 1}
+    tokens = {"prompt_tokens": 20, "completion_tokens": 10, "cached_tokens": 8}
+    assert total.items() >= (counts | tokens).items()
     assert steps["first"]["calls"] == 2
     assert steps["third"]["failures"] == 1
 
@@ -520,27 +520,34 @@ def test_an_unpaired_surrogate_is_sent_as_a_question_mark(server: Scripted) -> N
 def test_one_token_is_enough_for_a_choice(server: Scripted) -> None:
     async def twice(model: Model) -> tuple[dict[str, float], list[str]]:
         for _ in range(2):
-            found = await model.ask_choice(ASKED, ["yes", "no"])
-        return found, model.warnings
+            likely = await model.ask_choice(ASKED, ["yes", "no"])
+        return likely, model.warnings
 
     cut = {"finish_reason": "length"}
     server.always = content("y", **_logprobs(y=-0.1, no=-2.5), **cut)
-    found, warnings = _with_model(server, twice)
-    assert found["yes"] == pytest.approx(0.917, abs=0.005)
-    assert (len(server.asked), warnings) == (2, []), "the token that was cut off is enough"
+    likely, warnings = _with_model(server, twice)
+    assert likely["yes"] == pytest.approx(0.917, abs=0.005)
+    assert len(server.asked) == 2, "the token that was cut off is enough"
+    assert warnings == []
     server.always = content("yes", **cut)
-    found, warnings = _with_model(server, twice)
-    assert (len(server.asked), found) == (4, {"yes": 1.0, "no": 0.0})
-    assert len(warnings) == 1
-    assert "no log probabilities, so scores are 0 or 1" in warnings[0]
+    likely, warnings = _with_model(server, twice)
+    assert likely == {"yes": 1.0, "no": 0.0}
+    assert len(server.asked) == 4
+    (warning,) = warnings
+    assert warning.startswith(f"{server.url}: no log probabilities")
 
+
+def test_one_token_that_is_no_choice_is_followed_by_more(server: Scripted) -> None:
     def by_tokens(handler: scripted.Handler) -> None:
-        few = handler.body["max_tokens"] == 1
-        content("Well" if few else "No.", **(cut if few else {}))(handler)
+        if handler.body["max_tokens"] == 1:
+            content("Well", finish_reason="length")(handler)
+        else:
+            content("No.")(handler)
+
+    async def twice(model: Model) -> list[dict[str, float]]:
+        return [await model.ask_choice(ASKED, ["yes", "no"]) for _ in range(2)]
 
     server.always = by_tokens
-    found, _ = _with_model(server, twice)
-    assert found == {"yes": 0.0, "no": 1.0}
-    assert [one["max_tokens"] for one in server.asked[4:]] == [1, 8, 8], (
-        "more tokens, once and for all"
-    )
+    assert _with_model(server, twice) == [{"yes": 0.0, "no": 1.0}] * 2
+    tokens = [body["max_tokens"] for body in server.asked]
+    assert tokens == [1, 8, 8], "more tokens, once and for all"

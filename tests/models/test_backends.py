@@ -29,13 +29,13 @@ class Fine(BaseModel):
 
 @pytest.fixture
 def servers() -> Iterator[tuple[Scripted, Scripted]]:
-    with scripted.serving() as one, scripted.serving() as other:
-        yield one, other
+    with scripted.serving() as first, scripted.serving() as second:
+        yield first, second
 
 
 async def _answers(model: Model, count: int) -> list[Any]:
     messages = ([Message("user", f"Number {number}")] for number in range(count))
-    return await model.ask_all([partial(model.ask, one, Fine) for one in messages])
+    return await model.ask_all([partial(model.ask, prompt, Fine) for prompt in messages])
 
 
 def _answers_of(backend: str, count: int) -> tuple[Model, list[Any]]:
@@ -57,32 +57,32 @@ SAY = "respond -i demo --say Hello. -m"
 
 
 def test_several_servers_answer_in_turn(servers: tuple[Scripted, Scripted]) -> None:
-    one, other = servers
-    model, answers = _answers_of(f"{one.url},{other.url}#tiny", 60)
+    first, second = servers
+    model, answers = _answers_of(f"{first.url},{second.url}#tiny", 60)
     assert all(isinstance(answer, Fine) for answer in answers)
-    assert len(one.asked) == len(other.asked) == 30
+    assert len(first.asked) == len(second.asked) == 30
     assert model.warnings == []
 
 
 def test_a_dead_server_is_skipped_until_it_answers_again(
     servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = servers
+    first, second = servers
     monkeypatch.setattr(endpoints, "PAUSE", 0.2)
-    alive = one.always
+    alive = first.always
 
     async def run() -> tuple[int, int, int]:
-        model = Model(open_backend(f"{one.url},{other.url}#tiny"), at_once=4)
-        one.always = scripted.reset
+        model = Model(open_backend(f"{first.url},{second.url}#tiny"), at_once=4)
+        first.always = scripted.reset
         assert all(isinstance(answer, Fine) for answer in await _answers(model, 40))
-        dead, served = len(one.asked), len(other.asked)
-        one.always = alive
+        dead, served = len(first.asked), len(second.asked)
+        first.always = alive
         await anyio.sleep(0.3)
         assert all(isinstance(answer, Fine) for answer in await _answers(model, 40))
         await model.close()
         (warning,) = model.warnings
-        assert one.url in warning
-        return dead, served, len(one.asked)
+        assert first.url in warning
+        return dead, served, len(first.asked)
 
     dead, served, after = anyio.run(run)
     assert served == 40
@@ -93,10 +93,10 @@ def test_a_dead_server_is_skipped_until_it_answers_again(
 def test_a_server_that_is_missing_or_has_no_such_model_costs_no_answer(
     servers: tuple[Scripted, Scripted],
 ) -> None:
-    one, other = servers
-    other.always = fails(404)
-    for bad in ("http://127.0.0.1:9/v1", other.url):
-        model, answers = _answers_of(f"{bad},{one.url}#tiny", 20)
+    first, second = servers
+    second.always = fails(404)
+    for bad in ("http://127.0.0.1:9/v1", second.url):
+        model, answers = _answers_of(f"{bad},{first.url}#tiny", 20)
         assert [answer for answer in answers if not isinstance(answer, Fine)] == []
         assert model.usage.total.retries == 0, "the next server got the call at once"
 
@@ -104,26 +104,28 @@ def test_a_server_that_is_missing_or_has_no_such_model_costs_no_answer(
 def test_a_failed_endpoint_is_reported_and_the_answers_do_not_depend_on_it(
     servers: tuple[Scripted, Scripted], tmp_path: Path
 ) -> None:
-    one, other = servers
-    one.always = other.always = scripted.content("yes")
-    few, both, single = (tmp_path / name for name in ("few.jsonl", "both.jsonl", "single.jsonl"))
-    few.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:12]))
-    judge = f"judge {few} -j zsl -O per=maxim --cache {tmp_path / 'cache'} --no-trace"
-    other.script = [scripted.reset] * 2
-    ended = _call(f"{judge} -m {one.url},{other.url}#tiny -o {both}")
+    first, second = servers
+    first.always = second.always = scripted.content("yes")
+    source = tmp_path / "debates.jsonl"
+    both = tmp_path / "both.jsonl"
+    single = tmp_path / "single.jsonl"
+    source.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:12]))
+    judge = f"judge {source} -j zsl -O per=maxim --cache {tmp_path / 'cache'} --no-trace"
+    second.script = [scripted.reset] * 2
+    ended = _call(f"{judge} -m {first.url},{second.url}#tiny -o {both}")
     assert ended.code == 0, ended.err
-    assert f"warning: {other.url}: " in ended.err
-    count = len(one.asked) + len(other.asked)
-    ended = _call(f"{judge} -m {one.url}#tiny -o {single}")
+    assert f"warning: {second.url}: " in ended.err
+    count = len(first.asked) + len(second.asked)
+    ended = _call(f"{judge} -m {first.url}#tiny -o {single}")
     assert ended.code == 0, ended.err
     assert single.read_bytes() == both.read_bytes()
-    assert len(one.asked) + len(other.asked) == count, "all answers come from the cache"
+    assert len(first.asked) + len(second.asked) == count, "all answers come from the cache"
 
 
 def test_if_all_endpoints_are_busy_the_call_waits(servers: tuple[Scripted, Scripted]) -> None:
-    one, other = servers
-    one.script, other.script = [fails(503)] * 3, [fails(503)] * 3
-    _, (answer,) = _answers_of(f"{one.url},{other.url}#tiny", 1)
+    first, second = servers
+    first.script, second.script = [fails(503)] * 3, [fails(503)] * 3
+    _, (answer,) = _answers_of(f"{first.url},{second.url}#tiny", 1)
     assert answer == Fine(words="fine")
 
 
@@ -167,7 +169,8 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
     path = tmp_path / "s.jsonl"
     path.write_text(text)
     ended = _call(f"{SAY} scripted:{path}")
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert ended.code == 2
+    assert ended.err.count("\n") == 1
     assert str(path) in ended.err
     assert problem in ended.err
 
@@ -189,7 +192,8 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
 )
 def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
     ended = _call(f"{SAY} {at}")
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert ended.code == 2
+    assert ended.err.count("\n") == 1
     assert problem in ended.err
     assert "pw" not in ended.err
 
@@ -207,7 +211,7 @@ def test_a_wrong_option_of_the_model_is_refused(tmp_path: Path) -> None:
     assert "vllm:MODEL" in ended.err
     ended = _call(f"{SAY} {at} -O model.temprature=1")
     assert ended.code == 2
-    assert "did you mean 'temperature'?" in ended.err
+    assert "'temperature'" in ended.err
 
 
 @pytest.mark.long
@@ -224,7 +228,8 @@ def test_a_budget_ends_the_calls_and_not_the_run(
     assert len(out.read_text().splitlines()) == 60
     status = json.loads(out.with_name("out.jsonl.status.json").read_text())
     step = status["usage"]["plugins"]["grounded"]["grounded.choice_of_arguments"]
-    assert (step["calls"], step["failures"]) == (7, 53)
+    assert step["calls"] == 7
+    assert step["failures"] == 53
     trace = (tmp_path / "out.jsonl.trace.jsonl").read_text()
     rows = [json.loads(line) for line in trace.splitlines()]
     assert len(rows) == 7

@@ -48,7 +48,7 @@ def test_missing_values_are_named_and_a_prompt_may_leave_values_out(tmp_path: Pa
     with pytest.raises(TypeError, match=r"missing \['example'\]"):
         prompt.messages(text="x", texts="y")
     short = _read(tmp_path, "=== user\nJudge it.")
-    assert [one.content for one in short.messages(text="x")] == ["Judge it."]
+    assert short.messages(text="x") == (Message("user", "Judge it."),)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_missing_values_are_named_and_a_prompt_may_leave_values_out(tmp_path: Pa
 def test_an_unusable_prompt_is_refused(tmp_path: Path, source: str, problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         _read(tmp_path, source)
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="nowhere: "):
         Prompt.read(tmp_path / "nowhere", "x")
 
 
@@ -68,11 +68,13 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
     assert prompt.variables == {"thesis"}
     system, user = prompt.messages(thesis=Thesis("Evil doesn't exist."))
     begin, inserted, go_on = system.content.splitlines()
-    assert (begin, bool(inserted), go_on) == ("Begin.", True, "Go on.")
+    assert begin == "Begin."
+    assert inserted
+    assert go_on == "Go on."
     plain = prompt.messages(thesis=Thesis("Evil exists."))[1].content.splitlines()
     assert len(user.content.splitlines()) == len(plain) == 3
     assert user.content.splitlines()[1] != plain[1], "a negated thesis is explained"
-    with pytest.raises(UserError, match="not among the shared partials"):
+    with pytest.raises(UserError, match=r"\.\./secret\.jinja"):
         _read(tmp_path, '=== user\n{% include "../secret.jinja" %}')
 
 
@@ -95,7 +97,8 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
 def test_the_opposite_of_a_plain_negated_thesis_is_written_out(thesis: str, opposite: str) -> None:
     prompt = Prompt("position", '=== user\n{% include "thesis.jinja" %}\n')
     (message,) = prompt.messages(thesis=Thesis(thesis))
-    assert (f'So you defend: "{opposite}"' in message.content) == bool(opposite)
+    assert ("you defend" in message.content) is bool(opposite)
+    assert f'"{opposite}"' in message.content or not opposite
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def answer_to(body: dict[str, Any]) -> str:
 def tops(**chances: float) -> dict[str, Any]:
     return {
         "token": max(chances, key=lambda token: chances[token]),
-        "top_logprobs": [{"token": token, "logprob": one} for token, one in chances.items()],
+        "top_logprobs": [{"token": token, "logprob": chance} for token, chance in chances.items()],
     }
 
 
@@ -60,7 +60,8 @@ def thinking(form: str) -> Callable[[Handler], None]:
             "without the schema": f"Sure:\n```json\n{answer}\n```" if answer != "yes" else answer,
         }.get(form, answer)
         body = reply(text)
-        message, few = body["choices"][0]["message"], asked["max_tokens"] < ROOM
+        message = body["choices"][0]["message"]
+        too_few = asked["max_tokens"] < ROOM
         if form in ("reasoning", "reasoning_content"):
             message[form] = THOUGHT
             body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 3}
@@ -69,7 +70,7 @@ def thinking(form: str) -> Callable[[Handler], None]:
             message["reasoning"] = THOUGHT
         if form == "scored by another token":
             body["choices"][0]["logprobs"] = {"content": [tops(The=-0.1, no=-3.0)]}
-        if form.startswith("endless") or (few and (thinks or form == "cut inline")):
+        if form.startswith("endless") or (too_few and (thinks or form == "cut inline")):
             begin = {
                 "endless inline": "<think>",
                 "cut inline": "<think>",
@@ -110,7 +111,7 @@ def run_on_demo(server: Scripted, command: str, out: Path, *more: str) -> Any:
 
 
 DEBATERS = ("composed", "sinai", "rdebater", "inspiredebate")
-RESPOND = [pytest.param(f"respond -d {one}", marks=pytest.mark.long) for one in DEBATERS]
+RESPOND = [pytest.param(f"respond -d {name}", marks=pytest.mark.long) for name in DEBATERS]
 
 
 @pytest.mark.parametrize("command", ["judge -j zsl", "judge -j zsl -O per=maxim", *RESPOND])
@@ -148,7 +149,9 @@ def test_thoughts_that_use_up_the_tokens_are_named(
 
 def fields_sent(server: Scripted, model: str, *options: str) -> dict[str, Any]:
     """Return the last request of a command with options of the model."""
-    words = [word for one in options for word in ("-O", f"model.{one}")]
+    words: list[str] = []
+    for option in options:
+        words += ["-O", f"model.{option}"]
     run = touche_rad("respond", "--say", "Hello.", "-m", f"{server.url}#{model}", *words)
     assert run.code == 0, run.err
     return server.asked[-1]
@@ -188,7 +191,8 @@ def test_thinking_is_switched_by_the_family_of_the_model(
     server.always = thinking("not at all")
     sent = fields_sent(server, model, *options)
     assert sent.get("chat_template_kwargs") == template
-    assert (sent.get("reasoning_effort"), sent["max_tokens"]) == (effort, tokens)
+    assert sent.get("reasoning_effort") == effort
+    assert sent["max_tokens"] == tokens
 
 
 def test_a_server_that_refuses_the_field_is_asked_without_it(server: Scripted) -> None:
@@ -203,19 +207,21 @@ def test_a_server_that_refuses_the_field_is_asked_without_it(server: Scripted) -
 def test_any_field_of_the_request_can_be_set(server: Scripted) -> None:
     server.always = thinking("inline")
     sent = fields_sent(server, "tiny", "top_p=0.9", "stop=END")
-    assert (sent["top_p"], sent["stop"]) == (0.9, "END")
+    assert sent["top_p"] == 0.9
+    assert sent["stop"] == "END"
     for option, hint in (("temprature=1", "temperature"), ("think=maybe", "off or auto or on")):
         wrong = touche_rad(
             "respond", "--say", "x", "-m", f"{server.url}#m", "-O", f"model.{option}"
         )
-        assert (wrong.code, hint in wrong.err) == (2, True)
+        assert wrong.code == 2
+        assert hint in wrong.err
 
 
 def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:
     def choice(content: str | None, *tokens: dict[str, Any], **more: Any) -> dict[str, float]:
-        said = reply(content, logprobs={"content": list(tokens)})
-        said["choices"][0]["message"] |= more
-        server.always = says(said)
+        body = reply(content, logprobs={"content": list(tokens)})
+        body["choices"][0]["message"] |= more
+        server.always = says(body)
 
         async def ask() -> dict[str, float]:
             model = Model(Address(server.url, "tiny"))
@@ -240,7 +246,7 @@ def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "model", "ok", "found"),
+    ("form", "model", "ok", "hint"),
     [
         ("not at all", "tiny", True, "without thoughts"),
         ("unless switched off", "tiny", False, "-O model.think=off"),
@@ -251,17 +257,18 @@ def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:
     ],
 )
 def test_doctor_names_the_thoughts_and_the_line_to_paste(
-    server: Scripted, form: str, model: str, ok: bool, found: str
+    server: Scripted, form: str, model: str, ok: bool, hint: str
 ) -> None:
     server.always = thinking(form)
     run = touche_rad("doctor", "-m", f"{server.url}#{model}", "--json")
-    checks = {one["what"]: one for one in json.loads(run.out)}
+    checks = {check["what"]: check for check in json.loads(run.out)}
     check = checks["model thinking"]
-    assert (check["ok"], found in f"{check['found']} {check['fix']}") == (ok, True), check
+    assert check["ok"] == ok, check
+    assert hint in f"{check['found']} {check['fix']}"
     schemas = checks["model schemas"]
     assert schemas["ok"] == (form != "endless")
     if form == "unless switched off" and not ok:
-        assert "with thoughts too" in schemas["found"]
+        assert "with thoughts" in schemas["found"]
     if form == "endless":
         assert "thoughts" in schemas["found"]
         assert "--reasoning-parser" in schemas["fix"]
@@ -276,11 +283,13 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
 
     server.always = act
     run = touche_rad("doctor", "-m", f"{server.url}#tiny", "--json")
-    checks = {one["what"]: one for one in json.loads(run.out)}
-    assert "ignores JSON schemas, and" in checks["model schemas"]["found"]
-    assert (run.code, checks["model schemas"]["optional"]) == (1, False)
-    assert checks["model logprobs"]["found"] == "not of the answer's token"
-    server.always, server.script = content('{"relation": "no"}'), [content("no")] * 2
+    assert run.code == 1
+    checks = {check["what"]: check for check in json.loads(run.out)}
+    assert "ignores" in checks["model schemas"]["found"]
+    assert checks["model schemas"]["optional"] is False
+    assert "answer's token" in checks["model logprobs"]["found"]
+    server.always = content('{"relation": "no"}')
+    server.script = [content("no")] * 2
     assert touche_rad("doctor", "-m", f"{server.url}#tiny").code == 0
 
 
@@ -317,17 +326,19 @@ def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", "/bin/false")
-    told = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}").err
-    found = told.partition("/bin/false -m vllm")[2].split()
+    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}").err
+    command = printed.partition("/bin/false -m vllm")[2].split()
     chosen = (
         "--reasoning-parser",
         "--max-model-len",
         "--tensor-parallel-size",
         "--gpu-memory-utilization",
     )
-    pairs = [f"{key} {value}" for key, value in pairwise(found) if key in chosen]
-    assert " ".join(pairs) == flags, told
-    own = [word for key in chosen for word in ("-O", f"vllm{key.replace('--', '.')}=false")]
-    told = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", *own, "-O", "vllm.port=1").err
-    assert not any(key in told for key in chosen)
-    assert "--port 1 " in told
+    pairs = [f"{key} {value}" for key, value in pairwise(command) if key in chosen]
+    assert " ".join(pairs) == flags, printed
+    options = ["-O", "vllm.port=1"]
+    for key in chosen:
+        options += ["-O", f"vllm{key.replace('--', '.')}=false"]
+    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", *options).err
+    assert not any(key in printed for key in chosen)
+    assert "--port 1 " in printed

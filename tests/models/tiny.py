@@ -94,5 +94,5 @@ def _chain(model: Any, thought: Sequence[int]) -> None:
             layer.mlp.down_proj.weight.zero_()
         model.model.embed_tokens.weight.copy_(torch.eye(*model.model.embed_tokens.weight.shape))
         model.lm_head.weight[list(thought)] = -9.0
-        for one, following in itertools.pairwise(thought):
-            model.lm_head.weight[following, one] = 9.0
+        for token, following in itertools.pairwise(thought):
+            model.lm_head.weight[following, token] = 9.0
