@@ -107,43 +107,46 @@ class DenseVectors:
 
     def __init__(self, folder: Path, about: AboutVectors) -> None:
         self.about = about
-        self._fields: dict[str, tuple[Array, Array]] = {}
-        for field in about.fields:
-            if (folder / field).is_dir():
-                vectors = np.asarray(np.load(folder / field / _VECTORS, mmap_mode="r"))
-                rows = np.asarray(np.load(folder / field / _ROWS, mmap_mode="r"))
-                self._fields[field] = (vectors, rows)
+        self._fields: dict[str, list[Array]] = {}
+        for path in (folder / field for field in about.fields):
+            if path.is_dir():
+                files = (path / _VECTORS, path / _ROWS)
+                arrays = [np.asarray(np.load(file, mmap_mode="r")) for file in files]
+                self._fields[path.name] = arrays
 
     def nearest(self, field: str, queries: Vectors, k: int) -> list[list[Scored]]:
         """Return the nearest arguments of each query by number; equal scores are sorted by it."""
-        if not self._has(field, queries) or k < 1:
+        arrays = self._arrays(field, queries)
+        if arrays is None or k < 1:
             return [[] for _ in queries]
-        vectors, rows = self._fields[field]
+        vectors, rows = arrays
         numbers = np.flatnonzero(rows >= 0)
         return [_best((vectors @ query)[rows[numbers]], numbers, k) for query in queries]
 
     def likeness(self, field: str, queries: Vectors, numbers: Sequence[int]) -> Vectors:
         """Return the cosine of each query with each argument; 0 if the argument has no text."""
-        if not self._has(field, queries):
+        arrays = self._arrays(field, queries)
+        if arrays is None:
             return np.zeros((len(queries), len(numbers)), np.float32)
-        vectors, rows = self._fields[field]
+        vectors, rows = arrays
         rows = rows[list(numbers)]
         cosines: Vectors = queries @ vectors[rows].T
         cosines[:, rows < 0] = 0
         return cosines
 
-    def _has(self, field: str, queries: Vectors) -> bool:
-        """Whether any argument has a vector of the field; check the field and the queries' size."""
+    def _arrays(self, field: str, queries: Vectors) -> list[Array] | None:
+        """Return vectors and rows of a field, None if it is blank in all arguments; check both."""
         name = self.about.encoder
         if field not in self.about.fields:
             hint = nearest(field, self.about.fields)
             raise UserError(f"encoder {name!r} has no vectors of the field {field!r}{hint}")
-        if field in self._fields and len(queries) and queries.shape[1] != self.about.dimension:
+        arrays = self._fields.get(field)
+        if arrays and len(queries) and queries.shape[1] != self.about.dimension:
             raise WorkError(
                 f"encoder {name!r} gives {queries.shape[1]} dimensions, "
                 f"the index has {self.about.dimension}"
             )
-        return field in self._fields
+        return arrays
 
 
 def _best(scores: Array, numbers: Array, k: int) -> list[Scored]:

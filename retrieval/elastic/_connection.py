@@ -19,14 +19,12 @@ from touche_rad.text import excerpt
 
 _NAME: Final = re.compile(r"(?![-_+.])[^\\/*?\"<>|,#:\s]+")
 
-
+# Variables of the environment.
 KEY: Final = "TOUCHE_RAD_ES_API_KEY"
 USER: Final = "TOUCHE_RAD_ES_USER"
 PASSWORD: Final = "TOUCHE_RAD_ES_PASSWORD"
 CA: Final = "TOUCHE_RAD_ES_CA"
 TIMEOUT: Final = "TOUCHE_RAD_ES_TIMEOUT"
-CREDENTIALS: Final = (KEY, USER, PASSWORD, CA, TIMEOUT)
-"""Variables of the environment that a connection reads."""
 
 SCHEME: Final = "elasticsearch:"
 SECONDS: Final = 30.0

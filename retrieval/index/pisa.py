@@ -114,16 +114,16 @@ class PisaArguments:
         """A digest of the content."""
         return self.manifest.collection[:16]
 
-    def close(self) -> None:
-        """Close the connections to the servers of encoders and rerankers."""
-        close_connections()
+    # Those to the servers of encoders and rerankers.
+    close = staticmethod(close_connections)
 
     def __len__(self) -> int:
         return self.manifest.arguments
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
-        return self._store.get(argument_id)
+        number = self._store.number(argument_id)
+        return None if number is None else self._store.at(number)
 
     def arguments(self) -> Iterator[Argument]:
         """Yield every argument, in the order of the collection."""

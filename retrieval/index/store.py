@@ -200,11 +200,6 @@ class Store:
             for line in lines:
                 yield Argument.model_validate(json.loads(line))
 
-    def get(self, argument_id: str) -> Argument | None:
-        """Return the argument with this id, or None."""
-        number = self.number(argument_id)
-        return None if number is None else self.at(number)
-
     def number(self, argument_id: str) -> int | None:
         """Return the number of the argument with this id, or None."""
         if not may_be_id(argument_id):

@@ -174,6 +174,8 @@ class Lexicon(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     negators: WordSet
+    function_words: frozenset[str]
+    """Words that are no content: stopwords and negations."""
     not_negated: WordSet
     hedges: WordSet
     numbers: WordSet
@@ -193,11 +195,6 @@ class Lexicon(BaseModel):
     retractions: WholeText
     paddings: WordsInText
     vague: WordsInText
-
-    @cached_property
-    def function_words(self) -> frozenset[str]:
-        """Words that are no content: stopwords and negations."""
-        return stopwords() | self.negators
 
     def sense(self, stemmed: str) -> str:
         """Return the stem that represents all synonyms."""
@@ -222,6 +219,8 @@ def lexicon() -> Lexicon:
         sense = senses.get(stem(word), stem(word))
         # "Supporter" is as generic as "support".
         generic.add(sense[:-2] if sense.endswith(("er", "or")) and len(sense) > 4 else sense)
-    negators = " ".join([table["negators"], *NEGATIONS])
-    computed = {"negators": negators, "generic": generic, "senses": senses}
-    return Lexicon.model_validate(table | computed)
+    table["negators"] = " ".join([table["negators"], *NEGATIONS])
+    table["function_words"] = stopwords().union(table["negators"].split())
+    table["generic"] = generic
+    table["senses"] = senses
+    return Lexicon.model_validate(table)

@@ -119,7 +119,6 @@ def encode(model: Any, kind: str, texts: Sequence[str], recipe: EncoderRecipe) -
     import torch
 
     prompt = model.prompts[kind]
-
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     vectors = []
     for start in range(0, len(order), _BATCH):
