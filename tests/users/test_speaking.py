@@ -53,6 +53,14 @@ class Hanging:
         raise AssertionError
 
 
+class Stuck(SmallIndex):
+    """An index whose search does not end before the deadline of the test."""
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        threading.Event().wait(3)
+        return []
+
+
 class Broken(SmallIndex):
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         raise OSError("the index is gone")
@@ -95,6 +103,15 @@ def test_rules_whose_index_is_broken_speak_without_it() -> None:
     rules = RuleUser(Broken(), 3)
     assert rules.reply(SECOND) == RuleUser(None, 3).reply(SECOND)
     assert speak(Failing(), SECOND, fallback=rules).utterance == RuleUser(None, 3).reply(SECOND)
+
+
+def test_rules_whose_search_does_not_end_speak_without_the_index() -> None:
+    for debate in (CLAIM, SECOND):
+        rules = RuleUser(Stuck(), 3)
+        answer = speak(Failing(), debate, fallback=rules, deadline=0.1)
+        without_index = RuleUser(None, 3)
+        expected = without_index.new_reply(debate) if debate.turns else without_index.open(debate)
+        assert answer.utterance == expected
 
 
 def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:

@@ -54,9 +54,17 @@ def test_no_argument_is_said_twice_and_none_of_the_other_side() -> None:
         assert CONTRA.text not in text
 
 
-def test_what_the_system_said_is_not_brought_back_as_a_counter() -> None:
-    debate = answered(CLAIM, "Zoos should be closed.", PRO)
-    assert PRO not in arguments_for_user(INDEX, CLAIM.claim, debate, 20)
+@pytest.mark.parametrize(
+    "response",
+    [Response(content="No.", arguments=(PRO,)), Response(content=f"Yes. {PRO.text}")],
+    ids=["cited", "said"],
+)
+def test_what_the_system_used_is_not_brought_back_as_a_counter(response: Response) -> None:
+    first = CLAIM.with_utterance("Zoos should be closed.")
+    unused = answered(first.with_response(Response(content="No.")), "Why?", CONTRA)
+    assert PRO in arguments_for_user(INDEX, CLAIM.claim, unused, 20)
+    used = answered(first.with_response(response), "Why?", CONTRA)
+    assert PRO not in arguments_for_user(INDEX, CLAIM.claim, used, 20)
 
 
 def test_without_arguments_the_user_asks_and_insists() -> None:
