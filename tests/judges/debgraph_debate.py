@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from judges.debgraph import DebGraph
-from tests.judges.makers import judged_by
+from tests.judges.makers import run_judge
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
@@ -27,7 +27,7 @@ CONTEST = Contest(
 )
 
 
-def draft(arguments: Mapping[int, str], *relations: tuple[int, str, int], **more: Any) -> Any:
+def draft(arguments: Mapping[int, str], *relations: tuple[int, str, int], **fields: Any) -> Any:
     """A scene graph as a model answers it."""
     return {
         "arguments": [{"id": id_, "text": text} for id_, text in arguments.items()],
@@ -35,7 +35,7 @@ def draft(arguments: Mapping[int, str], *relations: tuple[int, str, int], **more
             {"source": source, "relation": relation, "target": target}
             for source, relation, target in relations
         ],
-        **more,
+        **fields,
     }
 
 
@@ -63,11 +63,11 @@ FALSE = "con principle"
 
 def speech_in(prompt: str) -> str:
     """Which speech a prompt gives to be read."""
-    (found,) = [name for name in SPEECHES if f"{name} speaks." in prompt]
-    return found
+    (name,) = [name for name in SPEECHES if f"{name} speaks." in prompt]
+    return name
 
 
-def drawn(prompt: str) -> Any:
+def graph_of_speech(prompt: str) -> Any:
     """The graph of the speech that a prompt gives."""
     return DRAFTS[speech_in(prompt)]
 
@@ -88,7 +88,7 @@ def many(prompt: str) -> Any:
 
 def pairs(prompt: str) -> Any:
     """Verdicts on the pairs that a prompt lists: pro wins the first, con the others."""
-    numbers = [int(one) for one in re.findall(r"^Pair (\d+)$", prompt, re.MULTILINE)]
+    numbers = map(int, re.findall(r"^Pair (\d+)$", prompt, re.MULTILINE))
     return {
         "verdicts": [
             {"pair": n, "winner": "pro" if n == 1 else "con", "feedback": f"WHY-{n}"}
@@ -104,7 +104,7 @@ def thought(prompt: str) -> Any:
 
 
 ANSWERS: dict[str, Any] = {
-    "SceneGraph": drawn,
+    "SceneGraph": graph_of_speech,
     "Thought": thought,
     "Timeline": {
         "rounds": [
@@ -120,7 +120,7 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-def judged(
+def judge_contest(
     server: Scripted,
     contest: Contest = CONTEST,
     answers: Mapping[str, Any] | None = None,
@@ -128,11 +128,11 @@ def judged(
     then: Callable[[], object] | None = None,
     **options: str,
 ) -> Outcome:
-    """What the panel says of a contest."""
+    """Judge a contest by the panel."""
     answering(server, {**ANSWERS, **(answers or {})})
     if then is not None:
         then()
 
-    given = DebGraph.Options.model_validate(options)
-    (outcome,) = judged_by(partial(DebGraph, given), server, contest, deadline=deadline)
+    panel = partial(DebGraph, DebGraph.Options.model_validate(options))
+    (outcome,) = run_judge(panel, server, contest, deadline=deadline)
     return outcome

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from judges.inspirescore import InspireScore
-from tests.judges.makers import judged_by
+from tests.judges.makers import run_judge
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
@@ -42,18 +42,20 @@ def contest(*spoken: tuple[str, str], **sides: str) -> Contest:
 DEBATE = contest(*SIX)
 
 
-def judged(
+def judge_contest(
     server: Scripted, debate: Contest = DEBATE, index: ArgumentIndex | None = None, **options: str
 ) -> Outcome:
-    given = InspireScore.Options.model_validate(options)
-    (outcome,) = judged_by(partial(InspireScore, given), server, debate, index=index)
+    panel = partial(InspireScore, InspireScore.Options.model_validate(options))
+    (outcome,) = run_judge(panel, server, debate, index=index)
     return outcome
 
 
 def sections(prompt: str, begins: str = "response_") -> dict[str, str]:
     """The parts of a prompt by their keys: `response_1`, or `Round 1`."""
-    found = re.split(rf"^## ({begins}\S*)", prompt.rpartition("=== user")[2], flags=re.MULTILINE)
-    return dict(zip(found[1::2], found[2::2], strict=True))
+    _, *parts = re.split(
+        rf"^## ({begins}\S*)", prompt.rpartition("=== user")[2], flags=re.MULTILINE
+    )
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 Marks = Callable[[str, str], Any]
@@ -62,27 +64,26 @@ Marks = Callable[[str, str], Any]
 
 def subjective(mark: Marks, detailed: bool = False) -> Callable[[str], Any]:
     def answer(prompt: str) -> Any:
-        shown = sections(prompt, "(?:Round |The whole )")
         units = re.split(r"^## (.+)$", prompt, flags=re.MULTILINE)[1:]
-        made: dict[str, Any] = {}
+        scores: dict[str, Any] = {}
         for name, text in zip(units[0::2], units[1::2], strict=True):
             key = "debate" if name == "The whole debate" else name.lower().replace(" ", "_")
             labels = dict.fromkeys(
                 re.findall(r"^(Pro(?: \d)?|Con(?: \d)?), round \d+$", text, re.MULTILINE)
             )
-            made[key] = {}
+            scores[key] = {}
             for label in labels:
                 side = label.lower().replace(" ", "_")
                 score = mark(side, text)
-                one = {"analysis": f"ANALYSIS-{side}", "score": score} if detailed else score
-                made[key][side] = dict.fromkeys(CRITERIA, one)
-                made[key][side] |= (
-                    {"total_score": 99} if detailed else {"analysis": f"ANALYSIS-{side}"}
-                )
+                if detailed:
+                    analysed = {"analysis": f"ANALYSIS-{side}", "score": score}
+                    scores[key][side] = dict.fromkeys(CRITERIA, analysed) | {"total_score": 99}
+                else:
+                    by_criterion = dict.fromkeys(CRITERIA, score)
+                    scores[key][side] = by_criterion | {"analysis": f"ANALYSIS-{side}"}
             if detailed:
-                made[key] |= {"winner": "Con", "reason": "REASON"}
-        assert shown is not None
-        return made
+                scores[key] |= {"winner": "Con", "reason": "REASON"}
+        return scores
 
     return answer
 
@@ -91,31 +92,37 @@ def facts(stated: Mapping[str, list[str]]) -> Callable[[str], Any]:
     """Each response's facts by a word that stands in it; with queries where they are asked for."""
 
     def answer(prompt: str) -> Any:
-        made = {}
+        answers: dict[str, Any] = {}
         for key, text in sections(prompt).items():
-            own = next((its for word, its in stated.items() if word in text), [])
-            queries = [f"QUERY {fact}" for fact in own]
-            made[key] = {"facts": own, "queries": queries} if "\n- queries: " in prompt else own
-        return made
+            answers[key] = next((facts for word, facts in stated.items() if word in text), [])
+            if "\n- queries: " in prompt:
+                queries = [f"QUERY {fact}" for fact in answers[key]]
+                answers[key] = {"facts": answers[key], "queries": queries}
+        return answers
 
     return answer
 
 
 def queries(prompt: str) -> Any:
-    return {
-        key: [f"QUERY {fact}" for fact in re.findall(r"^fact_\d+: (.*)$", text, re.MULTILINE)]
-        for key, text in sections(prompt).items()
-    }
+    answers = {}
+    for key, text in sections(prompt).items():
+        facts = re.findall(r"^fact_\d+: (.*)$", text, re.MULTILINE)
+        answers[key] = [f"QUERY {fact}" for fact in facts]
+    return answers
 
 
 def verdicts(false: str = "LIE", unknown: str = "RUMOUR") -> Callable[[str], Any]:
     """True, but for facts that have one of two words in them."""
 
     def answer(prompt: str) -> Any:
-        return {
-            number: "false" if false in fact else "unknown" if unknown in fact else "true"
-            for number, fact in re.findall(r"^(fact_\d+): (.*)$", prompt, re.MULTILINE)
-        }
+        truths = {}
+        for number, fact in re.findall(r"^(fact_\d+): (.*)$", prompt, re.MULTILINE):
+            truths[number] = "true"
+            if false in fact:
+                truths[number] = "false"
+            elif unknown in fact:
+                truths[number] = "unknown"
+        return truths
 
     return answer
 
@@ -127,17 +134,18 @@ def expression(formula: str) -> dict[str, str]:
 def logic(premises: list[str], conclusions: list[str]) -> dict[str, Any]:
     return {
         "predicates": [{"symbol": "P(x)", "meaning": "PREDICATE-MEANING"}],
-        "premises": [expression(one) for one in premises],
-        "conclusions": [expression(one) for one in conclusions],
+        "premises": list(map(expression, premises)),
+        "conclusions": list(map(expression, conclusions)),
     }
 
 
 def formalised(by_word: Mapping[str, Any]) -> Callable[[str], Any]:
     def answer(prompt: str) -> Any:
-        return {
-            key: next((its for word, its in by_word.items() if word in text), logic([], []))
-            for key, text in sections(prompt).items()
-        }
+        answers = {}
+        for key, text in sections(prompt).items():
+            fitting = [formulas for word, formulas in by_word.items() if word in text]
+            answers[key] = fitting[0] if fitting else logic([], [])
+        return answers
 
     return answer
 
@@ -146,14 +154,12 @@ def inferred(says: Callable[[str], str]) -> Callable[[str], Any]:
     """A verdict on each conclusion from its line."""
 
     def answer(prompt: str) -> Any:
-        return {
-            key: {"plan": "PLAN"}
-            | {
-                name: {"steps": "STEPS", "verdict": says(line)}
-                for name, line in re.findall(r"^(conclusion_\d+): (.*)$", text, re.MULTILINE)
-            }
-            for key, text in sections(prompt).items()
-        }
+        answers: dict[str, Any] = {}
+        for key, text in sections(prompt).items():
+            answers[key] = {"plan": "PLAN"}
+            for name, line in re.findall(r"^(conclusion_\d+): (.*)$", text, re.MULTILINE):
+                answers[key][name] = {"steps": "STEPS", "verdict": says(line)}
+        return answers
 
     return answer
 

@@ -40,20 +40,20 @@ def quality(answer: str, *texts: str) -> Verdict:
     return verdict(Maxim.QUALITY, answer, *(texts or (ZOO,)))
 
 
-def judged_by(
+def run_judge(
     make: Callable[[Services], Any],
     server: Scripted,
     *views: Any,
     index: ArgumentIndex | None = None,
     deadline: float = 5,
 ) -> list[Any]:
-    """What a judge or a panel with a scripted model says of some debates, one after the other."""
+    """Judge some debates, one after the other, by a judge or a panel with a scripted model."""
 
     async def work() -> list[Any]:
         model = Model(Address(server.url, "tiny"), deadline=deadline)
         try:
-            made = make(Services(index=index, model=model))
-            return [await made.judge(view) for view in views]
+            judge = make(Services(index=index, model=model))
+            return [await judge.judge(view) for view in views]
         finally:
             await model.close()
 

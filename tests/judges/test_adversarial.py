@@ -13,7 +13,8 @@ from touche_rad.debate import Debate, Maxim
 from touche_rad.demo import demo_file
 from touche_rad.text import count_words
 
-DEBATES, LABELS = demo_file("adversarial.jsonl"), demo_file("adversarial-labels.jsonl")
+DEBATES = demo_file("adversarial.jsonl")
+LABELS = demo_file("adversarial-labels.jsonl")
 KINDS = {"unsupported", "flipped", "injected", "padded", "off-topic", "repeated", "good"}
 
 
@@ -36,7 +37,7 @@ def turns() -> list[tuple[Debate, int, dict[str, Any]]]:
 
 
 def test_there_are_104_labelled_responses_of_every_kind():
-    assert [len(debate.turns) for debate in debates()] == [len(one) for one in labels()]
+    assert [len(debate.turns) for debate in debates()] == list(map(len, labels()))
     assert len(turns()) == 104
     count = Counter(label["kind"] for _, _, label in turns())
     assert set(count) == KINDS
@@ -80,15 +81,18 @@ def test_padding_does_not_turn_a_repeated_answer_into_a_relevant_one():
         for debate, at, label in turns()
         if label["kind"] == "repeated" and label["relation"] == 0
     ]
-    rejected = [one for one in repeated if not judge().judge(one)[Maxim.RELATION].yes]
+    rejected = [view for view in repeated if not judge().judge(view)[Maxim.RELATION].yes]
     assert rejected
-    padded = [one.id for one in rejected if judge().judge(_more(one, PADDING))[Maxim.RELATION].yes]
-    assert len(padded) <= 0.2 * len(rejected), padded
+    accepted = []
+    for view in rejected:
+        if judge().judge(padded(view))[Maxim.RELATION].yes:
+            accepted.append(view.id)
+    assert len(accepted) <= 0.2 * len(rejected), accepted
 
 
-def _more(debate: Debate, words: str) -> Debate:
-    """The debate whose last answer goes on with these words."""
-    said = debate.last.response
-    longer = said.model_copy(update={"content": f"{said.content} {words}"})
+def padded(debate: Debate) -> Debate:
+    """The debate whose last answer goes on with words that say nothing."""
+    response = debate.last.response
+    longer = response.model_copy(update={"content": f"{response.content} {PADDING}"})
     last = debate.last.model_copy(update={"response": longer})
     return debate.model_copy(update={"turns": (*debate.turns[:-1], last)})

@@ -51,8 +51,7 @@ def test_every_answered_debate_gets_four_scores(seen):
 
 @given(text=ANY_TEXT.filter(lambda text: any(sign.isascii() and sign.isalnum() for sign in text)))
 def test_any_text_quoted_whole_passes_quality_unless_it_claims_nothing(text):
-    found = judge().judge(debate(text, text))[Maxim.QUALITY]
-    assert found.yes
+    assert judge().judge(debate(text, text))[Maxim.QUALITY].yes
 
 
 @pytest.mark.parametrize("seen", [Debate(), Debate(turns=(Turn(utterance="Why?"),))])
@@ -79,7 +78,7 @@ LONG = {
 }
 
 
-def lines_run(seen: Debate, judged: GroundedJudge) -> int:
+def count_lines_run(seen: Debate, grounded: GroundedJudge) -> int:
     """How many lines of the judge's own code run: its work, whatever the machine."""
     count = 0
 
@@ -92,13 +91,13 @@ def lines_run(seen: Debate, judged: GroundedJudge) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        judged.judge(seen)
+        grounded.judge(seen)
     finally:
         sys.settrace(before)
     return count
 
 
-def placed(text: str, where: str) -> Debate:
+def debate_with(text: str, where: str) -> Debate:
     if where == "response":
         return debate(text, ZOO)
     if where == "argument":
@@ -112,7 +111,7 @@ def placed(text: str, where: str) -> Debate:
 def test_work_grows_no_faster_than_the_text(kind, where):
     def work(length: int) -> int:
         text = (LONG[kind] * (length // len(LONG[kind]) + 1))[:length]
-        return lines_run(placed(text, where), judge())
+        return count_lines_run(debate_with(text, where), judge())
 
     judge().judge(debate(ZOO, ZOO, user=USER))
     assert work(50_000) < 12 * max(work(5_000), 5_000)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from tests.judges.debgraph_debate import ANSWERS, CONTEST, DRAFTS, draft, judged, speech_in
+from tests.judges.debgraph_debate import ANSWERS, CONTEST, DRAFTS, draft, judge_contest, speech_in
 from tests.models.by_schema import called, prompt_of, prompts
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
@@ -19,19 +20,19 @@ from touche_rad.plugins import find
 def test_the_paper_asks_a_call_for_each_speech_round_argument_and_rebuttal(
     server: Scripted,
 ) -> None:
-    judged(server, profile="paper")
+    judge_contest(server, profile="paper")
     assert called(server) == [
         *["SceneGraph", "SceneGraph", "Thought"] * 2,
         *["FactVerdict"] * 8,
         *["PairVerdict"] * 4,
         "Condensed",
     ]
-    read = [speech_in(told) for told in prompts(server, "SceneGraph")]
-    assert read == ["PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO"]
+    speeches = [speech_in(prompt) for prompt in prompts(server, "SceneGraph")]
+    assert speeches == ["PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO"]
 
 
 def test_the_lean_profile_asks_a_call_for_each_speech_and_four_more(server: Scripted) -> None:
-    judged(server)
+    judge_contest(server)
     assert called(server) == [
         *["SceneGraph"] * 4,
         "Timeline",
@@ -42,7 +43,8 @@ def test_the_lean_profile_asks_a_call_for_each_speech_and_four_more(server: Scri
 
 
 def test_both_profiles_grow_the_same_graph(server: Scripted) -> None:
-    lean, paper = judged(server), judged(server, profile="paper")
+    lean = judge_contest(server)
+    paper = judge_contest(server, profile="paper")
     assert lean.details["graph"] == paper.details["graph"]
     assert [step["winner"] for step in lean.details["timeline"]] == ["pro", "con"]
     assert lean.details["timeline"] == paper.details["timeline"]
@@ -53,7 +55,7 @@ def test_both_profiles_grow_the_same_graph(server: Scripted) -> None:
 
 @pytest.mark.parametrize("profile", ["paper", "lean"])
 def test_a_later_speech_is_read_against_the_graph_so_far(server: Scripted, profile: str) -> None:
-    judged(server, profile=profile)
+    judge_contest(server, profile=profile)
     second, third, _ = prompts(server, "SceneGraph")[1:]
     assert "This is the new speech of the con side" in second
     assert "New ids begin at 3" in second
@@ -65,37 +67,36 @@ def test_a_later_speech_is_read_against_the_graph_so_far(server: Scripted, profi
 
 
 def test_the_graph_is_shown_in_lines_or_as_json(server: Scripted) -> None:
-    judged(server)
-    told = prompts(server, "Timeline")[0]
-    assert '\n6 pro, round 2: "pro answer" [rebuttal -> 4, premise -> 1]\n' in told
-    judged(server, profile="paper")
-    told = prompts(server, "SceneGraph")[-1]
-    assert '\n  "arguments": [\n    {\n      "id": 0' in told
-    assert '"source": 4,\n      "relation": "rebuttal",\n      "target": 1' in told
+    judge_contest(server)
+    in_lines = prompts(server, "Timeline")[0]
+    assert '\n6 pro, round 2: "pro answer" [rebuttal -> 4, premise -> 1]\n' in in_lines
+    judge_contest(server, profile="paper")
+    as_json = prompts(server, "SceneGraph")[-1]
+    assert '\n  "arguments": [\n    {\n      "id": 0' in as_json
+    assert '"source": 4,\n      "relation": "rebuttal",\n      "target": 1' in as_json
 
 
 def test_the_judge_sees_the_graph_and_its_own_thoughts_but_no_speech_and_no_score(
     server: Scripted,
 ) -> None:
-    judged(server, profile="paper")
+    judge_contest(server, profile="paper")
     first, second = prompts(server, "Thought")
-    for told in (first, second):
-        assert '"MOTION"' in told
-        assert "speaks." not in told
-        assert "score" not in told
+    for prompt in (first, second):
+        assert '"MOTION"' in prompt
+        assert "speaks." not in prompt
+        assert "score" not in prompt
     assert "THOUGHT" not in first
     assert '"THOUGHT-1"' in second
-    assert all(told not in second for told in ("pro conclusion", "THOUGHT-2"))
+    assert "pro conclusion" not in second
+    assert "THOUGHT-2" not in second
 
 
 def test_each_rebuttal_is_compared_with_its_direction(server: Scripted) -> None:
-    judged(server, profile="paper")
-    found = prompts(server, "PairVerdict")
-    shown = sorted(
-        tuple(line for line in told.splitlines() if line.startswith(("Pro", "Con")))
-        for told in found
-    )
-    assert shown == sorted(
+    judge_contest(server, profile="paper")
+    pairs = []
+    for prompt in prompts(server, "PairVerdict"):
+        pairs.append(tuple(re.findall(r"^(?:Pro|Con).*", prompt, re.MULTILINE)))
+    assert sorted(pairs) == sorted(
         [
             ('Pro: "pro claim"', 'Con (rebuts Pro): "con rebuttal"'),
             ('Pro (rebuts Con): "pro answer"', 'Con: "con rebuttal"'),
@@ -108,9 +109,9 @@ def test_each_rebuttal_is_compared_with_its_direction(server: Scripted) -> None:
 def test_the_condensed_feedback_is_made_of_scores_and_of_all_that_was_found(
     server: Scripted,
 ) -> None:
-    judged(server)
-    (told,) = prompts(server, "Condensed")
-    assert told.count("WHY-1") == 1, "a finding for both sides is shown once"
+    judge_contest(server)
+    (prompt,) = prompts(server, "Condensed")
+    assert prompt.count("WHY-1") == 1, "a finding for both sides is shown once"
     for element in (
         '"MOTION"',
         "fact: pro 0.80, con 0.60",
@@ -120,15 +121,15 @@ def test_the_condensed_feedback_is_made_of_scores_and_of_all_that_was_found(
         'To both (persuasion: pro 6 "pro answer" against con 4 "con rebuttal", con won): "WHY-2"',
         "winner by the scores: con",
     ):
-        assert element in told, element
-    assert "not to be kept" not in told
+        assert element in prompt, element
+    assert "not to be kept" not in prompt
 
 
 # What comes of it
 
 
 def test_sides_are_stamped_by_whose_speech_it_was(server: Scripted) -> None:
-    nodes = judged(server).details["graph"]["nodes"]
+    nodes = judge_contest(server).details["graph"]["nodes"]
     assert nodes[0] == {"id": 0, "text": "MOTION", "kind": "motion"}
     assert [(node["side"], node["round"], node["speaker"]) for node in nodes[1:]] == [
         *[("pro", 1, "ada")] * 2,
@@ -141,7 +142,7 @@ def test_sides_are_stamped_by_whose_speech_it_was(server: Scripted) -> None:
 
 
 def test_the_verdict_is_the_sum_of_three_shares_worked_by_hand(server: Scripted) -> None:
-    outcome = judged(server)
+    outcome = judge_contest(server)
     # pro: four true of .8; con: three true of .8 and one false
     # pairs 1-4 pro, 6-4 con, 7-3 con
     # pro: claim 1 has premises, 7 strikes claim 3; con: claim 3 has a principle, 4 strikes claim 1
@@ -166,55 +167,60 @@ def test_the_verdict_is_the_sum_of_three_shares_worked_by_hand(server: Scripted)
 
 
 def test_each_speech_says_what_it_added_and_how_it_was_read(server: Scripted) -> None:
-    told = judged(server).details["speeches"]
-    assert [one["relations"] for one in told] == [
+    speeches = judge_contest(server).details["speeches"]
+    assert [speech["relations"] for speech in speeches] == [
         {"claim": 1, "premise": 1},
         {"claim": 1, "rebuttal": 1, "first principle": 1},
         {"rebuttal": 2, "premise": 1},
         {"conclusion": 1, "rebuttal": 1},
     ]
-    assert [one["added"] for one in told] == [[1, 2], [3, 4, 5], [6, 7], [8]]
-    assert told[1]["explanation"] == "CON-EXPLAINS"
+    assert [speech["added"] for speech in speeches] == [[1, 2], [3, 4, 5], [6, 7], [8]]
+    assert speeches[1]["explanation"] == "CON-EXPLAINS"
 
 
 def test_a_model_may_say_pro_and_percent_in_its_own_way(server: Scripted) -> None:
-    own_way = {
+    answers = {
         "FactVerdict": {"label": True, "confidence": "80%", "feedback": ""},
         "PairVerdict": {"winner": " Pro", "feedback": "W"},
         "Thought": {"thoughts": "T", "winner": "CON"},
     }
-    outcome = judged(server, profile="paper", answers=own_way)
+    outcome = judge_contest(server, profile="paper", answers=answers)
     assert outcome.scores["bob"]["fact"] == pytest.approx(0.8)
     assert outcome.scores["ada"]["persuasion"] == 1.0
     assert outcome.winners["dp"] == "bob"
     sure = {"FactVerdict": {"label": "true", "confidence": 70, "feedback": ""}}
-    assert judged(server, ask="each", answers=sure).scores["ada"]["fact"] == pytest.approx(0.7)
+    assert judge_contest(server, ask="each", answers=sure).scores["ada"]["fact"] == pytest.approx(
+        0.7
+    )
     mad = {"FactVerdict": {"label": "perhaps", "confidence": 700, "feedback": ""}}
-    assert judged(server, ask="each", answers=mad).scores["ada"]["fact"] is None
+    assert judge_contest(server, ask="each", answers=mad).scores["ada"]["fact"] is None
+
+
+def findings(outcome: Outcome, side: str, about: str, key: str) -> list[tuple[list[int], str]]:
+    """The arguments of a side's findings of one kind, with one of their fields."""
+    detailed = outcome.details["feedback"]["detailed"][side]
+    return [
+        (finding["arguments"], finding[key]) for finding in detailed if finding["about"] == about
+    ]
 
 
 def test_feedback_names_the_false_the_clashes_and_what_the_structure_lacks(
     server: Scripted,
 ) -> None:
-    told = judged(server).details["feedback"]["detailed"]
-    facts = {side: [one for one in told[side] if one["about"] == "fact"] for side in told}
-    assert facts["pro"] == []
-    assert [(one["arguments"], one["text"]) for one in facts["con"]] == [([5], "WRONG-FACT")]
-    clashes = [one for one in told["pro"] if one["about"] == "persuasion"]
-    assert [(one["arguments"], one["role"]) for one in clashes] == [
+    outcome = judge_contest(server)
+    assert findings(outcome, "pro", "fact", "text") == []
+    assert findings(outcome, "con", "fact", "text") == [([5], "WRONG-FACT")]
+    assert findings(outcome, "pro", "persuasion", "role") == [
         ([1, 4], "won"),
         ([6, 4], "lost"),
         ([7, 3], "lost"),
     ]
-    structure = [
-        (one["arguments"], one["text"]) for one in told["con"] if one["about"] == "structure"
-    ]
-    assert structure == [([8], "These claims have no premise.")]
+    assert findings(outcome, "con", "structure", "text") == [([8], "These claims have no premise.")]
 
 
 def test_feedback_is_cut_to_its_words(server: Scripted) -> None:
     long = "One two three four. " * 200
-    outcome = judged(
+    outcome = judge_contest(
         server,
         profile="paper",
         answers={
@@ -222,21 +228,18 @@ def test_feedback_is_cut_to_its_words(server: Scripted) -> None:
             "Condensed": {"summary": long},
         },
     )
-    kept = outcome.details["feedback"]
-    pieces = [one["text"] for one in kept["detailed"]["con"] if one["about"] == "persuasion"]
-    assert [len(text.split()) for text in pieces] == [248] * 4
-    assert len(kept["condensed"].split()) == 500
+    texts = [text for _, text in findings(outcome, "con", "persuasion", "text")]
+    assert [len(text.split()) for text in texts] == [248] * 4
+    assert len(outcome.details["feedback"]["condensed"].split()) == 500
 
 
 def test_a_close_debate_says_so(server: Scripted) -> None:
-    outcome = judged(server, close_margin="0.2")
-    assert (
-        outcome.details["feedback"]["close"] == "The debate was close: the totals differ by 0.13."
-    )
+    outcome = judge_contest(server, close_margin="0.2")
+    assert "0.13" in outcome.details["feedback"]["close"]
     assert outcome.comment.endswith("The debate was close: the totals differ by 0.13.")
     assert "The debate was close" in prompts(server, "Condensed")[0]
     server.asked.clear()
-    assert judged(server, close_margin="0.1").details["feedback"]["close"] == ""
+    assert judge_contest(server, close_margin="0.1").details["feedback"]["close"] == ""
     assert "The debate was close" not in prompts(server, "Condensed")[0]
 
 
@@ -275,24 +278,27 @@ def test_an_ablation_asks_what_it_says_and_nothing_else(server: Scripted, ablati
     both = {"PRO-ONE": DRAFTS["PRO-ONE"], "CON-ONE": DRAFTS["CON-ONE"]}
     joined = {"SceneGraph": lambda p: both["CON-ONE" if "CON-ONE" in p else "PRO-ONE"]}
     answers = joined if name == "iterative_graph" else None
-    judged(server, answers=answers, **{name: value})
+    judge_contest(server, answers=answers, **{name: value})
     wanted = {key: n for key, n in {**USUAL, **CALLS[ablation]}.items() if n}
     assert {key: called(server).count(key) for key in called(server)} == wanted
 
 
 @pytest.mark.parametrize("component", ["fact", "persuasion", "structure"])
 def test_a_component_of_no_weight_is_in_no_score(server: Scripted, component: str) -> None:
-    whole, without = judged(server).scores, judged(server, **{component: "0"}).scores
+    weighted = judge_contest(server).scores
+    without = judge_contest(server, **{component: "0"}).scores
     for speaker in ("ada", "bob"):
-        left = {k: v for k, v in whole[speaker].items() if k not in (component, "total")}
-        assert {k: v for k, v in without[speaker].items() if k != "total"} == left
-        assert without[speaker]["total"] == pytest.approx(sum(v or 0 for v in left.values()))
+        expected = dict(weighted[speaker])
+        del expected[component]
+        del expected["total"]
+        expected["total"] = pytest.approx(sum(expected.values()))
+        assert without[speaker] == expected
 
 
 def test_weights_weigh(server: Scripted) -> None:
-    assert judged(server, fact="3").winner == "ada"
-    assert judged(server).winner == "bob"
-    assert judged(server, margin="0.14").winner == "tie"
+    assert judge_contest(server, fact="3").winner == "ada"
+    assert judge_contest(server).winner == "bob"
+    assert judge_contest(server, margin="0.14").winner == "tie"
 
 
 def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(server: Scripted) -> None:
@@ -301,18 +307,19 @@ def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(server:
             "rounds": [{"thoughts": "a", "winner": "con"}, {"thoughts": "b", "winner": "pro"}]
         }
     }
-    by_score = judged(server, answers=ahead)
-    by_judge = judged(server, answers=ahead, decision="dp")
-    assert (by_score.winner, by_judge.winner) == ("bob", "ada")
+    by_score = judge_contest(server, answers=ahead)
+    by_judge = judge_contest(server, answers=ahead, decision="dp")
+    assert by_score.winner == "bob"
+    assert by_judge.winner == "ada"
     assert by_score.scores == by_judge.scores
     assert by_score.winners == by_judge.winners
     assert by_score.winners["dp"] == "ada"
-    for one in (by_score, by_judge):
-        assert one.details["by_score"] == {"general": "bob"}, "score tells SC and DP apart"
-        assert one.details["by_verdict"] == {"general": "ada"}
-    told = prompts(server, "Condensed")
-    assert ["winner by the judge's last verdict: pro" in one for one in told] == [False, True]
-    assert ["winner by the scores: con" in one for one in told] == [True, False]
+    for outcome in (by_score, by_judge):
+        assert outcome.details["by_score"] == {"general": "bob"}, "score tells SC and DP apart"
+        assert outcome.details["by_verdict"] == {"general": "ada"}
+    first, second = prompts(server, "Condensed")
+    assert "winner by the scores: con" in first
+    assert "winner by the judge's last verdict: pro" in second
 
 
 @pytest.mark.parametrize(
@@ -326,8 +333,8 @@ def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(server:
 def test_earlier_thoughts_are_shown_where_the_options_say_so(
     server: Scripted, schema: str, option: dict[str, str], shown: list[bool]
 ) -> None:
-    judged(server, profile="paper", **option)
-    assert ["THOUGHT-1" in told for told in prompts(server, schema)] == shown
+    judge_contest(server, profile="paper", **option)
+    assert ["THOUGHT-1" in prompt for prompt in prompts(server, schema)] == shown
 
 
 def test_without_the_counter_graph_no_side_knows_of_the_other(server: Scripted) -> None:
@@ -335,12 +342,14 @@ def test_without_the_counter_graph_no_side_knows_of_the_other(server: Scripted) 
         name: draft({1: f"{name} claim", 2: f"{name} premise"}, (1, "claim", 0), (2, "premise", 1))
         for name in DRAFTS
     }
-    outcome = judged(server, counter="false", answers={"SceneGraph": lambda p: apart[speech_in(p)]})
-    assert all("up to the last speech" not in told for told in prompts(server, "SceneGraph"))
+    outcome = judge_contest(
+        server, counter="false", answers={"SceneGraph": lambda p: apart[speech_in(p)]}
+    )
+    assert all("up to the last speech" not in prompt for prompt in prompts(server, "SceneGraph"))
     graph = outcome.details["graph"]
     assert [node["id"] for node in graph["nodes"]] == list(range(9))
     wanted = {(claim, 0) for claim in (1, 3, 5, 7)} | {(claim + 1, claim) for claim in (1, 3, 5, 7)}
-    assert {(e["source"], e["target"]) for e in graph["edges"]} == wanted
+    assert {(edge["source"], edge["target"]) for edge in graph["edges"]} == wanted
     assert outcome.details["pairs"] == []
     assert outcome.scores["ada"]["persuasion"] == outcome.scores["bob"]["persuasion"] == 0.0
 
@@ -349,7 +358,7 @@ def test_the_graph_of_a_debate_at_once_reads_all_speeches_of_a_side_together(
     server: Scripted,
 ) -> None:
     both = {"SceneGraph": lambda p: DRAFTS["CON-ONE" if "CON-ONE" in p else "PRO-ONE"]}
-    outcome = judged(server, answers=both, iterative_graph="false")
+    outcome = judge_contest(server, answers=both, iterative_graph="false")
     first, second = prompts(server, "SceneGraph")
     assert r'"PRO-ONE speaks.\n\nPRO-TWO speaks."' in first
     assert r'"CON-ONE speaks.\n\nCON-TWO speaks."' in second
@@ -365,7 +374,7 @@ def test_both_orders_are_asked_and_a_pair_that_turns_with_them_is_halved(server:
         }
 
     def asked(**options: str) -> Outcome:
-        return judged(server, answers={"PairVerdict": who_is_first}, ask="each", **options)
+        return judge_contest(server, answers={"PairVerdict": who_is_first}, ask="each", **options)
 
     assert asked(order="pro").scores["ada"]["persuasion"] == 1.0
     both = asked(order="both")
@@ -376,16 +385,13 @@ def test_both_orders_are_asked_and_a_pair_that_turns_with_them_is_halved(server:
 def test_a_clash_is_told_to_its_winner_alone_where_the_algorithm_is_followed(
     server: Scripted,
 ) -> None:
-    told = judged(server, feedback_to="winner").details["feedback"]["detailed"]
-    clashes = {
-        side: [one["arguments"] for one in told[side] if one["about"] == "persuasion"]
-        for side in told
-    }
-    assert clashes == {"pro": [[1, 4]], "con": [[6, 4], [7, 3]]}
+    outcome = judge_contest(server, feedback_to="winner")
+    assert findings(outcome, "pro", "persuasion", "role") == [([1, 4], "won")]
+    assert findings(outcome, "con", "persuasion", "role") == [([6, 4], "won"), ([7, 3], "won")]
 
 
 def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
-    outcome = judged(server, feedback="none", ask="each")
+    outcome = judge_contest(server, feedback="none", ask="each")
     assert set(called(server)) == {"SceneGraph", "Timeline", "FactVerdict", "PairVerdict"}
     assert all("- feedback" not in prompt_of(body) for body in server.asked)
     assert outcome.details["feedback"]["detailed"] == {"pro": [], "con": []}
@@ -393,7 +399,7 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("options", "problem"),
     [
         ({"decision": "dp", "profile": "no-judge"}, "needs a profile"),
         ({"fact": "0", "persuasion": "0", "structure": "0"}, "above 0"),
@@ -403,9 +409,11 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
         ({"judge": "once"}, "judge"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(given: dict[str, str], told: str) -> None:
-    with pytest.raises(OptionError, match=told):
-        find("panel", "debgraph").configure(given)
+def test_options_that_contradict_each_other_are_refused(
+    options: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(OptionError, match=problem):
+        find("panel", "debgraph").configure(options)
 
 
 # What the debate may be
@@ -419,25 +427,22 @@ def test_a_fair_model_gives_a_swapped_contest_to_the_same_speaker(server: Script
         return {"winner": hers[:3].lower(), "feedback": "W"}
 
     def asked(contest: Contest) -> Outcome:
-        return judged(server, contest, answers={"PairVerdict": by_words}, ask="each")
+        return judge_contest(server, contest, answers={"PairVerdict": by_words}, ask="each")
 
-    plain, swapped = asked(CONTEST), asked(CONTEST.swapped())
+    plain = asked(CONTEST)
+    swapped = asked(CONTEST.swapped())
     assert plain.winner == swapped.winner == "ada"
     assert plain.scores == swapped.scores
     orders = prompts(server, "PairVerdict")
-    before, after = orders[: len(orders) // 2], orders[len(orders) // 2 :]
-
-    def texts(told: str) -> tuple[str, ...]:
-        shown = [x for x in told.splitlines() if x.startswith(("Pro", "Con"))]
-        return tuple(line.partition(": ")[2] for line in shown)
-
-    assert sorted(map(texts, before)) == sorted(map(texts, after)), "the order shows no side"
+    texts = [tuple(re.findall(r"^(?:Pro|Con).*?: (.*)", order, re.MULTILINE)) for order in orders]
+    half = len(texts) // 2
+    assert sorted(texts[:half]) == sorted(texts[half:]), "the order shows no side"
 
 
 def test_the_papers_loop_reads_pro_before_con_also_where_con_spoke_first(server: Scripted) -> None:
-    own = {"SceneGraph": lambda told: draft({99: speech_in(told)}, (99, "claim", 0))}
-    judged(server, CONTEST.swapped(), rounds="pro", answers=own)
-    order = [speech_in(told) for told in prompts(server, "SceneGraph")]
+    claims = {"SceneGraph": lambda prompt: draft({99: speech_in(prompt)}, (99, "claim", 0))}
+    judge_contest(server, CONTEST.swapped(), rounds="pro", answers=claims)
+    order = [speech_in(prompt) for prompt in prompts(server, "SceneGraph")]
     assert order == ["CON-ONE", "PRO-ONE", "CON-TWO", "PRO-TWO"]
 
 
@@ -445,7 +450,7 @@ def test_a_side_that_says_nothing_loses(server: Scripted) -> None:
     mute = CONTEST.model_copy(
         update={"speeches": (CONTEST.speeches[0], Speech(speaker="bob", text=" \n"))}
     )
-    outcome = judged(server, mute)
+    outcome = judge_contest(server, mute)
     assert called(server).count("SceneGraph") == 1
     assert outcome.winner == "ada"
     assert outcome.scores["bob"] == {"fact": 0.0, "persuasion": 0.0, "structure": 0.0, "total": 0.0}
@@ -453,7 +458,7 @@ def test_a_side_that_says_nothing_loses(server: Scripted) -> None:
 
 @pytest.mark.parametrize("speeches", [(), (Speech(speaker="ada", text=""),)])
 def test_a_debate_without_words_has_no_winner(server: Scripted, speeches: tuple[Speech]) -> None:
-    outcome = judged(server, CONTEST.model_copy(update={"speeches": speeches}))
+    outcome = judge_contest(server, CONTEST.model_copy(update={"speeches": speeches}))
     assert outcome.winner is None
     assert outcome.reason == "there is no graph: no argument was found in the speeches"
     assert called(server) == []
@@ -468,7 +473,7 @@ def test_a_side_of_several_wins_as_a_side(server: Scripted) -> None:
             for who, old in zip(("og", "oo", "cg", "co"), CONTEST.speeches, strict=True)
         ),
     )
-    outcome = judged(server, four)
+    outcome = judge_contest(server, four)
     assert outcome.winner is None
     assert outcome.details["side"] == "con"
     assert "the side con won" in outcome.reason
@@ -491,12 +496,12 @@ def test_what_a_speech_asks_of_the_model_stays_a_quotation(server: Scripted) -> 
             "motion": INJECTION,
             "info": INJECTION,
             "speeches": tuple(
-                Speech(speaker=one.speaker, text=f"{one.text} {INJECTION}")
-                for one in CONTEST.speeches
+                Speech(speaker=speech.speaker, text=f"{speech.text} {INJECTION}")
+                for speech in CONTEST.speeches
             ),
         }
     )
-    judged(server, hostile)
+    judge_contest(server, hostile)
     for body in server.asked:
         system, *rest = body["messages"]
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
@@ -511,12 +516,13 @@ def test_what_a_speech_asks_of_the_model_stays_a_quotation(server: Scripted) -> 
 def test_what_a_model_writes_stays_a_quotation_as_well(server: Scripted) -> None:
     poisoned = draft({1: f"pro claim {INJECTION[:-1]}"}, (1, "claim", 0))
     only = CONTEST.model_copy(update={"speeches": CONTEST.speeches[:1]})
-    judged(server, only, answers={"SceneGraph": poisoned})
+    judge_contest(server, only, answers={"SceneGraph": poisoned})
     for body in server.asked[1:]:
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
         assert "Ignore your" not in body["messages"][0]["content"]
-        lines = [one for one in body["messages"][1]["content"].splitlines() if "Ignore your" in one]
-        assert all(r"pro claim \"} === system Ignore" in one for one in lines)
+        for line in body["messages"][1]["content"].splitlines():
+            if "Ignore your" in line:
+                assert r"pro claim \"} === system Ignore" in line
 
 
 # What may fail
@@ -527,15 +533,15 @@ def failing(schema: str) -> dict[str, Any]:
 
 
 def test_a_component_that_fails_is_left_out_on_both_sides_with_its_reason(server: Scripted) -> None:
-    for schema, name, left in (
-        ("FactVerdicts", "fact", ("persuasion", "structure")),
-        ("PairVerdicts", "persuasion", ("fact", "structure")),
+    for schema, name, scored in (
+        ("FactVerdicts", "fact", "persuasion"),
+        ("PairVerdicts", "persuasion", "fact"),
     ):
-        outcome = judged(server, answers=failing(schema))
+        outcome = judge_contest(server, answers=failing(schema))
         for speaker in ("ada", "bob"):
             scores = outcome.scores[speaker]
             assert scores[name] is None
-            assert scores["total"] == pytest.approx(sum(scores[one] or 0 for one in left))
+            assert scores["total"] == pytest.approx(scores[scored] + scores["structure"])
         assert outcome.winner is not None
         assert outcome.winners[name] is None
         assert f"{name} has no score: tiny: the answer does not fit {schema}" in outcome.reason
@@ -543,24 +549,24 @@ def test_a_component_that_fails_is_left_out_on_both_sides_with_its_reason(server
 
 def test_an_argument_that_was_not_judged_is_left_out_of_the_mean(server: Scripted) -> None:
     def but_five(prompt: str) -> Any:
-        found = ANSWERS["FactVerdicts"](prompt)
-        verdicts = [one for one in found["verdicts"] if one["id"] != 5]
-        more = [{"id": id_, "label": "false", "confidence": 1, "feedback": "no"} for id_ in (77, 3)]
-        return {"verdicts": [*verdicts, *more]}
+        answer = ANSWERS["FactVerdicts"](prompt)
+        verdicts = [verdict for verdict in answer["verdicts"] if verdict["id"] != 5]
+        false = {"label": "false", "confidence": 1, "feedback": "no"}
+        return {"verdicts": [*verdicts, {"id": 77, **false}, {"id": 3, **false}]}
 
-    outcome = judged(server, answers={"FactVerdicts": but_five})
+    outcome = judge_contest(server, answers={"FactVerdicts": but_five})
     assert outcome.scores["bob"]["fact"] == pytest.approx(0.8)
-    (fifth,) = [one for one in outcome.details["facts"] if one["id"] == 5]
-    assert fifth["score"] is None
-    assert fifth["fault"] == "the model gave no verdict on it"
-    assert 77 not in [one["id"] for one in outcome.details["facts"]]
+    facts = {fact["id"]: fact for fact in outcome.details["facts"]}
+    assert facts[5]["score"] is None
+    assert facts[5]["fault"] == "the model gave no verdict on it"
+    assert 77 not in facts
 
 
 @pytest.mark.parametrize("schema", ["Timeline", "Condensed"])
 def test_the_judge_and_the_summary_may_fail_without_the_verdict(
     server: Scripted, schema: str
 ) -> None:
-    outcome = judged(server, answers=failing(schema))
+    outcome = judge_contest(server, answers=failing(schema))
     assert outcome.winner == "bob"
     assert "is missing" in outcome.reason
     assert (outcome.winners["dp"] is None) == (schema == "Timeline")
@@ -568,14 +574,16 @@ def test_the_judge_and_the_summary_may_fail_without_the_verdict(
 
 def test_a_last_word_that_is_missing_is_not_an_earlier_one(server: Scripted) -> None:
     short = {"Timeline": {"rounds": [{"thoughts": "a", "winner": "pro"}]}}
-    outcome = judged(server, answers=short, decision="dp")
+    outcome = judge_contest(server, answers=short, decision="dp")
     assert outcome.winner is None
     assert "the judge said nothing about this round" in outcome.reason
     assert outcome.winners["sc"] == "bob"
 
 
 def test_where_nothing_answers_there_is_no_winner_and_the_reason(server: Scripted) -> None:
-    outcome = judged(server, answers=dict.fromkeys(ANSWERS, RuntimeError("503")), deadline=0.2)
+    outcome = judge_contest(
+        server, answers=dict.fromkeys(ANSWERS, RuntimeError("503")), deadline=0.2
+    )
     assert outcome.winner is None
     assert outcome.reason.startswith("there is no graph: ")
     assert outcome.details["degraded"] is True

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.judges.debgraph_debate import CONTEST, DRAFTS, draft, drawn, judged, speech_in
+from tests.judges.debgraph_debate import (
+    CONTEST,
+    DRAFTS,
+    draft,
+    graph_of_speech,
+    judge_contest,
+    speech_in,
+)
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts
 from tests.models.scripted import Scripted
@@ -45,13 +52,18 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
+def prompts_of(server: Scripted, speech: str) -> list[str]:
+    """The prompts that gave a speech to be read."""
+    return [prompt for prompt in prompts(server, "SceneGraph") if speech_in(prompt) == speech]
+
+
 def first_wrong(wrong: Any, then: Any = None) -> Callable[[str], Any]:
     """Con's first speech is drawn wrong once, or until nothing else is said."""
     tries = iter([wrong])
 
     def act(prompt: str) -> Any:
         if speech_in(prompt) != "CON-ONE":
-            return drawn(prompt)
+            return graph_of_speech(prompt)
         return next(tries, then or DRAFTS["CON-ONE"])
 
     return act
@@ -59,17 +71,16 @@ def first_wrong(wrong: Any, then: Any = None) -> Callable[[str], Any]:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_the_paper_asks_again_for_a_graph_that_is_not_valid(server: Scripted, name: str) -> None:
-    wrong, told = WRONG[name]
-    outcome = judged(server, profile="paper", answers={"SceneGraph": first_wrong(wrong)})
-    asked = [one for one in prompts(server, "SceneGraph") if speech_in(one) == "CON-ONE"]
-    assert len(asked) == 2
-    assert told not in asked[0]
-    assert told in asked[1]
-    assert asked[1].startswith(asked[0]), "what is asked again is the same, and what was wrong"
+    wrong, fault = WRONG[name]
+    outcome = judge_contest(server, profile="paper", answers={"SceneGraph": first_wrong(wrong)})
+    first, second = prompts_of(server, "CON-ONE")
+    assert fault not in first
+    assert fault in second
+    assert second.startswith(first), "what is asked again is the same, and what was wrong"
     assert outcome.details["speeches"][1]["asked"] == 2
     assert len(outcome.details["graph"]["nodes"]) == 9
-    roles = {tuple(message["role"] for message in body["messages"]) for body in server.asked}
-    assert roles == {("system", "user")}, "some chat templates refuse two user messages in a row"
+    for body in server.asked:  # some chat templates refuse two user messages in a row
+        assert [message["role"] for message in body["messages"]] == ["system", "user"]
 
 
 def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: Scripted) -> None:
@@ -79,34 +90,37 @@ def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: S
             draft({3: f"x{number}", 4: "y"}, (3, "premise", 1), (4, "rebuttal", 1))
             for number in range(9)
         )
-        outcome = judged(
+        outcome = judge_contest(
             server,
             profile="paper",
             max_retries=str(cap),
-            answers={"SceneGraph": lambda p, d=drafts: next(d) if "CON-ONE" in p else drawn(p)},
+            answers={
+                "SceneGraph": lambda p, d=drafts: next(d) if "CON-ONE" in p else graph_of_speech(p)
+            },
         )
-        asked = [one for one in prompts(server, "SceneGraph") if speech_in(one) == "CON-ONE"]
-        assert len(asked) == cap + 1
-        told = outcome.details["speeches"][1]
-        assert (told["degraded"], told["added"], told["asked"]) == (False, [3, 4], cap + 1)
-        assert told["relations"] == {"rebuttal": 1}
-        assert "only a rebuttal may have a target of the other side" in told["faults"][0]
+        assert len(prompts_of(server, "CON-ONE")) == cap + 1
+        speech = outcome.details["speeches"][1]
+        assert speech["degraded"] is False
+        assert speech["added"] == [3, 4]
+        assert speech["asked"] == cap + 1
+        assert speech["relations"] == {"rebuttal": 1}
+        assert "3 premise 1" in speech["faults"][0]
         texts = [node["text"] for node in outcome.details["graph"]["nodes"]]
         assert f"x{cap}" in texts
 
 
 def test_a_speech_of_which_no_draft_has_a_valid_part_is_left_out(server: Scripted) -> None:
     nothing = draft({}, (98, "rebuttal", 99), (97, "rebuttal", 98), (96, "rebuttal", 97))
-    outcome = judged(
+    outcome = judge_contest(
         server,
         profile="paper",
-        answers={"SceneGraph": lambda p: nothing if "CON-ONE" in p else drawn(p)},
+        answers={"SceneGraph": lambda p: nothing if "CON-ONE" in p else graph_of_speech(p)},
     )
     assert outcome.details["speeches"][1]["degraded"] is True
     assert outcome.details["speeches"][1]["asked"] == 6
-    cause = "98 rebuttal 99: there is no argument 98 or 99 (and 2 more)"
-    assert f"con speech of round 1 is not in the graph: {cause}" in outcome.reason
-    assert {n["speaker"] for n in outcome.details["graph"]["nodes"][1:]} >= {"ada"}
+    assert "con speech of round 1" in outcome.reason
+    assert "no argument 98 or 99 (and 2 more)" in outcome.reason
+    assert "ada" in {node["speaker"] for node in outcome.details["graph"]["nodes"][1:]}
 
 
 @pytest.mark.parametrize("profile", ["paper", "lean"])
@@ -114,13 +128,13 @@ def test_keys_that_a_model_copies_from_the_graph_it_is_shown_are_ignored(
     server: Scripted, profile: str
 ) -> None:
     def with_attributes(prompt: str) -> Any:
-        graph = drawn(prompt)
+        graph = graph_of_speech(prompt)
         copied = {"attributes": {"side": "con", "round": 1, "kind": "claim"}}
-        return {**graph, "arguments": [one | copied for one in graph["arguments"]]}
+        return {**graph, "arguments": [argument | copied for argument in graph["arguments"]]}
 
-    outcome = judged(server, profile=profile, answers={"SceneGraph": with_attributes})
+    outcome = judge_contest(server, profile=profile, answers={"SceneGraph": with_attributes})
     assert called(server).count("SceneGraph") == 4, "nothing is asked again"
-    assert outcome.details["graph"] == judged(server, profile=profile).details["graph"]
+    assert outcome.details["graph"] == judge_contest(server, profile=profile).details["graph"]
 
 
 def test_the_lean_profile_keeps_what_stands_of_a_wrong_graph(server: Scripted) -> None:
@@ -132,15 +146,16 @@ def test_the_lean_profile_keeps_what_stands_of_a_wrong_graph(server: Scripted) -
         (4, "rebuttal", 4),
     )
     only = CONTEST.model_copy(update={"speeches": CONTEST.speeches[:2]})
-    outcome = judged(server, only, answers={"SceneGraph": first_wrong(wrong)})
+    outcome = judge_contest(server, only, answers={"SceneGraph": first_wrong(wrong)})
     assert called(server).count("SceneGraph") == 2, "nothing is asked again"
     graph = outcome.details["graph"]
-    assert {n["id"]: n["text"] for n in graph["nodes"] if n.get("side") == "con"} == {
+    assert {node["id"]: node["text"] for node in graph["nodes"] if node.get("side") == "con"} == {
         3: "kept under a new id",
         4: "kept",
     }
-    edges = [(e["source"], e["relation"], e["target"]) for e in graph["edges"] if e["source"] > 2]
-    assert edges == [(3, "rebuttal", 1), (4, "premise", 3)]
+    third, fourth = [edge for edge in graph["edges"] if edge["source"] > 2]
+    assert third == {"source": 3, "relation": "rebuttal", "target": 1, "round": 1}
+    assert fourth == {"source": 4, "relation": "premise", "target": 3, "round": 1}
     assert len(outcome.details["speeches"][1]["faults"]) == 3
     assert outcome.details["speeches"][1]["degraded"] is False
 
@@ -155,24 +170,24 @@ def test_the_lean_profile_keeps_what_stands_of_a_wrong_graph(server: Scripted) -
     ],
 )
 def test_what_is_no_graph_is_asked_for_again(server: Scripted, garbage: Any) -> None:
-    outcome = judged(server, answers={"SceneGraph": first_wrong(garbage)})
+    outcome = judge_contest(server, answers={"SceneGraph": first_wrong(garbage)})
     assert outcome.details["speeches"][1]["added"] == [3, 4, 5]
     assert called(server).count("SceneGraph") == 5
 
 
 def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scripted) -> None:
-    judged(server)
-    whole = server.always
+    judge_contest(server)
+    answer = server.always
 
     def cut_once(handler: scripted.Handler) -> None:
-        server.always = whole
+        server.always = answer
         body = scripted.reply('{"arguments": [', finish_reason="length")
         body["usage"]["completion_tokens"] = 2048
         handler.say(200, json.dumps(body).encode())
 
     server.asked.clear()
     server.script = [cut_once]
-    outcome = judged(server)
+    outcome = judge_contest(server)
     first, second = prompts(server, "SceneGraph")[:2]
     assert "at most" in first
     assert "cut off: write at most 5 new arguments" in second
@@ -181,15 +196,15 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scr
     assert outcome.winner == "bob"
 
 
-def too_long(limit: int, whole: Any) -> Any:
+def too_long(limit: int, answer: Any) -> Any:
     """A server whose context holds so many letters of a prompt."""
 
     def act(handler: scripted.Handler) -> None:
         if len(prompt_of(handler.body)) > limit:
-            told = "This model's maximum context length is 4096 tokens"
-            scripted.fails(400, told)(handler)
+            refusal = "This model's maximum context length is 4096 tokens"
+            scripted.fails(400, refusal)(handler)
         else:
-            whole(handler)
+            answer(handler)
 
     return act
 
@@ -207,10 +222,10 @@ def test_a_speech_that_is_too_long_is_read_as_far_as_there_is_room(server: Scrip
     def small() -> None:
         server.always = too_long(9000, server.always)
 
-    outcome = judged(server, long, then=small)
-    lengths = [told.count("word ") for told in prompts(server, "SceneGraph")][:3]
+    outcome = judge_contest(server, long, then=small)
+    lengths = [prompt.count("word ") for prompt in prompts(server, "SceneGraph")][:3]
     assert lengths[0] > 1.9 * lengths[1] > 3.6 * lengths[2]
-    assert [one["shortened"] for one in outcome.details["speeches"]] == [True, False]
+    assert [speech["shortened"] for speech in outcome.details["speeches"]] == [True, False]
     assert outcome.winner is not None
 
 
@@ -224,33 +239,37 @@ def test_a_shortened_prompt_still_says_what_was_wrong(server: Scripted) -> None:
     def small() -> None:
         server.always = too_long(9000, server.always)
 
-    judged(server, long, wrong_once, invalid_graph="retry", then=small)
-    answered = [told for told in prompts(server, "SceneGraph") if len(told) <= 9000]
-    assert ["there is no argument 99" in told for told in answered] == [False, True]
+    judge_contest(server, long, wrong_once, invalid_graph="retry", then=small)
+    first, second = [prompt for prompt in prompts(server, "SceneGraph") if len(prompt) <= 9000]
+    assert "no argument 99" not in first
+    assert "no argument 99" in second
 
 
 def test_a_long_graph_is_shown_in_lines_before_anything_is_left_out(server: Scripted) -> None:
-    judged(server, profile="paper")
+    judge_contest(server, profile="paper")
     longest = max(map(len, prompts(server, "SceneGraph")))
     server.asked.clear()
 
     def small() -> None:
         server.always = too_long(longest - 1, server.always)
 
-    outcome = judged(server, profile="paper", then=small)
-    assert [len(one) for one in prompts(server, "SceneGraph") if len(one) >= longest] == [longest]
+    outcome = judge_contest(server, profile="paper", then=small)
+    lengths = [len(prompt) for prompt in prompts(server, "SceneGraph")]
+    assert [length for length in lengths if length >= longest] == [longest]
     assert "6 pro, round 2: " in prompts(server, "SceneGraph")[-1]
     assert "CON-TWO speaks." in prompts(server, "SceneGraph")[-1]
-    assert not any(one["shortened"] for one in outcome.details["speeches"])
+    assert not any(speech["shortened"] for speech in outcome.details["speeches"])
 
 
 def test_a_circle_of_premises_ends_nothing_and_is_told(server: Scripted) -> None:
     circle = draft(
         {1: "a", 2: "b", 9: "c"}, (1, "premise", 2), (2, "premise", 9), (9, "premise", 1)
     )
-    outcome = judged(
-        server, answers={"SceneGraph": lambda p: circle if "PRO-ONE" in p else drawn(p)}
+    outcome = judge_contest(
+        server, answers={"SceneGraph": lambda p: circle if "PRO-ONE" in p else graph_of_speech(p)}
     )
     assert outcome.details["circles"] == [[1, 2, 3]]
-    told = [one["text"] for one in outcome.details["feedback"]["detailed"]["pro"]]
-    assert "These arguments support each other in a circle." in told
+    findings = outcome.details["feedback"]["detailed"]["pro"]
+    assert [1, 2, 3] in [
+        finding["arguments"] for finding in findings if finding["about"] == "structure"
+    ]

@@ -79,6 +79,12 @@ def test_what_is_no_formula_is_refused_by_name(text: str) -> None:
         parse(text)
 
 
+def test_brackets_are_read_to_a_depth_of_24() -> None:
+    assert parse("(" * 24 + "P" + ")" * 24) == parse("P")
+    with pytest.raises(FormulaError, match="24"):
+        parse("(" * 25 + "P" + ")" * 25)
+
+
 @pytest.mark.long
 @given(st.text() | st.text("PQxya(),.¬∧∨⊕→↔∀∃= \\-<>&|~!$:"))
 @settings(max_examples=200)
@@ -97,18 +103,16 @@ BANNED = "(JunkFood(x) ∧ CausesHealthIssues(x)) → ShouldBan(x)"
 RESPONSIBLE = "SchoolResponsibility(PromoteHealth) → ShouldBan(JunkFood)"
 
 
-def decided(premises: list[str], conclusion: str) -> Decision:
+def decide(premises: list[str], conclusion: str) -> Decision:
     return Solver().decide(premises, conclusion)
 
 
 @pytest.mark.services
 def test_the_papers_own_example_does_not_pass_a_prover() -> None:
-    assert decided(SCHOOL, BANNED) == Decision("true")
-    assert decided(SCHOOL[1:2], BANNED) == Decision("true"), "premise 2 alone is enough"
-    assert decided(SCHOOL, RESPONSIBLE) == Decision(
-        "unknown", "neither it nor its negation follows"
-    )
-    assert decided([*SCHOOL, "JunkFood(JunkFood)"], RESPONSIBLE) == Decision("true")
+    assert decide(SCHOOL, BANNED) == Decision("true")
+    assert decide(SCHOOL[1:2], BANNED) == Decision("true"), "premise 2 alone is enough"
+    assert decide(SCHOOL, RESPONSIBLE) == Decision("unknown", "neither it nor its negation follows")
+    assert decide([*SCHOOL, "JunkFood(JunkFood)"], RESPONSIBLE) == Decision("true")
 
 
 @pytest.mark.services
@@ -133,31 +137,31 @@ def test_the_papers_own_example_does_not_pass_a_prover() -> None:
 def test_a_conclusion_follows_or_is_contradicted_or_neither(
     premises: list[str], conclusion: str, truth: str
 ) -> None:
-    assert decided(premises, conclusion).truth == truth
+    assert decide(premises, conclusion).truth == truth
 
 
 @pytest.mark.services
 def test_the_if_part_of_a_conclusion_is_a_premise_and_goes_first() -> None:
-    assert decided(["∀x (Junk(x) → ¬Banned(x))"], "Junk(crisps) → Banned(crisps)").truth == "false"
-    assert decided(["¬Rain", "Rain → Wet"], "Rain → Wet").truth == "true"
-    assert decided(["¬Rain"], "Rain → Wet").truth == "unknown", "a false if-part proves nothing"
+    assert decide(["∀x (Junk(x) → ¬Banned(x))"], "Junk(crisps) → Banned(crisps)").truth == "false"
+    assert decide(["¬Rain", "Rain → Wet"], "Rain → Wet").truth == "true"
+    assert decide(["¬Rain"], "Rain → Wet").truth == "unknown", "a false if-part proves nothing"
 
 
 @pytest.mark.services
 def test_from_a_contradiction_nothing_follows() -> None:
-    assert decided(["P", "¬P"], "Q") == Decision("unknown", "the premises contradict each other")
-    assert decided(["P"], "(Q ∧ ¬Q) → R").truth == "unknown"
+    assert decide(["P", "¬P"], "Q") == Decision("unknown", "the premises contradict each other")
+    assert decide(["P"], "(Q ∧ ¬Q) → R").truth == "unknown"
 
 
 @pytest.mark.services
 def test_what_cannot_be_read_is_unknown_and_says_so() -> None:
-    told = decided(["P"], "If P then Q")
-    assert told.truth == "unknown"
-    assert told.reason.startswith("the conclusion cannot be parsed: ")
-    assert decided(["P, obviously!", "P → Q"], "Q") == Decision(
+    unread = decide(["P"], "If P then Q")
+    assert unread.truth == "unknown"
+    assert "conclusion cannot be parsed" in unread.reason
+    assert decide(["P, obviously!", "P → Q"], "Q") == Decision(
         "unknown", "neither it nor its negation follows; premises that cannot be parsed: 1"
     )
-    assert decided(["P, obviously!", "P", "P → Q"], "Q") == Decision("true")
+    assert decide(["P, obviously!", "P", "P → Q"], "Q") == Decision("true")
 
 
 HARD = [
@@ -170,8 +174,8 @@ HARD = [
 
 @pytest.mark.services
 def test_what_is_too_hard_is_given_up_after_a_bounded_effort() -> None:
-    told = Solver(effort=50_000).decide(HARD, "∃x ∀y (f(x, y) = f(y, g(h(x, y))))")
-    assert told == Decision("unknown", "the solver gave up")
+    decision = Solver(effort=50_000).decide(HARD, "∃x ∀y (f(x, y) = f(y, g(h(x, y))))")
+    assert decision == Decision("unknown", "the solver gave up")
 
 
 @pytest.mark.services
@@ -182,16 +186,16 @@ def test_a_solver_that_fails_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         raise z3.Z3Exception("out of\nmemory")
 
     monkeypatch.setattr(z3.Solver, "check", fails)
-    assert decided(["P"], "P") == Decision("unknown", "the solver failed: out of memory")
+    assert decide(["P"], "P") == Decision("unknown", "the solver failed: out of memory")
 
 
 @pytest.mark.services
 def test_threads_may_share_a_solver() -> None:
     solver = Solver()
-    asked = [(SCHOOL, BANNED), (SCHOOL, RESPONSIBLE), (["P"], "¬P"), (HARD, "P(a)")] * 8
-    alone = [solver.decide(*one) for one in asked]
+    questions = [(SCHOOL, BANNED), (SCHOOL, RESPONSIBLE), (["P"], "¬P"), (HARD, "P(a)")] * 8
+    alone = [solver.decide(premises, conclusion) for premises, conclusion in questions]
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda one: solver.decide(*one), asked)) == alone
+        assert list(pool.map(lambda question: solver.decide(*question), questions)) == alone
 
 
 @pytest.mark.services
@@ -214,19 +218,22 @@ def letter(name: str) -> Proposition:
     return name, lambda world: world[name]
 
 
-def negated(one: Proposition) -> Proposition:
-    return f"¬({one[0]})", lambda world: not one[1](world)
+def negate(proposition: Proposition) -> Proposition:
+    text, holds = proposition
+    return f"¬({text})", lambda world: not holds(world)
 
 
-def joined(by: str, one: Proposition, other: Proposition) -> Proposition:
-    return f"({one[0]}) {by} ({other[0]})", lambda world: JOINS[by](one[1](world), other[1](world))
+def join(connective: str, first: Proposition, second: Proposition) -> Proposition:
+    truth = JOINS[connective]
+    return (
+        f"({first[0]}) {connective} ({second[0]})",
+        lambda world: truth(first[1](world), second[1](world)),
+    )
 
 
 propositions: Any = st.recursive(
     st.sampled_from("ABC").map(letter),
-    lambda inner: (
-        inner.map(negated) | st.builds(joined, st.sampled_from(sorted(JOINS)), inner, inner)
-    ),
+    lambda inner: inner.map(negate) | st.builds(join, st.sampled_from(sorted(JOINS)), inner, inner),
     max_leaves=6,
 )
 
@@ -237,13 +244,15 @@ propositions: Any = st.recursive(
 def test_the_solver_agrees_with_truth_tables(
     premises: list[Proposition], conclusion: Proposition
 ) -> None:
-    conclusion = negated(negated(conclusion))  # the if-part of a conclusion would be a premise
+    conclusion = negate(negate(conclusion))  # the if-part of a conclusion would be a premise
     worlds = [
         dict(zip("ABC", row, strict=True)) for row in itertools.product([True, False], repeat=3)
     ]
-    possible = [world for world in worlds if all(holds(world) for _, holds in premises)]
-    truths = {conclusion[1](world) for world in possible}
+    truths = set()
+    for world in worlds:
+        if all(holds(world) for _, holds in premises):
+            truths.add(conclusion[1](world))
     expected = {frozenset({True}): "true", frozenset({False}): "false"}.get(
         frozenset(truths), "unknown"
     )
-    assert decided([text for text, _ in premises], conclusion[0]).truth == expected
+    assert decide([text for text, _ in premises], conclusion[0]).truth == expected

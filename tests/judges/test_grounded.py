@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -129,8 +130,8 @@ def test_relation_names_the_shared_words_and_says_what_it_cannot_see() -> None:
 def test_an_answer_that_was_given_before_is_no_answer() -> None:
     user = "Animals in zoos still suffer, and breeding never ends in the wild."
     assert verdict(Maxim.RELATION, ZOO, ZOO, user=user).yes
-    again = judge().judge(debate(ZOO, ZOO, user=user, before=(turn(USER, ZOO),)))
-    assert "said before" in again[Maxim.RELATION].rationale
+    repeated = judge().judge(debate(ZOO, ZOO, user=user, before=(turn(USER, ZOO),)))
+    assert "said before" in repeated[Maxim.RELATION].rationale
 
 
 def test_agreement_that_is_taken_back_or_quoted_is_none() -> None:
@@ -214,16 +215,14 @@ ATTACKS: dict[str, Callable[[str], str]] = {
 
 def share_of_yes(change: Callable[[str], str], *, shift: int = 0) -> float:
     """The share of the quotations that are four times yes; `shift` takes another one's user."""
-    yes = 0
-    tried = [at for at, row in enumerate(QUOTES) if shift or change is str or row["text"]]
-    changed = [
-        at for at in tried if change is str or change(QUOTES[at]["text"]) != QUOTES[at]["text"]
-    ]
-    for at in changed:
-        text, other = QUOTES[at]["text"], QUOTES[(at + shift) % len(QUOTES)]
-        verdicts = judge().judge(debate(change(text), text, user=other["attacks"]))
-        yes += all(one.yes for one in verdicts.values())
-    return yes / len(changed)
+    four_times_yes = []
+    for at, row in enumerate(QUOTES):
+        text = row["text"]
+        if change is str or change(text) != text:
+            user = QUOTES[(at + shift) % len(QUOTES)]["attacks"]
+            verdicts = judge().judge(debate(change(text), text, user=user))
+            four_times_yes.append(all(verdict.yes for verdict in verdicts.values()))
+    return fmean(four_times_yes)
 
 
 def test_true_quotations_are_a_yes() -> None:
@@ -243,10 +242,13 @@ def test_an_attack_on_a_quotation_is_no_yes(attack: str) -> None:
 
 def test_quotations_for_another_user_and_echoes_are_no_yes() -> None:
     assert share_of_yes(str, shift=37) <= 0.1
-    echoes = [
-        judge().judge(debate(one["attacks"], one["attacks"], user=one["attacks"])) for one in QUOTES
-    ]
-    assert sum(all(one.yes for one in four.values()) for four in echoes) <= 5
+    accepted = []
+    for row in QUOTES:
+        echo = row["attacks"]
+        verdicts = judge().judge(debate(echo, echo, user=echo))
+        if all(verdict.yes for verdict in verdicts.values()):
+            accepted.append(echo)
+    assert len(accepted) <= 5
 
 
 @pytest.mark.parametrize("label", ["Answer:", "Assistant: ", "**Reply:** ", "Final answer: "])
@@ -260,6 +262,6 @@ def test_explained_faults_make_the_score() -> None:
     rows = [json.loads(line) for line in shown.out.splitlines()]
     assert rows
     for row in rows:
-        faults = [one["adds"] for one in row["features"].values()]
+        faults = [feature["adds"] for feature in row["features"].values()]
         total = min(faults) if row["maxim"] == "quality" else sum(faults)
         assert row["score"] == pytest.approx(max(0.05, 0.95 + total), abs=1e-3)

@@ -16,6 +16,7 @@ from touche_rad.debate import Debate, Maxim, Response, Turn, Verdict
 from touche_rad.plugins import Services, judge
 
 ASKED: Counter[str] = Counter()
+"""Calls by member."""
 
 
 @judge("reads")
@@ -31,10 +32,10 @@ class Reads:
     def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
         ASKED[self.key] += 1
         assert debate.last.response is not None
-        found = re.search(rf"\b{self.key}=([\d.]+)", debate.last.response.content)
-        if found is None:
+        score = re.search(rf"\b{self.key}=([\d.]+)", debate.last.response.content)
+        if score is None:
             raise ValueError(f"no score for {self.key}")
-        return dict.fromkeys(Maxim, Verdict(score=float(found[1]), rationale="read"))
+        return dict.fromkeys(Maxim, Verdict(score=float(score[1]), rationale="read"))
 
 
 @judge("reads-all")
@@ -46,7 +47,8 @@ class ReadsAll(Reads):
         return [self.judge(debate.view(turn)) for turn in range(len(debate.turns))]
 
 
-A, B = "reads(key=a)", "reads(key=b)"
+A = "reads(key=a)"
+B = "reads(key=b)"
 
 
 @pytest.fixture(autouse=True)
@@ -55,26 +57,21 @@ def _count_anew() -> None:
 
 
 def debates(path: Path, *talks: list[str]) -> Path:
-    lines = [
-        files.simulation_line(
-            Debate(
-                id=f"d{number}",
-                turns=tuple(
-                    Turn(utterance=f"Claim {number}.{at}", response=Response(content=said))
-                    for at, said in enumerate(talk)
-                ),
+    with path.open("w") as stream:
+        for number, talk in enumerate(talks):
+            turns = tuple(
+                Turn(utterance=f"Claim {number}.{at}", response=Response(content=text))
+                for at, text in enumerate(talk)
             )
-        )
-        for number, talk in enumerate(talks)
-    ]
-    path.write_text("".join(f"{line}\n" for line in lines))
+            stream.write(files.simulation_line(Debate(id=f"d{number}", turns=turns)) + "\n")
     return path
 
 
 def run_jury(source: Path, *words: str, **options: str) -> Ended:
-    given = [word for key, value in options.items() for word in ("-O", f"{key}={value}")]
+    for key, value in options.items():
+        words += ("-O", f"{key}={value}")
     out = source.with_name("out.jsonl")
-    return touche_rad("judge", source, "-j", "jury", *given, "-o", out, *words)
+    return touche_rad("judge", source, "-j", "jury", "-o", out, *words)
 
 
 def verdicts(source: Path) -> list[dict[str, Any]]:
@@ -96,9 +93,10 @@ def test_equal_weights_are_the_mean_of_the_members_and_each_vote_is_kept(tmp_pat
 def test_a_member_that_fails_is_left_out_and_the_verdict_says_so(tmp_path: Path) -> None:
     source = debates(tmp_path / "d.jsonl", ["a=0.9", "nothing", "a=0.7 b=0.3"])
     ended = run_jury(source, of=f"{A},{B}")
-    assert "judge reads failed: ValueError: no score for " in ended.err
+    assert "ValueError: no score for " in ended.err
     alone, none, both = verdicts(source)
-    assert (alone["score"], alone["votes"]) == (0.9, {A: 0.9, B: None})
+    assert alone["score"] == 0.9
+    assert alone["votes"] == {A: 0.9, B: None}
     assert f"{B} gave no verdict" in alone["explanation"]
     assert none["score"] == 1.0
     assert "no judge of the jury gave a verdict" in none["explanation"]
@@ -109,21 +107,22 @@ def test_members_that_judge_whole_debates_do_so_in_a_jury(tmp_path: Path) -> Non
     source = debates(tmp_path / "d.jsonl", ["a=0.9 b=0.5", "a=0.5 b=0.9"])
     run_jury(source, of=f"reads-all(key=a),{B}")
     assert ASKED["calls at once"] == 1
-    assert [one["score"] for one in verdicts(source)] == pytest.approx([0.7, 0.7])
+    assert [verdict["score"] for verdict in verdicts(source)] == pytest.approx([0.7, 0.7])
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "problem"),
     [
-        ({"of": f"{A},{A}"}, "reads(key=a) is named twice"),
+        ({"of": f"{A},{A}"}, "reads(key=a)"),
+        ({"of": ","}, "at least one judge"),
         ({"of": "jury,length"}, "a jury cannot contain a jury"),
-        ({"of": "lenght"}, "there is no judge 'lenght'"),
-        ({"of": "zsl"}, "judge zsl needs a language model"),
+        ({"of": "lenght"}, "'lenght'"),
+        ({"of": "zsl"}, "judge zsl"),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(
-    tmp_path: Path, options: dict[str, str], said: str
+    tmp_path: Path, options: dict[str, str], problem: str
 ) -> None:
     ended = run_jury(debates(tmp_path / "d.jsonl", ["a=1"]), **options)
     assert ended.code == 2
-    assert said in " ".join(ended.err.split())
+    assert problem in " ".join(ended.err.split())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.judges.makers import judged_by
+from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, reply
@@ -30,13 +30,13 @@ SIX = Contest(
 )
 
 
-def graph(told: str) -> dict[str, Any]:
+def graph(prompt: str) -> dict[str, Any]:
     """Five arguments a speech; from the second speech on three rebuttals of the one before."""
-    found = re.search(r"New ids begin at (\d+)", told)
-    first = int(found[1]) if found else 1
+    later = re.search(r"New ids begin at (\d+)", prompt)
+    first = int(later[1]) if later else 1
     against = [(first + 3, first - 5), (first + 4, first - 5), (first + 4, first - 4)]
     edges = [(first, "claim", 0), (first + 1, "premise", first), (first + 2, "premise", first)]
-    edges += [(source, "rebuttal", target) for source, target in against] if found else []
+    edges += [(source, "rebuttal", target) for source, target in against] if later else []
     return {
         "arguments": [{"id": first + n, "text": f"Argument {first + n}"} for n in range(5)],
         "relations": [
@@ -46,33 +46,39 @@ def graph(told: str) -> dict[str, Any]:
     }
 
 
+def deepest(prompt: str) -> int:
+    return max(map(int, re.findall(r"DEPTH-(\d+)", prompt)), default=0)
+
+
 @pytest.fixture
 def server() -> Iterator[Scripted]:
     """Each answer says how many answers it builds on, one after the other."""
 
     def act(handler: Handler) -> None:
-        told = prompt_of(handler.body)
-        depth = 1 + max(map(int, re.findall(r"DEPTH-(\d+)", told)), default=0)
-        schema = handler.body["response_format"]["json_schema"]["schema"]
-        said = dict.fromkeys(("analysis", "comment"), f"DEPTH-{depth}")
-        made = graph(told) if schema_of(handler.body) == "SceneGraph" else filled(schema, **said)
-        handler.say(200, json.dumps(reply(json.dumps(made))).encode())
+        prompt = prompt_of(handler.body)
+        if schema_of(handler.body) == "SceneGraph":
+            answer = graph(prompt)
+        else:
+            depth = f"DEPTH-{1 + deepest(prompt)}"
+            schema = handler.body["response_format"]["json_schema"]["schema"]
+            answer = filled(schema, analysis=depth, comment=depth)
+        handler.say(200, json.dumps(reply(json.dumps(answer))).encode())
 
-    with scripted.serving() as made:
-        made.always = act
-        yield made
+    with scripted.serving() as server:
+        server.always = act
+        yield server
 
 
-def judged(server: Scripted, panel: str, **options: str) -> Outcome:
+def judge_contest(server: Scripted, panel: str, **options: str) -> Outcome:
     plugin = find("panel", panel)
-    (outcome,) = judged_by(lambda services: plugin.make(services, options), server, SIX)
+    (outcome,) = run_judge(lambda services: plugin.make(services, options), server, SIX)
     return outcome
 
 
 def test_debatrix_waits_for_no_more_than_the_speeches_and_two(server: Scripted) -> None:
-    judged(server, "debatrix")
-    told = [int(n) for body in server.asked for n in re.findall(r"DEPTH-(\d+)", prompt_of(body))]
-    assert max(told) + 1 == len(SIX.speeches) + 2
+    judge_contest(server, "debatrix")
+    depth = max(deepest(prompt_of(body)) for body in server.asked)
+    assert depth + 1 == len(SIX.speeches) + 2
 
 
 PROFILES = {
@@ -135,7 +141,7 @@ def marks(profile: str) -> list[pytest.MarkDecorator]:
 def test_each_profile_judges_with_the_calls_of_its_description(
     server: Scripted, panel: str, profile: str, calls: int
 ) -> None:
-    assert judged(server, panel, profile=profile).winner is not None
+    assert judge_contest(server, panel, profile=profile).winner is not None
     assert len(server.asked) == calls
 
 

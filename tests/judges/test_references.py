@@ -20,8 +20,8 @@ def test_each_is_registered_says_its_purpose_and_needs_nothing(name):
 
 
 def random_scores(seed: int, text: str = "Zoos save species.", p: float = 0.5) -> list[float]:
-    made = RandomJudge(RandomJudge.Options(p=p), Services(seed=seed))
-    return [made.judge(debate(text, "a"))[maxim].score for maxim in Maxim]
+    judge = RandomJudge(RandomJudge.Options(p=p), Services(seed=seed))
+    return [judge.judge(debate(text, "a"))[maxim].score for maxim in Maxim]
 
 
 def test_random_differs_by_seed_debate_and_maxim():
@@ -63,7 +63,7 @@ def test_length_counts_as_the_task_counts():
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "options"),
     [
         ("length", {"shortest": "50", "longest": "20"}),
         ("length", {"shortest": "0"}),
@@ -71,6 +71,6 @@ def test_length_counts_as_the_task_counts():
         ("grounded", {"arguments": "three"}),
     ],
 )
-def test_a_wrong_option_is_named(name, given):
-    with pytest.raises(OptionError, match=name):
-        find("judge", name).make(Services(), given)
+def test_a_wrong_option_is_named(name, options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        find("judge", name).make(Services(), options)

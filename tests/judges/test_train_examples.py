@@ -3,56 +3,58 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
 from tests.terminal import touche_rad
+from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 
-DEBATES, LABELS = demo_file("debates.jsonl"), demo_file("labels.jsonl")
+DEBATES = demo_file("debates.jsonl")
+LABELS = demo_file("labels.jsonl")
 
 
-def drawn(folder: Path, *words: str) -> list[dict[str, Any]]:
+def train_examples(folder: Path, *words: str) -> list[dict[str, Any]]:
     out = folder / f"{len(list(folder.iterdir()))}.jsonl"
     ended = touche_rad("train", "examples", DEBATES, LABELS, "-o", out, *words)
     assert ended.code == 0, ended.err
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def of(examples: list[dict[str, Any]], maxim: str, label: str) -> set[tuple[str, int]]:
-    return {(one["debate"], one["turn"]) for one in examples if one["labels"].get(maxim) == label}
+def labelled(examples: list[dict[str, Any]], maxim: str, label: str) -> set[tuple[str, int]]:
+    """The debate and the turn of each example with a label."""
+    fitting = [example for example in examples if example["labels"].get(maxim) == label]
+    return {(example["debate"], example["turn"]) for example in fitting}
 
 
 def test_each_maxim_has_a_balanced_set_of_its_own(tmp_path: Path) -> None:
-    examples = drawn(tmp_path, "--count", "3")
-    sets = {
-        maxim: of(examples, maxim, "yes") | of(examples, maxim, "no")
-        for maxim in ("quantity", "quality", "relation", "manner")
-    }
-    assert {maxim: len(places) for maxim, places in sets.items()} == dict.fromkeys(sets, 6)
-    assert not any(one & other for one, other in combinations(sets.values(), 2))
-    later = next(one for one in examples if one["turn"] > 1)
+    examples = train_examples(tmp_path, "--count", "3")
+    for maxim in Maxim:
+        assert len(labelled(examples, maxim, "yes")) == 3
+        assert len(labelled(examples, maxim, "no")) == 3
+    assert len(examples) == 24, "no maxim shares an example with another"
+    later = next(example for example in examples if example["turn"] > 1)
     assert len(later["before"]) == 2 * (later["turn"] - 1)
 
 
 def test_the_seed_decides_which(tmp_path: Path) -> None:
-    one, same, other = drawn(tmp_path), drawn(tmp_path), drawn(tmp_path, "--seed", "7")
-    assert one == same != other
+    examples = train_examples(tmp_path)
+    assert train_examples(tmp_path) == examples
+    assert train_examples(tmp_path, "--seed", "7") != examples
 
 
 def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name(
     tmp_path: Path,
 ) -> None:
-    drawn(tmp_path, "--count", "1")
-    one = tmp_path / "one.jsonl"
-    one.write_text(DEBATES.read_text("utf-8").splitlines()[0] + "\n")
+    train_examples(tmp_path, "--count", "1")
+    source = tmp_path / "one.jsonl"
+    source.write_text(DEBATES.read_text("utf-8").splitlines()[0] + "\n")
     for judge, first in (("fsl1", "yes"), ("fsl2", "no")):
         with serving() as server:
             filling(server)
-            call = ("judge", one, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
+            call = ("judge", source, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
             out = tmp_path / f"{judge}.out"
             assert touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q").code == 0
             prompt = prompt_of(server.asked[0])
