@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.plugins import LoadedDebater, LoadedJudge
@@ -28,10 +27,6 @@ class _Cell:
     """Its input: the output of another cell, or a key of the plan's data."""
     entry: PluginEntry[object]
     """The debater that plays, or the judge."""
-
-    def source(self, plan_file: PlanFile, results: Path) -> Path:
-        """Return the path of its input."""
-        return plan_file.data.get(self.input) or results / self.input
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Pa
         page = write_report(
             [results / cell.path for cell in labelled_runs(plan_file)],
             folder / JUDGES if plan_file.debaters else folder,
-            labels=plan_file.file("labels"),
+            labels=plan_file.data["labels"],
             boards=[board],
             title=f"{title}: judges" if plan_file.debaters else title,
             debates=plan.pages.debates,

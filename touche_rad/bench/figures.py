@@ -155,10 +155,10 @@ def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> Jud
         raise WorkError(_ALL_BROKEN)
     report = score_judgements(
         list(judges),
-        plan_file.file("labels"),
+        plan_file.data["labels"],
         criteria=criteria,
         baselines=[path for path, judge in judges.items() if judge in plan.pages.baselines],
-        policy=Policy(debates=plan_file.file("debates")),
+        policy=Policy(debates=plan_file.data["debates"]),
         samples=plan.samples,
     )
     for error in report.refused.values():
@@ -191,7 +191,7 @@ def _is_broken(run: Path) -> bool:
 def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> dict[str, Any]:
     """Return the fields of `Figures` on the debaters, best first."""
     plan = plan_file.plan
-    claims = sum(1 for _ in files.read_claims(plan_file.file("claims")))
+    claims = sum(1 for _ in files.read_claims(plan_file.data["claims"]))
     debaters = [debater.name for debater in plan_file.debaters]
     judges = [judge.name for judge in plan_file.judges]
     users = [user.name for user in plan_file.users]

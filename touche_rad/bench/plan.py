@@ -155,13 +155,9 @@ class PlanFile:
         """The folder of the file, to which its paths are relative."""
         return self.path.parent
 
-    def file(self, key: str) -> Path:
-        """Return the path of the claims, the labelled debates or the labels."""
-        return self.folder / str(dict(self.plan)[key])
-
     @property
     def data(self) -> dict[str, Path]:
-        """The files that the plan names, by key."""
+        """The claims, the labelled debates and the labels, as far as the plan names them."""
         return {key: self.folder / value for key, value in self.plan if key in DATA and value}
 
     @cached_property
@@ -243,7 +239,7 @@ def load_plan(path: Path) -> PlanFile:
                 field=f"sha256.{key}",
             )
     if plan.labels:
-        read_labelled(plan_file.file("debates"), plan_file.file("labels"))  # refuses others
+        read_labelled(plan_file.data["debates"], plan_file.data["labels"])  # refuses others
     assert plan_file.entries  # finds the plugin and reads the options of every entry
     return plan_file
 

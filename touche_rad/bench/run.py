@@ -119,7 +119,7 @@ class Bench:
         """Run a cell, unless its output is that of a finished run with the same settings."""
         plan = self.plan_file.plan
         out = self.results / cell.path
-        source = cell.source(self.plan_file, self.results)
+        source = self.plan_file.data.get(cell.input) or self.results / cell.input
         model = self._model(cell.entry, cell.seed, out)
         services = Services(self.index, cell.seed, model)
         job: JobSpec

@@ -67,7 +67,7 @@ def _messages(debate: Debate) -> list[dict[str, Any]]:
     return messages
 
 
-def _document(argument: Argument) -> Any:
+def _document(argument: Argument) -> object:
     return json.loads(files.argument_line(argument))
 
 
