@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,7 @@ CHANGING: Final = (
     (re.compile(re.escape(__version__)), "VERSION"),
     (re.compile(r"(?<=127\.0\.0\.1:)\d+|(?<=localhost:)\d+"), "PORT"),
     (re.compile(r"\b\d+(\.\d+)?(?= ?(?:ms|s|min|h)\b)"), "N"),
+    (re.compile(r"^\w+: (\d+) of (?!\1$)\d+\n", re.MULTILINE), ""),  # progress after ten seconds
     (re.compile(r"\d{4}-\d\d-\d\d(T| )\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
 )
 """What differs between two machines or two runs."""
@@ -42,12 +44,24 @@ def check_screen(name: str, ended: Ended, *folders: Path) -> None:
     screen = f"exit code {ended.code}\n--- standard output\n{ended.out}"
     if not screen.endswith("\n"):
         screen += "\n"
-    screen += f"--- standard error\n{ended.err}"
+    _check_stable(name, f"{screen}--- standard error\n{ended.err}", folders)
+
+
+def check_messages(name: str, messages: Mapping[str, Ended], *folders: Path) -> None:
+    """Compare what several calls printed on standard error with `tests/golden/screens/NAME.txt`.
+
+    Each is below the line that names it, such as the command.
+    """
+    texts = [f"{line}\n{ended.err}" for line, ended in messages.items()]
+    _check_stable(name, "\n".join(texts), folders)
+
+
+def _check_stable(name: str, text: str, folders: Sequence[Path]) -> None:
     for folder in folders:
-        screen = screen.replace(str(folder.resolve()), "FOLDER").replace(str(folder), "FOLDER")
+        text = text.replace(str(folder.resolve()), "FOLDER").replace(str(folder), "FOLDER")
     for pattern, word in CHANGING:
-        screen = pattern.sub(word, screen)
-    lines = [line.rstrip() for line in screen.splitlines()]
+        text = pattern.sub(word, text)
+    lines = [line.rstrip() for line in text.splitlines()]
     check_golden(SCREENS / f"{name}.txt", "\n".join(lines) + "\n")
 
 

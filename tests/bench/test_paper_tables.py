@@ -54,7 +54,8 @@ def test_a_table_is_printed_beside_the_paper(
     ours = {cell["row"] for cell in written["cells"] if cell["ours"] is not None}
     assert ours == OURS.get(name, rows_run(name))
     again = touche_rad(*words)
-    assert (again.code, again.out) == (0, run.out)
+    assert again.code == 0
+    assert again.out == run.out
     assert "$ touche-rad" not in again.err  # finished commands are not run again
 
 
@@ -93,7 +94,8 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     assert not list(Path("out").glob("*.trace.jsonl"))
     Path("data/debateart.jsonl").write_text(contests.splitlines(keepends=True)[0], "utf-8")
     refused = touche_rad(*words)
-    assert (refused.code, "--replace" in refused.err) == (2, True)
+    assert refused.code == 2
+    assert "--replace" in refused.err
     again = touche_rad(*words, "--replace")
     assert "$ touche-rad judge" in again.err
     assert "#tiny, debateart.jsonl (1 lines)" in " ".join(again.out.split())
@@ -110,10 +112,12 @@ def test_columns_without_labels_are_named(
     words = "bench run paper:debatrix/table5 --data . -o out -m".split()
     run = touche_rad(*words, f"{server.url}#tiny")
     lacking = "The runs or the labels have no values of Arguments, Sources, Language."
-    assert (run.code, lacking in " ".join(run.out.split())) == (0, True), run.err
+    assert run.code == 0, run.err
+    assert lacking in " ".join(run.out.split()), run.err
     server.always = content("?")
     nothing = touche_rad(*words, f"{server.url}#tiny", "--replace")
-    assert (nothing.code, "have no values" in nothing.out) == (1, False)
+    assert nothing.code == 1
+    assert "have no values" not in nothing.out
     assert "error: no row has a value: the causes are in out/" in nothing.err
 
 
@@ -121,11 +125,14 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for name, told in (("sinai/table9", "list papers"), ("sinai/table3", "touche-rad label")):
         run = touche_rad("bench", "run", f"paper:{name}")
-        assert (run.code, told in run.err) == (2, True)
+        assert run.code == 2
+        assert told in run.err
     run = touche_rad("bench", "run", "paper:sinai/table2")
-    assert (run.code, "--data" in run.err) == (2, True)
+    assert run.code == 2
+    assert "--data" in run.err
     run = touche_rad("bench", "run", "paper:sinai/table2", "--data", ".")
-    assert (run.code, "debates.jsonl" in run.err) == (2, True)
+    assert run.code == 2
+    assert "debates.jsonl" in run.err
     Path("claims.tsv").write_text("claim\nZoos should close.\n")
     words = ("bench", "run", "paper:inspiredebate/table4", "-i", "demo", "--data")
     for data, told in (
@@ -133,7 +140,8 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (".", "--model-of NAME=URL#MODEL"),
     ):
         run = touche_rad(*words, data)
-        assert (run.code, told in run.err) == (2, True)
+        assert run.code == 2
+        assert told in run.err
         assert [path.name for path in tmp_path.iterdir()] == ["claims.tsv"]
     Path("contests.jsonl").write_bytes(demo_file("contests.jsonl").read_bytes())
     assert "gold.sc" in touche_rad(*words[:2], "paper:inspiredebate/table2", "--data", ".").err
@@ -144,7 +152,8 @@ def test_too_few_labels_are_refused_with_the_number_needed(tmp_path: Path) -> No
         (tmp_path / name).write_bytes(demo_file(name).read_bytes())
     out, model = ("-o", tmp_path / "out"), ("-m", "http://localhost:9#tiny")
     run = touche_rad("bench", "run", "paper:sinai/table2", "--data", tmp_path, *out, *model)
-    assert (run.code, "none is left to score: give more than 80" in run.err) == (2, True)
+    assert run.code == 2
+    assert "none is left to score: give more than 80" in run.err
 
 
 def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
@@ -161,7 +170,8 @@ def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
 
     def cells(code: int) -> dict[str, dict[str, Any]]:
         run = touche_rad(*words)
-        assert (run.code, run.err.count("\nerror: ") > 0) == (code, code == 1), run.err
+        assert run.code == code, run.err
+        assert (run.err.count("\nerror: ") > 0) == (code == 1), run.err
         written = json.loads(Path("out/table.json").read_text("utf-8"))["cells"]
         return {cell["row"]: cell for cell in written}
 

@@ -54,7 +54,7 @@ def test_a_profile_gets_no_key_for_its_addresses(
     stranger: Scripted, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "p.toml").write_text(PROFILE.replace("URL", stranger.url))
-    ended = call(tmp_path, *SAY[:-1], *(word.replace("URL", stranger.url) for word in words))
+    ended = call(tmp_path, *SAY[:-1], *(one.replace("URL", stranger.url) for one in words))
     assert ended.code == 2, ended.err
     assert "would get your OPENAI_API_KEY" in ended.err, ended.err
     assert KEY not in ended.err

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
@@ -15,7 +16,7 @@ from touche_rad.demo import demo_file
 DEBATES, CLAIMS = demo_file("debates.jsonl"), demo_file("claims.tsv")
 
 
-def _next(err: str) -> list[list[str]]:
+def next_commands(err: str) -> list[list[str]]:
     """Return the words of the commands that standard error names, without `touche-rad`."""
     lines = err.splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith("next: "))
@@ -33,27 +34,28 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     folder = claims.parent
     simulated = touche_rad(
-        "simulate", claims, "-i", "demo", "-o", "runs.jsonl", "--turns", "1", cwd=folder
+        "simulate", "claims.tsv", "-i", "demo", "-o", "runs.jsonl", "--turns", "1", cwd=folder
     )
-    assert simulated.code == 0, simulated.err
-    judge, index = _next(simulated.err)
+    assert simulated.code == 0
+    check_screen("simulate", simulated)
+    judge, index = next_commands(simulated.err)
     assert index == ["index", "ARGUMENTS", "-o", "index"]
-    assert "are not fit to upload" in simulated.err
-    judgement = touche_rad(*judge, cwd=folder)
-    assert judgement.code == 0, judgement.err
-    check, score, report = _next(judgement.err)
+    judged = touche_rad(*judge, cwd=folder)
+    assert judged.code == 0
+    check_screen("judge", judged)
+    check, score, report = next_commands(judged.err)
     assert score == ["score", "runs.evaluations.jsonl", "LABELS"]
     assert touche_rad(*check, cwd=folder).code == 0
-    report_run = touche_rad(*report, cwd=folder)
-    assert "next: open file://" in report_run.err
+    reported = touche_rad(*report, cwd=folder)
+    assert "next: open file://" in reported.err
     assert (folder / "runs.evaluations.html").is_file()
 
 
-@pytest.mark.parametrize("with_truth", [False, True])
-def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, with_truth: bool) -> None:
-    source = demo_file("contests.jsonl") if with_truth else DEBATES
-    judgement = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl", cwd=tmp_path)
-    steps = _next(judgement.err)
+@pytest.mark.parametrize("scored", [False, True])
+def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool) -> None:
+    source = demo_file("contests.jsonl") if scored else DEBATES
+    judged = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl", cwd=tmp_path)
+    steps = next_commands(judged.err)
     assert [step[0] for step in steps] == ["score", "report"]
     for step in steps:
         ended = touche_rad(*step, cwd=tmp_path)
@@ -62,8 +64,8 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, with_truth: b
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
     assert "significantly" not in page
-    assert ("Who won" in page) == (not with_truth)
-    assert ("Accuracy: share" in page) == with_truth
+    assert ("Accuracy: share" in page) == scored
+    assert ("Who won" in page) != scored
 
 
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) ->
     (tmp_path / "arguments.jsonl").write_text("".join(arguments[:-1]))
     assert touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path).code == 0
     simulate = ("simulate", claims, "-i", "index", "-o", "runs.jsonl", "--turns", "1")
-    check, judge = _next(touche_rad(*simulate, cwd=tmp_path).err)
+    check, judge = next_commands(touche_rad(*simulate, cwd=tmp_path).err)
     assert judge[0] == "judge"
     checked = touche_rad(*check, cwd=tmp_path)
     assert checked.code == 0, checked.out

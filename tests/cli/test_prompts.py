@@ -44,16 +44,19 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
 
 def test_a_plugin_that_sends_the_prompts_of_others_shows_them(tmp_path: Path) -> None:
     shown = touche_rad("prompts", "grice", "-O", "judge=zsl")
-    assert (shown.code, "Judge the system's last response" in shown.out) == (0, True)
+    assert shown.code == 0
+    assert "Judge the system's last response" in shown.out
     refused = touche_rad("prompts", "grice", "-o", tmp_path / "copied")
-    assert (refused.code, "no prompt files of its own" in refused.err) == (2, True)
+    assert refused.code == 2
+    assert "no prompt files of its own" in refused.err
     assert "did you mean" in touche_rad("prompts", "debatri").err
     assert touche_rad("prompts", "length").code == 2
 
 
 def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
     refused = touche_rad("prompts", "zsl", "-O", "model.max_tokens=9")
-    assert (refused.code, "calls no model" in refused.err) == (2, True)
+    assert refused.code == 2
+    assert "calls no model" in refused.err
 
 
 def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
@@ -61,7 +64,8 @@ def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
     debate = {"messages": [{"role": one, "content": "No \x1b[2J way"} for one in ROLES]}
     path.write_text(json.dumps(debate) + "\n", "utf-8")
     shown = touche_rad("prompts", "zsl", path)
-    assert ("way" in shown.out, "\x1b[2J" in shown.out) == (True, False)
+    assert "way" in shown.out
+    assert "\x1b[2J" not in shown.out
 
 
 OWN = """

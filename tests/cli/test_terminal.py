@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.retrieval.small import changes_that_doctor_notices
+from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.cli.commands import COMMANDS
 from touche_rad.demo import demo_file
@@ -59,41 +61,42 @@ def test_the_help_of_a_command_imports_no_search_engine() -> None:
 
 def test_one_answer_on_the_terminal_imports_nothing_of_runs_on_files() -> None:
     (modules,) = _modules(["respond", "--say", "Zoos should be closed."])
-    of_files = ("runs.runner", "runs.jobs", "runs.journal", "runs.judging", "plugins.digests")
-    assert {f"touche_rad.{name}" for name in of_files}.isdisjoint(modules)
+    names = ("runs.runner", "runs.jobs", "runs.journal", "runs.judging", "plugins.digests")
+    assert {f"touche_rad.{name}" for name in names}.isdisjoint(modules)
 
 
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (["jugde"], "did you mean 'judge'?"),
-        (["explain"], "there is no command 'explain': use touche-rad respond --explain"),
-        (["respond", "--say", " "], "--say: expected a text, got only blanks"),
-        (["retrieve", "--say", "", "-i", "demo"], "--say: expected a text"),
-        (["respond", "in.jsonl", "-d", "grund", "-o", "out"], "did you mean 'grounded'?"),
-        (["judge", "in.jsonl", "-j", "allways-yes", "-o", "out"], "did you mean 'always-yes'?"),
-        (["respond", "missing.jsonl", "-o", "out.jsonl"], "missing.jsonl"),
-        (["respond"], "give an input file"),
-        (["judge", "missing.jsonl"], "-o FILE"),
-        (["index", "missing.jsonl"], "-o DIR"),
-        (["score", "one.jsonl"], "TRUTH"),
-        (["list", "nobody"], "there is no plugin 'nobody'"),
-        (["--plugin", "no_such_module", "list"], "no_such_module"),
-        (["--config", "no.toml", "list"], "no.toml"),
-        (["respond", "a", "-o", "k=7"], "-o is the output; set an option with -O k=7"),
-        (["serve", "-O", "k"], "-O k: expected KEY=VALUE"),
-        (["simulate", "a.tsv", "-o", "x", "--turns", "0"], "--turns"),
-        (["respond", "a", "-o", "x", "--seed", "-1"], "-1 is not in the range x>=0"),
-        (["respond", "a", "-o", "x", "-d", ""], "'': expected NAME or NAME(KEY=VALUE,...)"),
-    ],
+MISTAKES = (
+    "jugde",
+    "explain",
+    "respond --say ' '",
+    "retrieve --say '' -i demo",
+    "respond in.jsonl -d grund -o out",
+    "judge in.jsonl -j allways-yes -o out",
+    "respond missing.jsonl -o out.jsonl",
+    "respond",
+    "judge missing.jsonl",
+    "index missing.jsonl",
+    "score one.jsonl",
+    "list nobody",
+    "--plugin no_such_module list",
+    "--config no.toml list",
+    "respond a -o k=7",
+    "serve -O k",
+    "simulate a.tsv -o x --turns 0",
+    "respond a -o x --seed -1",
+    "respond a -o x -d ''",
 )
-def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path, args: list[str], told: str) -> None:
-    ended = touche_rad(*args, cwd=tmp_path)
-    assert ended.code == 2
-    assert told in ended.err
-    assert "Traceback" not in ended.err
-    assert ended.err.strip().splitlines()[-1].count("rror") == 1
-    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    messages = {}
+    for line in MISTAKES:
+        ended = touche_rad(*shlex.split(line), cwd=tmp_path)
+        assert ended.code == 2, line
+        assert ended.err.count("\n") == 1, line
+        assert list(tmp_path.iterdir()) == [], line
+        messages[f"touche-rad {line}"] = ended
+    check_messages("mistakes", messages)
 
 
 def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
@@ -108,20 +111,27 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("debatr = 'x'", "debatr: there is no such setting (did you mean 'debater'?)"),
-        ("debater =", "touche-rad.toml: expected TOML"),
-        ("judge = 3\n[judge]\n", "expected TOML"),
-        ("options = 3", "options: expected a table"),
-        ("[list]\ntruns = 2", "list.truns: there is no such setting"),
-    ],
-)
-def test_a_wrong_setting_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+    messages = {}
+    for text in (
+        "debatr = 'x'",
+        "options = 3",
+        "[list]\ntruns = 2",
+        "list = 3",
+        "[list]\noptions = 3",
+    ):
+        (tmp_path / "touche-rad.toml").write_text(text)
+        messages[text] = touche_rad("list", "--config", "touche-rad.toml", cwd=tmp_path)
+        assert messages[text].code == 2, text
+    check_messages("settings", messages)
+
+
+@pytest.mark.parametrize("text", ["debater =", "judge = 3\n[judge]\n"])
+def test_settings_that_are_no_toml_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "touche-rad.toml").write_text(text)
     ended = touche_rad("list", "--config", "touche-rad.toml", cwd=tmp_path)
-    assert (ended.code, message in ended.err) == (2, True)
+    assert ended.code == 2
+    assert "touche-rad.toml: expected TOML" in ended.err
 
 
 def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) -> None:
@@ -131,25 +141,27 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
     call = ("respond", "--say", "Hi.", "-i", "demo", "--config", "touche-rad.toml")
     for flags, answer in (((), "Meh.Meh. Hi."), (("-O", "times=1"), "Meh. Hi.")):
         ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True)
-        assert (ended.code, ended.out.strip()) == (0, answer), ended.err
+        assert ended.code == 0, ended.err
+        assert ended.out.strip() == answer, ended.err
 
 
 def test_a_closed_pipe_is_no_error() -> None:
     closed = f"{sys.executable} -m touche_rad schema | true"  # it ends before anything is printed
     done = subprocess.run(closed, shell=True, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("", "")
+    assert done.stdout == ""
+    assert done.stderr == ""
 
 
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
-    well = touche_rad("doctor", "--json")
-    assert well.code == 0, well.out
-    lacking = [check for check in json.loads(well.out) if not check["ok"]]
-    wanted = ("needs a language model (-m", "needs the extra ")
-    assert all(check["found"].startswith(wanted) for check in lacking)
+    checked = touche_rad("doctor", "--json")
+    assert checked.code == 0, checked.out
+    lacking = [check for check in json.loads(checked.out) if not check["ok"]]
+    needs = ("needs a language model (-m", "needs the extra ")
+    assert all(check["found"].startswith(needs) for check in lacking)
     assert all(check["optional"] for check in lacking)
-    ill = touche_rad("doctor", "-i", tmp_path / "no-index")
-    assert ill.code == 1
-    assert "fix: build it with: touche-rad index" in ill.out
+    without_index = touche_rad("doctor", "-i", tmp_path / "no-index")
+    assert without_index.code == 1
+    assert "touche-rad index" in without_index.out
 
 
 def test_doctor_notices_a_changed_byte_of_an_index(tmp_path: Path, demo_index_path: Path) -> None:
@@ -163,20 +175,20 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
     missing = touche_rad("respond", f"{evil}no.jsonl", "-o", tmp_path / "out.jsonl")
     assert missing.code == 2
     collection = tmp_path / "arguments.jsonl"
-    one = {
+    argument = {
         "id": f"1{evil}",
         "text": f"Zoos {evil}fund rangers.",
         "attacks": "Zoos should be closed.",
     }
-    collection.write_text(json.dumps(one) + "\n")
+    collection.write_text(json.dumps(argument) + "\n")
     index = tmp_path / "index"
     assert touche_rad("index", collection, "-o", index).code == 0
-    said = touche_rad(
+    answered = touche_rad(
         "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
     )
-    assert said.code == 0
-    assert "fund rangers" in said.out
-    for shown in (missing.err, said.out, said.err):
+    assert answered.code == 0
+    assert "fund rangers" in answered.out
+    for shown in (missing.err, answered.out, answered.err):
         assert all(letter == "\n" or letter.isprintable() for letter in shown)
 
 
@@ -195,9 +207,7 @@ def test_one_kind_of_plugins_and_one_plugin_are_listed() -> None:
     assert "Judges" not in shown
     kinds = {row["kind"] for row in json.loads(touche_rad("list", "panel", "--json").out)}
     assert kinds == {"panel"}
-    one = " ".join(touche_rad("list", "debgraph").out.split())
-    assert "close_margin = 0.1 (largest difference of a close debate)" in one
-    assert "without factuality. (like paper, but:) fact = 0.0 paper-no-history:" in one
+    check_screen("list.debgraph", touche_rad("list", "debgraph"))
 
 
 SAY = ("respond", "--say", "Zoos should be closed.")

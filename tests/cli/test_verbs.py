@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from tests.screens import check_messages, check_screen
 from tests.terminal import Ended, touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 
-DEBATES, CLAIMS = demo_file("debates.jsonl"), demo_file("claims.tsv")
+DEBATES = demo_file("debates.jsonl")
+CLAIMS = demo_file("claims.tsv")
 
 
-def _lines(path: Path) -> list[dict[str, object]]:
+def read_jsonl(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
@@ -37,48 +39,49 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_path: Path) -> None:
-    run, verdicts = tmp_path / "run.jsonl", tmp_path / "verdicts.jsonl"
+    run = tmp_path / "run.jsonl"
+    verdicts = tmp_path / "verdicts.jsonl"
     call = ("respond", DEBATES, "-i", demo_index_path, "-o", run)
     assert touche_rad(*call).code == 0
-    rows = _lines(run)
+    rows = read_jsonl(run)
     assert all(0 < len(str(row["content"]).split()) <= 60 for row in rows)
     assert len(rows) == 60
     assert sum(bool(row["arguments"]) for row in rows) >= 55
     assert touche_rad("judge", run, "-o", verdicts).code == 0
-    for one in files.read_evaluations(verdicts):
-        for turn, verdicts_of in zip(one.debate.turns, one.turns, strict=True):
-            assert verdicts_of[Maxim.QUALITY].yes == bool(turn.response.arguments)
+    for evaluation in files.read_evaluations(verdicts):
+        for turn, of_turn in zip(evaluation.debate.turns, evaluation.turns, strict=True):
+            assert of_turn[Maxim.QUALITY].yes == bool(turn.response.arguments)
     assert touche_rad(*call, "--last-only", "--replace").code == 0
-    assert [row["turn"] for row in _lines(run)] == [2] * 20
+    assert [row["turn"] for row in read_jsonl(run)] == [2] * 20
 
 
 def test_one_utterance_is_answered_on_the_screen() -> None:
-    said = touche_rad("respond", "--say", "Zoos should be closed.")
-    assert said.code == 0, said.err
-    answer, *cited = said.out.splitlines()
-    assert "[104." in cited[0]
+    answered = touche_rad("respond", "--say", "Zoos should be closed.")
+    assert answered.code == 0
+    check_screen("respond.say", answered)
     as_json = json.loads(touche_rad("respond", "--say", "Zoos should be closed.", "--json").out)
-    assert as_json["content"] == answer
+    assert as_json["content"] == answered.out.splitlines()[0]
 
 
-def _under_tira(
-    tmp_path: Path, verb: str, source: Path, *more: str, code: int = 0, **env: str
+def run_under_tira(
+    tmp_path: Path, verb: str, source: Path, *options: str, code: int = 0, **env: str
 ) -> tuple[Ended, Path, dict[str, object]]:
     """Run a verb as TIRA does; return how it ended, its output folder and its status."""
-    folder, out = tmp_path / "input", tmp_path / "output"
+    folder = tmp_path / "input"
+    out = tmp_path / "output"
     folder.mkdir(exist_ok=True)
     (folder / "data-of-any-name").write_bytes(source.read_bytes())
     (folder / "configuration.json").write_text(
         '{"simulation": {\n"topic": {"description": "{{TOPIC_DESCRIPTION}}"},\n"maxTurns": 2}}'
     )
     places = {"inputDataset": str(folder), "outputDir": str(out)}
-    ended = touche_rad(verb, *more, cwd=tmp_path, env={**places, **env})
+    ended = touche_rad(verb, *options, cwd=tmp_path, env={**places, **env})
     assert ended.code == code, ended.err
     return ended, out, json.loads((out / "status.json").read_text())
 
 
 @pytest.mark.parametrize(
-    ("verb", "source", "made", "count"),
+    ("verb", "source", "output", "count"),
     [
         ("simulate", CLAIMS, "simulations.jsonl", 10),
         ("judge", DEBATES, "evaluations.jsonl", 20),
@@ -86,13 +89,13 @@ def _under_tira(
     ],
 )
 def test_under_tira_no_argument_is_needed(
-    tmp_path: Path, verb: str, source: Path, made: str, count: int
+    tmp_path: Path, verb: str, source: Path, output: str, count: int
 ) -> None:
-    _, out, status = _under_tira(tmp_path, verb, source)
-    assert {path.name for path in out.iterdir()} == {made, "status.json"}
+    _, out, status = run_under_tira(tmp_path, verb, source)
+    assert {path.name for path in out.iterdir()} == {output, "status.json"}
     assert status["verb"] == verb
     assert status["state"] == "done"
-    rows: list[Any] = _lines(out / made)
+    rows: list[Any] = read_jsonl(out / output)
     assert len(rows) == count
     if verb == "simulate":
         assert all(len(row["simulation"]["userTurns"]) == 2 for row in rows)
@@ -103,12 +106,12 @@ def test_under_tira_no_argument_is_needed(
 def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     source = tmp_path / "sim.jsonl"
     source.write_text(DEBATES.read_text() + "{\n")
-    ended, _, status = _under_tira(tmp_path, "judge", source, code=2)
+    ended, _, status = run_under_tira(tmp_path, "judge", source, code=2)
     assert status["state"] == "failed"
     assert ":21: " in ended.err
-    _, out, status = _under_tira(tmp_path, "judge", source, "--skip-bad")
+    _, out, status = run_under_tira(tmp_path, "judge", source, "--skip-bad")
     assert status["skipped"] == 1
-    assert len(_lines(out / "evaluations.jsonl")) == 21
+    assert len(read_jsonl(out / "evaluations.jsonl")) == 21
 
 
 @pytest.mark.parametrize("judge", ["always-yes", "grice"])
@@ -121,7 +124,7 @@ def test_judge_prints_the_lines_that_it_would_write(tmp_path: Path, judge: str) 
     assert printed.out == output.read_text("utf-8")
 
 
-def test_printed_verdicts_skip_or_refuse_invalid_lines(tmp_path: Path) -> None:
+def test_printed_verdicts_skip_or_refuse_invalidread_jsonl(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
     refused = touche_rad("judge", source, "--json")
@@ -151,7 +154,7 @@ def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
     failed = touche_rad(*call, cwd=tmp_path)
     assert failed.code == 1
     assert len(failed.out.splitlines()) == 20
-    assert "error: all verdicts are fallbacks or missing" in failed.err
+    assert "error: all verdicts" in failed.err
     strict = touche_rad(*call, "--strict", cwd=tmp_path)
     assert strict.code == 1
     assert strict.out == ""
@@ -159,39 +162,30 @@ def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} <= {"broken.py", "__pycache__"}
 
 
-NO_INDEX = "touche-rad index ARGUMENTS -o index, then add -i index"
+def test_a_command_without_an_index_names_the_command_that_makes_one(tmp_path: Path) -> None:
+    messages = {}
+    for line in (
+        "respond DEBATES -o run.jsonl",
+        "respond DEBATES --explain",
+        "simulate CLAIMS -o run.jsonl",
+        "simulate CLAIMS -o run.jsonl --both-sides",
+        "serve --port 0",
+        "tournament CLAIMS -d grounded -d verbatim -o cup",
+        "retrieve CLAIMS -o run",
+    ):
+        paths = {"DEBATES": DEBATES, "CLAIMS": CLAIMS}
+        ended = touche_rad(*(paths.get(word, word) for word in line.split()), cwd=tmp_path)
+        assert ended.code == 2, line
+        assert ended.err.count("\n") == 1, line
+        assert list(tmp_path.iterdir()) == [], line
+        messages[f"touche-rad {line}"] = ended
+    check_messages("no-index", messages)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        ("respond", DEBATES, "-o", "run.jsonl"),
-        ("respond", DEBATES, "--explain"),
-        ("simulate", CLAIMS, "-o", "run.jsonl"),
-        ("simulate", CLAIMS, "-o", "run.jsonl", "--both-sides"),
-        ("serve", "--port", "0"),
-        ("tournament", CLAIMS, "-d", "grounded", "-d", "verbatim", "-o", "cup"),
-        ("retrieve", CLAIMS, "-o", "run"),
-    ],
-)
-def test_a_command_without_an_index_names_the_command_that_makes_one(
-    tmp_path: Path, call: tuple[str | Path, ...]
-) -> None:
-    ended = touche_rad(*call, cwd=tmp_path)
-    assert ended.code == 2
-    assert ended.err.count("\n") == 1
-    assert NO_INDEX in ended.err
-    assert "-i demo" in ended.err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_one_answer_without_an_index_says_that_it_is_from_the_demo_collection() -> None:
-    said = touche_rad("respond", "--say", "Zoos should be closed.")
-    assert said.code == 0
-    assert said.err.startswith("index: the demo collection")
-    assert NO_INDEX in said.err
+def test_one_answer_on_the_demo_collection_that_the_user_chose_has_no_note() -> None:
+    by_default = touche_rad("respond", "--say", "Zoos should be closed.")
     chosen = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "demo")
-    assert chosen.out == said.out
+    assert chosen.out == by_default.out
     assert chosen.err == ""
 
 
@@ -202,22 +196,22 @@ def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
         rows = list(files.read_run(out))
         assert len(rows) == 2 * queries
         assert len({row.query for row in rows}) == queries
-    checked = touche_rad("doctor", "-i", "demo", "--json")
-    assert any(one["what"] == "index" and one["ok"] for one in json.loads(checked.out))
+    checks = json.loads(touche_rad("doctor", "-i", "demo", "--json").out)
+    assert [check["ok"] for check in checks if check["what"] == "index"] == [True]
 
 
 @pytest.mark.services
 def test_the_demo_collection_can_be_the_fallback_index() -> None:
-    spare = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--fallback-index", "demo")
-    assert touche_rad("respond", "--say", "Zoos are cruel.", *spare).code == 0
+    fallback = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--fallback-index", "demo")
+    assert touche_rad("respond", "--say", "Zoos are cruel.", *fallback).code == 0
 
 
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
-    (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
-    refused = touche_rad("index", "one.jsonl", "-o", "demo", cwd=tmp_path)
+    (tmp_path / "arguments.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
+    refused = touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path)
     assert refused.code == 2
     assert "choose another folder" in refused.err
-    assert touche_rad("index", "one.jsonl", "-o", tmp_path / "demo", cwd=tmp_path).code == 0
+    assert touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path).code == 0
     say = ("respond", "--say", "Zoos are cruel.", "-d", "verbatim", "-i")
     assert "rare animals" in touche_rad(*say, "./demo", cwd=tmp_path).out
 
@@ -225,12 +219,12 @@ def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_p
 def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
     claims = tmp_path / "claims.tsv"
     claims.write_text("\n".join(CLAIMS.read_text().splitlines()[:2]) + "\n")
-    words = "--turns 1 -d verbatim -m http://x/v1#x".split()
-    ended, _, status = _under_tira(tmp_path, "simulate", claims, *words)
-    assert "-m is not used by debater verbatim and user rules\n" in ended.err
+    options = "--turns 1 -d verbatim -m http://x/v1#x".split()
+    ended, _, status = run_under_tira(tmp_path, "simulate", claims, *options)
     assert status["demo"] is True
-    assert "not fit to upload" in str(status["warnings"])
-    assert "not fit to upload" in ended.err
+    warnings: Any = status["warnings"]
+    assert [warning["kind"] for warning in warnings] == ["demo index"]
+    check_screen("simulate.tira", ended, tmp_path)
 
 
 def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_path: Path) -> None:
@@ -249,7 +243,7 @@ def test_a_judge_that_uses_no_index_is_fit_to_hand_in(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
-    ended, _, status = _under_tira(tmp_path, "judge", DEBATES, "-j", "length", **image)
+    ended, _, status = run_under_tira(tmp_path, "judge", DEBATES, "-j", "length", **image)
     assert not status["demo"]
     assert status["warnings"] == []
     assert "not fit" not in ended.err

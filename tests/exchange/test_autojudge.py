@@ -67,7 +67,9 @@ def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) 
         "documents": {"a": {"id": "a", "text": "An a."}},
     }
     view = view_of(report, {"31": "A question?"})
-    assert (view.id, view.claim, view.last.utterance) == ("31", "A question?", "A question?")
+    assert view.id == "31"
+    assert view.claim == "A question?"
+    assert view.last.utterance == "A question?"
     assert view.last.response is not None
     assert view.last.response.content == "One. Two."
     assert [(one.id, one.text) for one in view.last.response.arguments] == [
@@ -93,7 +95,8 @@ def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
     short = tmp_path / "short.jsonl"
     short.write_text(labels.read_text().splitlines()[0] + "\n")
     few = touche_rad("export", "autojudge", DEBATES, "--labels", short, "-o", tmp_path / "few")
-    assert (few.code, "expected a line for each debate" in few.err) == (2, True)
+    assert few.code == 2
+    assert "expected a line for each debate" in few.err
     more = ("--labels", labels, "--labels", labels)
     assert "expected one file" in touche_rad(*runs, *more, "--replace").err
 

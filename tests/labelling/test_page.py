@@ -169,7 +169,8 @@ def test_two_annotators_settle_their_differences(
         process.wait(timeout=30)
     turns = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
     (turn,) = (one for one in turns if "settled" in one)
-    assert (turn["quality"], turn["manner"]) == (1, 0)
+    assert turn["quality"] == 1
+    assert turn["manner"] == 0
 
 
 def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
