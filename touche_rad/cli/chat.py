@@ -168,7 +168,7 @@ class Chat:
             self._save(argument.strip())
         elif word == "/help":
             for name, purpose in CHAT_COMMANDS.items():
-                self._say(f"{name:12}{purpose}")
+                self._say(f"{name} {purpose}")
         else:
             raise UserError(f"there is no command {word}{nearest(word, NAMES)}; /help lists them")
 
