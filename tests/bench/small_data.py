@@ -40,14 +40,14 @@ def write_small_data(folder: Path) -> Path:
         first, second = contest["sides"]
         contest["debaters"] = {first: "LLaMA-8B", second: "Inspire-LLaMA-8B"}
         contest["gold"]["scores"] = {first: {"total": 5 + number}, second: {"total": 7}}
-    lines = "".join(f"{json.dumps(one)}\n" for one in contests[:2])
+    lines = "".join(f"{json.dumps(contest)}\n" for contest in contests[:2])
     for name in ("debateart.jsonl", "contests.jsonl"):
         (folder / name).write_text(lines, "utf-8")
-    teams = [json.dumps({**one, "debaters": {}}) for one in contests[:2]]
-    for at, contest in enumerate(contests[:2]):
+    teams = [json.dumps({**contest, "debaters": {}}) for contest in contests[:2]]
+    for number, contest in enumerate(contests[:2]):
         for speaker, team in zip(contest["sides"], ("OG", "OO"), strict=True):
-            teams[at] = teams[at].replace(f'"{speaker}"', f'"{team}"')
-    (folder / "bp.jsonl").write_text("".join(f"{one}\n" for one in teams), "utf-8")
+            teams[number] = teams[number].replace(f'"{speaker}"', f'"{team}"')
+    (folder / "bp.jsonl").write_text("".join(f"{line}\n" for line in teams), "utf-8")
     examples = touche_rad(
         *f"train examples {folder}/debates.jsonl {folder}/labels.jsonl --count 5".split(),
         *f"-o {folder}/examples.jsonl".split(),
@@ -59,16 +59,17 @@ def write_small_data(folder: Path) -> Path:
 def command_of(name: str, data: Path, model: str) -> list[str]:
     """Return the command that runs a table, with a model of its own for each given one."""
     folder = data / "short" if name.startswith("rdebater/") and name != "rdebater/table2" else data
-    given = [f"--model-of={one}={model}-{at}" for at, one in enumerate(MODELS.get(name, ()))]
+    names = MODELS.get(name, ())
+    models = [f"--model-of={row}={model}-{number}" for number, row in enumerate(names)]
     words = ["bench", "run", f"paper:{name}", "--data", str(folder), "-m", model, "-i", "demo"]
-    return [*words, *given, "-o", "out"]
+    return [*words, *models, "-o", "out"]
 
 
 def rows_run(name: str) -> set[str]:
     """Return the rows that this command runs."""
-    given = MODELS.get(name, ())
+    models = MODELS.get(name, ())
     return {
-        row.name for row in load(name).rows if row.system and (not row.model or row.model in given)
+        row.name for row in load(name).rows if row.system and (not row.model or row.model in models)
     }
 
 
@@ -82,7 +83,9 @@ def example_answer(handler: Handler) -> None:
 def varied(value: Any, number: int) -> Any:
     """Give each answer another score: equal scores have no correlation."""
     if isinstance(value, dict):
-        return {key: varied(one, number + at) for at, (key, one) in enumerate(value.items())}
+        return {
+            key: varied(field, number + place) for place, (key, field) in enumerate(value.items())
+        }
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     return 1 + number % 9 if isinstance(value, int) else number % 9 / 10

@@ -23,7 +23,7 @@ def _stranger() -> object:
         yield server
 
 
-def call(folder: Path, *words: str | Path, **environment: str) -> Ended:
+def call_with_key(folder: Path, *words: str | Path, **environment: str) -> Ended:
     return touche_rad(*words, cwd=folder, env={"OPENAI_API_KEY": KEY, **environment})
 
 
@@ -35,10 +35,10 @@ def test_a_settings_file_of_the_current_folder_is_not_used(
     stranger: Scripted, tmp_path: Path
 ) -> None:
     (tmp_path / "touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
-    ended = call(tmp_path, *SAY)
+    ended = call_with_key(tmp_path, *SAY)
     assert ended.code == 0, ended.err
-    assert "to use it: --config touche-rad.toml" in ended.err, ended.err
-    assert call(tmp_path, *SAY, "-q").err == ""
+    assert "--config touche-rad.toml" in ended.err
+    assert call_with_key(tmp_path, *SAY, "-q").err == ""
     assert stranger.asked == []
 
 
@@ -54,9 +54,11 @@ def test_a_profile_gets_no_key_for_its_addresses(
     stranger: Scripted, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "p.toml").write_text(PROFILE.replace("URL", stranger.url))
-    ended = call(tmp_path, *SAY[:-1], *(one.replace("URL", stranger.url) for one in words))
+    ended = call_with_key(
+        tmp_path, *SAY[:-1], *(word.replace("URL", stranger.url) for word in words)
+    )
     assert ended.code == 2, ended.err
-    assert "would get your OPENAI_API_KEY" in ended.err, ended.err
+    assert "OPENAI_API_KEY" in ended.err
     assert KEY not in ended.err
     assert stranger.asked == []
 
@@ -69,8 +71,8 @@ def test_an_address_that_cannot_be_read_gets_no_key(
     with trusting(servers_in(["-mhttp://good.example/v1#m", f"http://{host}"])):
         with pytest.raises(UserError):
             refuse_stranger("OPENAI_API_KEY", f"http://{host}/v1")
-        for same in ("HTTP://Good.example:80/v2", "http://good.example:080"):
-            refuse_stranger("OPENAI_API_KEY", same)
+        for same_server in ("HTTP://Good.example:80/v2", "http://good.example:080"):
+            refuse_stranger("OPENAI_API_KEY", same_server)
 
 
 PICKLE = "cos\\nmkdir\\n(S'made'\\ntR."
@@ -82,10 +84,10 @@ HOSTILE = (
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
-    assert call(tmp_path, "prompts", "fsl1", "-o", "p").code == 0
+    assert call_with_key(tmp_path, "prompts", "fsl1", "-o", "p").code == 0
     for file in (tmp_path / "p").iterdir():
         file.write_text(f"=== user\n{hostile}")
-    assert call(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
+    assert call_with_key(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
 
 
@@ -94,9 +96,9 @@ def test_the_user_can_choose_a_file_the_flag_or_the_variable(
 ) -> None:
     file = tmp_path / "touche-rad.toml"
     file.write_text(f'model = "{stranger.url}#m"\n')
-    call(tmp_path, *SAY, "--config", file)
-    call(tmp_path, *SAY, "-m", f"{stranger.url}#m")
-    call(tmp_path, *SAY, OPENAI_BASE_URL=stranger.url, OPENAI_MODEL="m")
+    call_with_key(tmp_path, *SAY, "--config", file)
+    call_with_key(tmp_path, *SAY, "-m", f"{stranger.url}#m")
+    call_with_key(tmp_path, *SAY, OPENAI_BASE_URL=stranger.url, OPENAI_MODEL="m")
     assert len(stranger.asked) >= 3
 
 
@@ -108,16 +110,16 @@ def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str) -> Non
     assert touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q").code == 0
     file = plan / "bench.toml"
     file.write_text(re.sub("index = .*", f'index = "{index}"', file.read_text()))
-    ended = call(tmp_path, "bench", "run", plan, TOUCHE_RAD_ES_PASSWORD="secret-of-mine")
+    ended = call_with_key(tmp_path, "bench", "run", plan, TOUCHE_RAD_ES_PASSWORD="secret-of-mine")
     assert ended.code == 2, ended.err
-    assert "your TOUCHE_RAD_ES_PASSWORD" in ended.err, ended.err
+    assert "TOUCHE_RAD_ES_PASSWORD" in ended.err
     assert "secret-of-mine" not in ended.err
 
 
 def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
     say = ("respond", "--say", "Zoos should be closed.", "-d", "verbatim", "--config", "t.toml")
-    ended = call(tmp_path, *say)
+    ended = call_with_key(tmp_path, *say)
     assert ended.code == 0, ended.err
     assert "101" in ended.out, ended.err
 
@@ -132,7 +134,7 @@ def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: P
         text.replace('"grounded"', f'"{RERANK}"'.replace("URL", stranger.url), 1),
     ):
         file.write_text(hostile)
-        ended = call(tmp_path, "bench", "run", plan)
+        ended = call_with_key(tmp_path, "bench", "run", plan)
         assert ended.code > 0, ended.err
         assert "--trust" in ended.err, ended.err
     assert stranger.asked == []

@@ -12,14 +12,15 @@ from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
-DEBATES, CLAIMS = demo_file("debates.jsonl"), demo_file("claims.tsv")
+DEBATES = demo_file("debates.jsonl")
+CLAIMS = demo_file("claims.tsv")
 
 
 def _long(*names: str) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
-def _plan(*args: str | Path, cwd: Path) -> str:
+def dry_run(*args: str | Path, cwd: Path) -> str:
     """Call a command with --dry-run, which writes nothing, and return what it prints."""
     ended = touche_rad(*args, "--dry-run", cwd=cwd)
     assert ended.code == 0, ended.err
@@ -27,18 +28,19 @@ def _plan(*args: str | Path, cwd: Path) -> str:
     return ended.out
 
 
-def _calls(text: str) -> int:
+def estimated_calls(text: str) -> int:
     (line,) = (line for line in text.splitlines() if line.startswith("calls: "))
     return int(line.removeprefix("calls: ").replace(",", ""))
 
 
 def test_the_calls_of_a_judge_are_those_of_its_run(server: Scripted, tmp_path: Path) -> None:
     filling(server)
-    (place := tmp_path / "plan").mkdir()
+    place = tmp_path / "plan"
+    place.mkdir()
     four = tmp_path / "four.jsonl"
     four.write_text("".join(DEBATES.read_text("utf-8").splitlines(keepends=True)[:4]), "utf-8")
-    plan = _plan("judge", four, "-j", "zsl", cwd=place)
-    assert _calls(plan) == 12
+    plan = dry_run("judge", four, "-j", "zsl", cwd=place)
+    assert estimated_calls(plan) == 12
     assert "4 debates" in plan
     assert server.asked == []
     run = touche_rad(
@@ -61,20 +63,20 @@ def test_the_calls_of_a_judge_are_those_of_its_run(server: Scripted, tmp_path: P
 def test_a_run_without_a_model_has_no_calls(
     command: tuple[str | Path, ...], tmp_path: Path
 ) -> None:
-    assert "no model calls" in _plan(*command, cwd=tmp_path)
+    assert "no model calls" in dry_run(*command, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("debater", ["composed", *_long("sinai", "rdebater", "inspiredebate")])
 def test_every_debater_is_estimated(debater: str, tmp_path: Path) -> None:
-    plan = _plan("respond", DEBATES, "-i", "demo", "-d", debater, cwd=tmp_path)
-    assert _calls(plan) >= 60
+    plan = dry_run("respond", DEBATES, "-i", "demo", "-d", debater, cwd=tmp_path)
+    assert estimated_calls(plan) >= 60
     assert "fallback" not in plan
 
 
 @pytest.mark.parametrize("panel", ["debgraph", *_long("debatrix", "inspirescore")])
 def test_every_panel_is_estimated(panel: str, tmp_path: Path) -> None:
-    plan = _plan("judge", demo_file("contests.jsonl"), "-j", panel, cwd=tmp_path)
-    assert _calls(plan) >= 10
+    plan = dry_run("judge", demo_file("contests.jsonl"), "-j", panel, cwd=tmp_path)
+    assert estimated_calls(plan) >= 10
 
 
 def test_a_message_cannot_be_planned() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 
-from tests.cli.test_help import _commands
+from tests.cli.test_help import commands_with_words
 from tests.terminal import touche_rad
 from touche_rad.cli import touche_rad as program
 from touche_rad.cli.options import PluginSpec
@@ -28,7 +28,7 @@ NEEDS = re.compile(
 
 
 def _examples() -> Iterator[tuple[str, Command]]:
-    for _, command in _commands():
+    for _, command in commands_with_words():
         if isinstance(command, Command):
             for example in command.examples:
                 yield example, command
@@ -44,9 +44,9 @@ def parse_call(line: str) -> click.Context:
             words = words[2:]
         if words[0].startswith("-"):
             return context
-        found = command.get_command(context, words.pop(0))
-        assert found is not None, line
-        command = found
+        subcommand = command.get_command(context, words.pop(0))
+        assert subcommand is not None, line
+        command = subcommand
     return command.make_context(str(command.name), words, parent=context)
 
 
@@ -54,11 +54,11 @@ def check_call(line: str) -> None:
     """Parse the arguments of `touche-rad`, as the command does, and the options of its plugins."""
     context = parse_call(line)
     for spec in _specs(context.params.values()):
-        found = [registered(kind)[spec.name] for kind in KINDS if spec.name in registered(kind)]
+        plugins = [registered(kind)[spec.name] for kind in KINDS if spec.name in registered(kind)]
         if "--plugin" in line or spec.name.isupper() or spec.name.startswith(("my-", "off")):
             continue
-        assert found, line
-        found[0].configure(spec.options)
+        assert plugins, line
+        plugins[0].configure(spec.options)
 
 
 def _specs(values: Iterable[Any]) -> Iterator[PluginSpec]:
@@ -70,7 +70,7 @@ def _specs(values: Iterable[Any]) -> Iterator[PluginSpec]:
 
 
 def test_each_command_has_examples_and_each_example_parses() -> None:
-    for words, command in _commands():
+    for words, command in commands_with_words():
         if isinstance(command, Command):
             assert 1 <= len(set(command.examples)) <= 5, words
     for example, _ in _examples():

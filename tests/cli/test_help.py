@@ -29,17 +29,18 @@ class Parrot:
 '''
 
 
-def _commands() -> list[tuple[tuple[str, ...], click.Command]]:
+def commands_with_words() -> list[tuple[tuple[str, ...], click.Command]]:
     """Return every command and subcommand with its words."""
-    found: list[tuple[tuple[str, ...], click.Command]] = []
+    commands: list[tuple[tuple[str, ...], click.Command]] = []
     assert isinstance(program, Commands)
     for name in COMMANDS:
         command = program.get_command(click.Context(program), name)
         assert command is not None
-        found.append(((name,), command))
+        commands.append(((name,), command))
         if isinstance(command, click.Group):
-            found.extend(((name, inner), one) for inner, one in command.commands.items())
-    return found
+            for subname, subcommand in command.commands.items():
+                commands.append(((name, subname), subcommand))
+    return commands
 
 
 def test_the_help_of_the_program_lists_the_commands() -> None:
@@ -48,7 +49,7 @@ def test_the_help_of_the_program_lists_the_commands() -> None:
 
 @pytest.mark.parametrize("columns", ["64", "80"])
 def test_no_help_is_wider_than_the_terminal_or_cut(columns: str) -> None:
-    for words, _ in _commands():
+    for words, _ in commands_with_words():
         shown = touche_rad(*words, "--help", env={"COLUMNS": columns})
         for line in shown.out.splitlines():
             assert len(line) <= int(columns), (words, line)
@@ -56,10 +57,11 @@ def test_no_help_is_wider_than_the_terminal_or_cut(columns: str) -> None:
 
 
 def test_rare_options_have_a_help_of_their_own() -> None:
-    usual, every = touche_rad("judge", "--help").out, touche_rad("judge", "--help-all").out
+    usual = touche_rad("judge", "--help").out
+    with_rare = touche_rad("judge", "--help-all").out
     for option in ("--shard", "--max-calls", "--config"):
         assert option not in usual
-        assert option in every
+        assert option in with_rare
     assert "--help-all" in usual
 
 

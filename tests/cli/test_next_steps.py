@@ -13,7 +13,8 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
 
-DEBATES, CLAIMS = demo_file("debates.jsonl"), demo_file("claims.tsv")
+DEBATES = demo_file("debates.jsonl")
+CLAIMS = demo_file("claims.tsv")
 
 
 def next_commands(err: str) -> list[list[str]]:

@@ -119,14 +119,14 @@ def silent() -> Iterator[Scripted]:
         yield server
 
 
-def _start(words: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+def start_command(words: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
     folder.mkdir()
     command = [sys.executable, "-m", "touche_rad", *words]
     log = (folder / "log.txt").open("wb")
     return subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
-def _wait(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + 60
     while not condition():
         assert process.poll() is None, log.read_text()
@@ -134,7 +134,7 @@ def _wait(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: 
         time.sleep(0.02)
 
 
-def _check_end(process: subprocess.Popen[bytes], number: signal.Signals, log: Path) -> None:
+def send_and_check_end(process: subprocess.Popen[bytes], number: signal.Signals, log: Path) -> None:
     begun = time.monotonic()
     process.send_signal(number)
     try:
@@ -161,10 +161,10 @@ def test_a_signal_ends_a_command_in_plain_work(
     started = tmp_path / "started"
     folder = tmp_path / "work"
     plugin.write_text(PLUGIN.format(started=str(started)))
-    process = _start([*PLAIN[name], "--plugin", str(plugin)], folder)
+    process = start_command([*PLAIN[name], "--plugin", str(plugin)], folder)
     log = folder / "log.txt"
-    _wait(started.exists, process, log)
-    _check_end(process, number, log)
+    wait_until(started.exists, process, log)
+    send_and_check_end(process, number, log)
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,10 @@ def test_a_signal_ends_a_command_in_model_calls(
     name: str, number: signal.Signals, silent: Scripted, tmp_path: Path
 ) -> None:
     folder = tmp_path / "work"
-    process = _start([*ASKING[name], "-m", f"{silent.url}#tiny"], folder)
+    process = start_command([*ASKING[name], "-m", f"{silent.url}#tiny"], folder)
     log = folder / "log.txt"
-    _wait(lambda: bool(silent.asked), process, log)
-    _check_end(process, number, log)
+    wait_until(lambda: bool(silent.asked), process, log)
+    send_and_check_end(process, number, log)
 
 
 SCRIPT = """
@@ -285,11 +285,11 @@ def test_ctrl_c_ends_a_server_of_a_model_that_is_starting(
     python.write_text(STARTING.format(started=started))
     python.chmod(0o755)
     monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", str(python))
-    process = _start(["respond", *ZOOS, "-d", "sinai", "-m", "vllm:owner/name"], folder)
+    process = start_command(["respond", *ZOOS, "-d", "sinai", "-m", "vllm:owner/name"], folder)
     log = folder / "log.txt"
-    _wait(started.exists, process, log)
+    wait_until(started.exists, process, log)
     servers = children(process.pid)
     assert servers
-    _check_end(process, signal.SIGINT, log)
+    send_and_check_end(process, signal.SIGINT, log)
     assert "error: stopped" in log.read_text()
     assert gone(servers)

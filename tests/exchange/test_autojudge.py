@@ -29,25 +29,28 @@ def _place(tmp_path: Path) -> Path:
     return tmp_path / "aj"
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_a_report_has_the_answer_its_documents_and_its_conversation(place: Path) -> None:
-    reports, topics = rows(place / "runs" / "debates.jsonl"), rows(place / "topics.jsonl")
+    reports = read_jsonl(place / "runs" / "debates.jsonl")
+    topics = read_jsonl(place / "topics.jsonl")
     assert len(reports) == len(topics) == 60
-    assert [one["metadata"]["topic_id"] for one in reports] == [one["request_id"] for one in topics]
+    assert [report["metadata"]["topic_id"] for report in reports] == [
+        topic["request_id"] for topic in topics
+    ]
     debate = next(iter(files.read_debates(DEBATES)))
     second = reports[1]
-    assert [one["role"] for one in second["metadata"]["extra"]["conversation"]] == [
+    assert [message["role"] for message in second["metadata"]["extra"]["conversation"]] == [
         "user",
         "assistant",
         "user",
     ]
     response = debate.turns[1].response
     assert response is not None
-    assert " ".join(one["text"] for one in second["answer"]) == response.content
-    assert second["answer"][0]["citations"] == [one.id for one in response.arguments]
+    assert " ".join(sentence["text"] for sentence in second["answer"]) == response.content
+    assert second["answer"][0]["citations"] == [argument.id for argument in response.arguments]
     assert set(second["documents"]) == set(second["references"])
 
 
@@ -72,7 +75,7 @@ def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) 
     assert view.last.utterance == "A question?"
     assert view.last.response is not None
     assert view.last.response.content == "One. Two."
-    assert [(one.id, one.text) for one in view.last.response.arguments] == [
+    assert [(argument.id, argument.text) for argument in view.last.response.arguments] == [
         ("b", ""),
         ("a", "An a."),
     ]
@@ -84,30 +87,33 @@ def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
     assert touche_rad(*runs).code == 0
     lines = [line.split("\t") for line in (tmp_path / "aj/truth.eval.txt").open()]
     assert {run for run, *_ in lines} == {"debates"}
-    found = {(topic, measure): float(value) for _, topic, measure, value in lines}
+    values = {(topic, measure): float(value) for _, topic, measure, value in lines}
     of_debates = list(files.read_labels(labels))
-    first = [float(one or 0) for one in of_debates[0][1].values()]
+    first = [float(label or 0) for label in of_debates[0][1].values()]
     maxims = ("QUANTITY", "QUALITY", "RELATION", "MANNER")
-    assert [found["1.2", measure] for measure in maxims] == first
-    assert found["1.2", "GRICE"] == sum(first) / 4
+    assert [values["1.2", measure] for measure in maxims] == first
+    assert values["1.2", "GRICE"] == sum(first) / 4
     yes = [turn[Maxim.MANNER] or 0 for of_debate in of_debates for turn in of_debate]
-    assert found["all", "MANNER"] == pytest.approx(sum(yes) / len(yes))
+    assert values["all", "MANNER"] == pytest.approx(sum(yes) / len(yes))
     short = tmp_path / "short.jsonl"
     short.write_text(labels.read_text().splitlines()[0] + "\n")
-    few = touche_rad("export", "autojudge", DEBATES, "--labels", short, "-o", tmp_path / "few")
-    assert few.code == 2
-    assert "expected a line for each debate" in few.err
-    more = ("--labels", labels, "--labels", labels)
-    assert "expected one file" in touche_rad(*runs, *more, "--replace").err
+    refused = touche_rad("export", "autojudge", DEBATES, "--labels", short, "-o", tmp_path / "few")
+    assert refused.code == 2
+    assert str(short) in refused.err
+    twice = touche_rad(*runs, "--labels", labels, "--labels", labels, "--replace")
+    assert twice.code == 2
+    assert "--labels" in twice.err
 
 
 def test_runs_on_other_claims_or_with_one_name_are_refused(tmp_path: Path) -> None:
-    other = tmp_path / "other.jsonl"
-    other.write_text("\n".join(DEBATES.read_text().splitlines()[::-1]) + "\n")
-    ended = touche_rad("export", "autojudge", DEBATES, other, "-o", tmp_path / "aj")
-    assert "the claim differs" in ended.err
-    again = touche_rad("export", "autojudge", DEBATES, DEBATES, "-o", tmp_path / "aj")
-    assert "the same name" in again.err
+    reversed_run = tmp_path / "reversed.jsonl"
+    reversed_run.write_text("\n".join(DEBATES.read_text().splitlines()[::-1]) + "\n")
+    ended = touche_rad("export", "autojudge", DEBATES, reversed_run, "-o", tmp_path / "aj")
+    assert ended.code == 2
+    assert f"{reversed_run}:1: " in ended.err
+    twice = touche_rad("export", "autojudge", DEBATES, DEBATES, "-o", tmp_path / "aj")
+    assert twice.code == 2
+    assert "the same name" in twice.err
     assert not (tmp_path / "aj").exists()
 
 
@@ -136,16 +142,16 @@ def test_autojudge_runs_our_judge_and_verifies_its_leaderboard_and_qrels(
     )
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in (place / "out/default.eval.txt").read_text().splitlines()]
-    found = {(topic, measure): float(value) for _, topic, measure, value in lines}
+    values = {(topic, measure): float(value) for _, topic, measure, value in lines}
     out = tmp_path / "ours.jsonl"
     touche_rad("judge", DEBATES, "-j", "length", "-o", out)
-    for number, row in enumerate(rows(out), 1):
+    for number, row in enumerate(read_jsonl(out), 1):
         for turn, verdicts in enumerate(row["userTurnsEvaluations"], 1):
             for maxim in ("Quantity", "Quality", "Relation", "Manner"):
-                assert found[f"{number}.{turn}", maxim.upper()] == verdicts[maxim]["score"]
+                assert values[f"{number}.{turn}", maxim.upper()] == verdicts[maxim]["score"]
     from autojudge_base import Leaderboard
 
     truth = Leaderboard.load(place / "truth.eval.txt", "ir_measures")
-    assert {one.topic_id for one in truth.entries} == {topic for topic, _ in found}
+    assert {entry.topic_id for entry in truth.entries} == {topic for topic, _ in values}
     qrels = (place / "out/default.qrels.txt").read_text().splitlines()
     assert {line.split()[3] for line in qrels} == {"0", "1"}

@@ -41,15 +41,14 @@ def _debate(number: int) -> dict[str, object]:
 
 def write_verdicts(path: Path, run: Path, scores: Sequence[float]) -> Path:
     """Write evaluations with the same score for all maxims of a turn, in the order of the turns."""
-    left = iter(scores)
+    remaining = iter(scores)
     with path.open("w") as stream:
         for line in run.read_text().splitlines():
             record = json.loads(line)
-            record["userTurnsEvaluations"] = [
-                {maxim: {"score": score, "explanation": "because"} for maxim in MAXIMS}
-                for _ in record["simulation"]["userTurns"]
-                for score in [next(left)]
-            ]
+            record["userTurnsEvaluations"] = []
+            for _ in record["simulation"]["userTurns"]:
+                verdict = {"score": next(remaining), "explanation": "because"}
+                record["userTurnsEvaluations"].append(dict.fromkeys(MAXIMS, verdict))
             stream.write(json.dumps(record) + "\n")
     return path
 
@@ -82,6 +81,7 @@ def answer(
     opened = open_session(run, output, *judges, annotator=annotator, share=share)
     for turn, maxim, label in answers:
         place = opened.queue[turn].place if isinstance(turn, int) else turn
-        for one in [maxim] if maxim else Maxim:
-            opened.answer(place, one, label)
+        maxims = [maxim] if maxim else list(Maxim)
+        for answered in maxims:
+            opened.answer(place, answered, label)
     opened.log.close()

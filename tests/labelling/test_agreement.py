@@ -18,9 +18,10 @@ from touche_rad.labelling.session import LabelSession
 from touche_rad.score.measures import alpha
 
 
-def _two(folder: Path) -> LabelSession:
+def open_after_two(folder: Path) -> LabelSession:
     """Ana labels four turns; Ben differs on two labels of Quality and does not know one."""
-    run, output = write_run(folder / "run.jsonl"), folder / "labels.jsonl"
+    run = write_run(folder / "run.jsonl")
+    output = folder / "labels.jsonl"
     for name, labels in (("ana", (1, 1, 0, 0)), ("ben", (1, 0, 1, None))):
         rows = [(TurnPlace(at, 0), Maxim.QUALITY, label) for at, label in enumerate(labels)]
         answer(run, output, rows, name)
@@ -28,14 +29,14 @@ def _two(folder: Path) -> LabelSession:
 
 
 def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
-    result = agreement(_two(tmp_path).study)
-    quality = next(one for one in result.pairs if one.maxim == Maxim.QUALITY)
+    result = agreement(open_after_two(tmp_path).study)
+    quality = next(row for row in result.pairs if row.maxim == Maxim.QUALITY)
     assert quality.first == "ana"
     assert quality.second == "ben"
     assert quality.turns == 3
     assert quality.same == pytest.approx(1 / 3)
     assert quality.kappa == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
-    alpha = next(one for one in result.alphas if one.maxim == Maxim.QUALITY)
+    alpha = next(row for row in result.alphas if row.maxim == Maxim.QUALITY)
     reference = krippendorff.alpha([[1, 1, 0], [1, 0, 1]], level_of_measurement="nominal")
     assert alpha.alpha == pytest.approx(reference)
 
@@ -44,14 +45,14 @@ def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
 def test_alpha_is_the_krippendorff_librarys(seed: int) -> None:
     chance = random.Random(seed)
     rows = [[chance.choice((0, 1, 1, None)) for _ in range(30)] for _ in range(3)]
-    units = [[one for one in unit if one is not None] for unit in zip(*rows, strict=True)]
-    data = [[float("nan") if one is None else one for one in row] for row in rows]
+    units = [[label for label in unit if label is not None] for unit in zip(*rows, strict=True)]
+    data = [[float("nan") if label is None else label for label in row] for row in rows]
     reference = krippendorff.alpha(data, level_of_measurement="nominal")
     assert alpha(units) == pytest.approx(reference)
 
 
 def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_path: Path) -> None:
-    session = _two(tmp_path)
+    session = open_after_two(tmp_path)
     assert session.study.open_disagreements() == [
         (TurnPlace(1, 0), Maxim.QUALITY),
         (TurnPlace(2, 0), Maxim.QUALITY),
@@ -73,12 +74,12 @@ def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_p
 def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl")
     official = [[{"quality": 1}] + [{}] * 2, [{"quality": 0}] + [{}] * 2, [{}] * 3, [{}] * 3]
-    other = tmp_path / "ben.labels.jsonl"
-    other.write_text("".join(json.dumps(row) + "\n" for row in official))
-    session = open_session(run, tmp_path / "labels.jsonl", others=[other])
+    labels = tmp_path / "ben.labels.jsonl"
+    labels.write_text("".join(json.dumps(row) + "\n" for row in official))
+    session = open_session(run, tmp_path / "labels.jsonl", others=[labels])
     for number in range(4):
         session.answer(TurnPlace(number, 0), Maxim.QUALITY, 1)
-    row = next(one for one in agreement(session.study).pairs if one.maxim == Maxim.QUALITY)
+    row = next(row for row in agreement(session.study).pairs if row.maxim == Maxim.QUALITY)
     assert row.turns == 2
     assert row.same == 0.5
     assert {row.first, row.second} == {"ana", "ben"}
@@ -88,7 +89,8 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_run_and_a_second_ana_are_refused(tmp_path: Path) -> None:
-    run, output = write_run(tmp_path / "run.jsonl"), tmp_path / "labels.jsonl"
+    run = write_run(tmp_path / "run.jsonl")
+    output = tmp_path / "labels.jsonl"
     short = tmp_path / "ben.jsonl"
     short.write_text('[{"quality": 1}]\n')
     with pytest.raises(UserError, match="labels of another run: expected 4 debates"):

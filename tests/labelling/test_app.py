@@ -33,7 +33,9 @@ def client(session: LabelSession) -> Iterator[TestClient]:
         yield client
 
 
-def _label(client: TestClient, debate: int, turn: int, label: int | None = 1) -> dict[str, object]:
+def post_label(
+    client: TestClient, debate: int, turn: int, label: int | None = 1
+) -> dict[str, object]:
     for maxim in Maxim:
         body = {"debate": debate, "turn": turn, "maxim": maxim.value, "label": label}
         answer = client.post("answer", json=body)
@@ -58,7 +60,7 @@ def test_verdicts_and_the_reason_are_hidden_until_a_turn_is_labelled(client: Tes
     assert before.json()["sample"] is None
     assert "because" not in before.text
     assert "strict" not in before.text
-    after = _label(client, debate, turn)
+    after = post_label(client, debate, turn)
     assert after["verdicts"][0]["judge"] == "strict"  # type: ignore[index]
     assert after["sample"] == "audit"
 
@@ -75,7 +77,7 @@ def test_annotators_see_the_first_two_arguments_only_with_marked_words(tmp_path:
     client = TestClient(app, base_url=f"{HOST}/{TOKEN}/")
     shown = client.get("turn?debate=0&turn=0")
     parts = shown.json()["arguments"]
-    assert ["".join(text for text, _ in of_one) for of_one in parts] == texts[:2]
+    assert ["".join(text for text, _ in marked) for marked in parts] == texts[:2]
     assert any(numbers == [1] and "Ferries" in text for text, numbers in parts[0])  # marked
     assert shown.json()["unshown"] == 1
     assert "hidden" not in shown.text
@@ -84,7 +86,7 @@ def test_annotators_see_the_first_two_arguments_only_with_marked_words(tmp_path:
 
 def test_progress_and_undo(client: TestClient) -> None:
     places = client.get("queue").json()["places"]
-    _label(client, *places[0])
+    post_label(client, *places[0])
     state = client.get("queue").json()
     assert state["done"] == 1
     assert state["first"] == 1
@@ -95,7 +97,8 @@ def test_progress_and_undo(client: TestClient) -> None:
 
 
 def test_settling_shows_all_answers(tmp_path: Path) -> None:
-    run, output = write_run(tmp_path / "run.jsonl"), tmp_path / "labels.jsonl"
+    run = write_run(tmp_path / "run.jsonl")
+    output = tmp_path / "labels.jsonl"
     for name, label in (("ana", 1), ("ben", 0)):
         answer(run, output, [(0, Maxim.QUALITY, label), (0, Maxim.MANNER, 1)], name)
     session = open_session(run, output, annotator="cem")
@@ -108,7 +111,7 @@ def test_settling_shows_all_answers(tmp_path: Path) -> None:
     assert "others" not in hidden  # an annotator does not see them
     shown = client.get("turn", params={"debate": debate, "turn": turn, "settle": True}).json()
     assert shown["differ"] == ["quality"]
-    others = {one["name"]: one["answers"]["quality"] for one in shown["others"]}
+    others = {row["name"]: row["answers"]["quality"] for row in shown["others"]}
     assert others == {"ana": 1, "ben": 0}
     body = {"debate": debate, "turn": turn, "maxim": "quality", "label": 1, "settle": True}
     assert client.post("answer", json=body).json()["state"]["unsettled"] == 0

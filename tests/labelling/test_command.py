@@ -11,7 +11,8 @@ from tests.labelling.makers import answer, open_session, write_run, write_verdic
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
 
-DEBATES, TURNS = 20, 60
+DEBATES = 20
+TURNS = 60
 
 
 @pytest.fixture
@@ -28,12 +29,14 @@ def judges(run: Path, tmp_path: Path) -> list[Path]:
     ]
 
 
-def _label(run: Path, output: Path, turns: int, judges: list[Path], annotator: str = "ana") -> None:
+def label_turns(
+    run: Path, output: Path, turns: int, judges: list[Path], annotator: str = "ana"
+) -> None:
     rows = [(at, None, int(at % 3 > 0)) for at in range(turns)]
     answer(run, output, rows, annotator, judges)
 
 
-def _summary(*words: str | Path) -> tuple[int, str, str]:
+def summarise(*words: str | Path) -> tuple[int, str, str]:
     ended = touche_rad("label", *words, "--summary")
     return ended.code, ended.out, ended.err
 
@@ -42,9 +45,9 @@ def test_the_summary_writes_the_file_and_names_the_next_step(
     run: Path, judges: list[Path], tmp_path: Path
 ) -> None:
     output = tmp_path / "labels.jsonl"
-    _label(run, output, 40, judges)
+    label_turns(run, output, 40, judges)
     answer(run, output, [(40, Maxim.QUALITY, 1)])
-    code, out, err = _summary(run, *judges, "-o", output)
+    code, out, err = summarise(run, *judges, "-o", output)
     assert code == 0
     assert "ana: 40 turns labelled, 1 unfinished" in out
     assert "41 turns with a label: " in out
@@ -66,15 +69,15 @@ def test_chosen_turns_do_not_move_the_estimate_for_all_turns(
     answer(
         run,
         output,
-        [(it.place, None, int(it.place.debate < 10)) for it in queue[:45]],
+        [(turn.place, None, int(turn.place.debate < 10)) for turn in queue[:45]],
         judges=judges,
     )
-    assert _summary(run, "-o", output)[0] == 0
+    assert summarise(run, "-o", output)[0] == 0
     scored = touche_rad("score", judges[0], output, "--debates", run, "--correct", "--json")
     row = json.loads(scored.out)["rows"][0]
     labels = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
-    given = [turn["quantity"] for turn in labels if turn["quantity"] is not None]
-    assert sum(given) / len(given) < 0.4  # most labelled turns are disputed ones
+    known = [turn["quantity"] for turn in labels if turn["quantity"] is not None]
+    assert sum(known) / len(known) < 0.4  # most labelled turns are disputed ones
     assert row["yes"] == pytest.approx(0.5, abs=0.08)
 
 
@@ -84,7 +87,7 @@ def test_labels_without_random_turns_are_not_corrected(
     output = tmp_path / "labels.jsonl"
     rows = [(at, Maxim.QUALITY, 1) for at in range(20)]
     answer(run, output, rows, judges=judges, share=0.0)
-    _summary(run, "-o", output)
+    summarise(run, "-o", output)
     refused = touche_rad("score", judges[0], output, "--debates", run, "--correct")
     assert refused.code == 2
     assert "no label on a random turn" in refused.err
@@ -94,23 +97,23 @@ def test_two_annotators_get_the_same_queue_and_their_agreement(
     run: Path, judges: list[Path], tmp_path: Path
 ) -> None:
     output = tmp_path / "labels.jsonl"
-    _label(run, output, 9, judges)
-    _label(run, output, 6, [], "ben")
-    code, out, err = _summary(run, "-o", output)
+    label_turns(run, output, 9, judges)
+    label_turns(run, output, 6, [], "ben")
+    code, out, err = summarise(run, "-o", output)
     assert code == 0
     assert "ana: 9 turns labelled\nben: 6 turns labelled" in out
     assert "100.0 %" in out
     assert "Krippendorff's alpha" in out
     assert "--settle" not in err
     answer(run, output, [(0, Maxim.MANNER, 1)], "ben")
-    _, out, err = _summary(run, "-o", output)
+    _, out, err = summarise(run, "-o", output)
     assert "1 disagreements are not settled" in out
     assert f"touche-rad label {run} -o {output} --settle" in err
 
 
 @pytest.mark.parametrize("words", [("--annotator", "a\x1b[31m"), ("--with", "missing.jsonl")])
 def test_wrong_options(run: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
-    assert _summary(run, "-o", tmp_path / "labels.jsonl", *words)[0] == 2
+    assert summarise(run, "-o", tmp_path / "labels.jsonl", *words)[0] == 2
 
 
 def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path) -> None:
@@ -119,11 +122,11 @@ def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path
     for begin in (None, "", "{"):  # no log, or one that another program may have begun
         if begin is not None:
             (tmp_path / "labels.jsonl.log").write_text(begin)
-        assert "exists already" in _summary(run, "-o", output)[2]
+        assert "exists already" in summarise(run, "-o", output)[2]
     assert output.read_text() == '[{"quality": 1}]\n'
-    assert _summary(run, "-o", output, "--replace")[0] == 0
-    _label(run, output, 2, [])
-    assert _summary(run, "-o", output, "--replace")[0] == 0  # begins anew, and keeps the answers
+    assert summarise(run, "-o", output, "--replace")[0] == 0
+    label_turns(run, output, 2, [])
+    assert summarise(run, "-o", output, "--replace")[0] == 0  # begins anew, and keeps the answers
     (old,) = tmp_path.glob("labels.jsonl.log.*")
     assert old.read_text().count('"by":"ana"') == 8
 
@@ -133,7 +136,7 @@ def test_a_run_without_responses_and_a_used_port(run: Path, tmp_path: Path) -> N
 
     claims = tmp_path / "empty.jsonl"
     claims.write_text(json.dumps({"simulation": {"userTurns": [{"utterance": "Hm."}]}}) + "\n")
-    assert "contains no response to label" in _summary(claims, "-o", tmp_path / "x.jsonl")[2]
+    assert "contains no response to label" in summarise(claims, "-o", tmp_path / "x.jsonl")[2]
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -29,7 +29,7 @@ def judge(run: Path, tmp_path: Path) -> Path:
     return write_verdicts(tmp_path / "strict.jsonl", run, [number / 60 for number in range(30)])
 
 
-def _ready(page: Any, number: int | None = None) -> Any:
+def wait_for_turn(page: Any, number: int | None = None) -> Any:
     page.wait_for_selector(".question")
     page.locator("#saved:text-is('saved')").wait_for()
     if number is not None:
@@ -37,11 +37,11 @@ def _ready(page: Any, number: int | None = None) -> Any:
     return page
 
 
-def _pressed(page: Any) -> list[str]:
+def pressed_buttons(page: Any) -> list[str]:
     return list(
         page.eval_on_selector_all(
             ".question",
-            "all => all.map(one => (one.querySelector('[aria-pressed=true]') || {}).textContent || '')",
+            "all => all.map(question => (question.querySelector('[aria-pressed=true]') || {}).textContent || '')",
         )
     )
 
@@ -52,34 +52,34 @@ def test_twenty_turns_by_keyboard_and_a_kill_in_the_middle(
     output = tmp_path / "labels.jsonl"
     words = (run, judge, "-o", output, "--annotator", "ana")
     with labelling(*words) as (process, address):
-        page = _ready(open_page(address, errors=False), 1)
+        page = wait_for_turn(open_page(address, errors=False), 1)
         for number in range(1, 11):
             assert not page.get_by_text("Judge strict").is_visible()
             for key in ("1", "Shift+2", "d", "4"):
                 page.keyboard.press(key)
             page.get_by_text("Judge strict").wait_for()
             page.keyboard.press("Enter")
-            _ready(page, number + 1)
+            wait_for_turn(page, number + 1)
         page.keyboard.press("1")
         page.keyboard.press("Shift+3")
-        _ready(page)
+        wait_for_turn(page)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         page.keyboard.press("2")  # nobody takes this answer, and the page says so
         page.get_by_role("alert").get_by_text("not saved").wait_for()
     assert len((tmp_path / "labels.jsonl.log").read_text().splitlines()) == 1 + 42
     with labelling(*words) as (process, address):
-        page = _ready(open_page(address), 11)  # the first open turn
-        assert _pressed(page) == ["Yes", "", "No", ""]
+        page = wait_for_turn(open_page(address), 11)  # the first open turn
+        assert pressed_buttons(page) == ["Yes", "", "No", ""]
         page.keyboard.press("2")
         page.keyboard.press("4")
         page.keyboard.press("Enter")
         for number in range(12, 21):
-            _ready(page, number)
+            wait_for_turn(page, number)
             for key in "1234":
                 page.keyboard.press(key)
             page.keyboard.press("Enter")
-        _ready(page, 21)
+        wait_for_turn(page, 21)
         assert "20 labelled" in page.locator("#rate").text_content()
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=30)
@@ -87,31 +87,31 @@ def test_twenty_turns_by_keyboard_and_a_kill_in_the_middle(
     assert "ana: 20 turns labelled" in out
     assert "touche-rad score" in err
     rows = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
-    labelled = [one for one in rows if "annotators" in one]
+    labelled = [row for row in rows if "annotators" in row]
     assert len(labelled) == 20
-    assert {one["sample"] for one in labelled} == {"audit", "random"}
-    assert sum(one["relation"] is None for one in labelled) == 10
+    assert {row["sample"] for row in labelled} == {"audit", "random"}
+    assert sum(row["relation"] is None for row in labelled) == 10
 
 
 def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path, tmp_path: Path) -> None:
     with labelling(run, "-o", tmp_path / "labels.jsonl") as (_, address):
-        page = _ready(open_page(address), 1)
+        page = wait_for_turn(open_page(address), 1)
         for key in ("1", "Shift+1", "u"):
             page.keyboard.press(key)
-        _ready(page)
-        assert _pressed(page) == ["Yes", "", "", ""]
+        wait_for_turn(page)
+        assert pressed_buttons(page) == ["Yes", "", "", ""]
         page.keyboard.press("ArrowRight")
-        _ready(page, 2)
+        wait_for_turn(page, 2)
         for number in range(3, 8):
             page.keyboard.press("ArrowRight")
-            _ready(page, number)
+            wait_for_turn(page, number)
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("d")
-        _ready(page)
-        assert _pressed(page) == ["", "", "?", ""]
+        wait_for_turn(page)
+        assert pressed_buttons(page) == ["", "", "?", ""]
         page.keyboard.press("u")
-        _ready(page, 7)
+        wait_for_turn(page, 7)
         page.keyboard.press("?")
         assert page.get_by_role("dialog").get_by_text("Rubric and keys").is_visible()
         assert_accessible(page)
@@ -123,7 +123,7 @@ def test_mouse_touch_and_the_widths(
     open_page: OpenPage, run: Path, judge: Path, tmp_path: Path
 ) -> None:
     with labelling(run, judge, "-o", tmp_path / "labels.jsonl") as (_, address):
-        page = _ready(open_page(address, phone=True, dark=True, has_touch=True), 1)
+        page = wait_for_turn(open_page(address, phone=True, dark=True, has_touch=True), 1)
         assert page.locator(".asks:visible").count() == 1
         assert_fits(page)
         for maxim in MAXIMS:
@@ -132,12 +132,12 @@ def test_mouse_touch_and_the_widths(
         assert_fits(page)
         assert_accessible(page)
         page.get_by_role("button", name="Next →").tap()
-        wide = _ready(open_page(address), 2)
+        wide = wait_for_turn(open_page(address), 2)
         assert wide.locator(".bar").get_by_text("Label").count() == 1
         assert_fits(wide)
         wide.get_by_role("group", name="Manner").get_by_role("button", name="Don't know").click()
-        _ready(wide)
-        assert _pressed(wide) == ["", "", "", "?"]
+        wait_for_turn(wide)
+        assert pressed_buttons(wide) == ["", "", "", "?"]
         wide.locator(".sentence[data-marks]").first.hover()
         assert wide.locator("mark.lit").count() > 0
         assert_accessible(wide)
@@ -164,11 +164,11 @@ def test_two_annotators_settle_their_differences(
         page.keyboard.press("2")
         page.keyboard.press("Shift+4")
         page.get_by_text("2 of 2 disagreements settled").wait_for()
-        _ready(page)
+        wait_for_turn(page)
         os.killpg(process.pid, signal.SIGINT)
         process.wait(timeout=30)
     turns = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
-    (turn,) = (one for one in turns if "settled" in one)
+    (turn,) = (turn for turn in turns if "settled" in turn)
     assert turn["quality"] == 1
     assert turn["manner"] == 0
 
@@ -187,7 +187,7 @@ def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
     judge.write_text(judge.read_text().replace('"because"', json.dumps(HOSTILE)))
     words = (run, judge, "-o", tmp_path / "<b>labels.jsonl", "--annotator", "<i>a")
     with labelling(*words) as (_, address):
-        page = _ready(open_page(address))
+        page = wait_for_turn(open_page(address))
         for key in "1234":
             page.keyboard.press(key)
         page.get_by_text("Judge a").wait_for()

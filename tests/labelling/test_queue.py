@@ -15,7 +15,7 @@ from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdi
 DEBATES = 20
 
 
-def _queue(folder: Path, share: float, seed: int = 0) -> list[QueuedTurn]:
+def make_small_queue(folder: Path, share: float, seed: int = 0) -> list[QueuedTurn]:
     run = write_run(folder / "run.jsonl", DEBATES)
     turns = DEBATES * TURNS
     rising = [number / turns for number in range(turns)]
@@ -27,44 +27,47 @@ def _queue(folder: Path, share: float, seed: int = 0) -> list[QueuedTurn]:
 
 
 def test_each_turn_comes_once_and_the_share_is_kept_at_any_time(tmp_path: Path) -> None:
-    queue = _queue(tmp_path, 0.3)
-    assert len({item.place for item in queue}) == len(queue) == DEBATES * TURNS
+    queue = make_small_queue(tmp_path, 0.3)
+    assert len({turn.place for turn in queue}) == len(queue) == DEBATES * TURNS
     for end in range(1, 40):
-        drawn = sum(item.sample is Selection.RANDOM for item in queue[:end])
+        drawn = sum(turn.sample is Selection.RANDOM for turn in queue[:end])
         assert drawn == int(end * 0.3 + 1e-9)
 
 
 def test_the_audits_turns_are_the_most_disputed_ones(tmp_path: Path) -> None:
-    queue = [item.place for item in _queue(tmp_path, 0.0)]
+    queue = [turn.place for turn in make_small_queue(tmp_path, 0.0)]
     assert queue[:3] == [TurnPlace(19, 2), TurnPlace(19, 1), TurnPlace(19, 0)]
 
 
 def test_the_random_order_depends_on_the_seed_only(tmp_path: Path) -> None:
-    first, same, other = (_queue(tmp_path, 1.0, seed) for seed in (1, 1, 2))
-    assert first == same
-    assert [item.place for item in first] != [item.place for item in other]
-    drawn = [item.place for item in _queue(tmp_path, 0.3, 1) if item.sample is Selection.RANDOM]
+    first = make_small_queue(tmp_path, 1.0, seed=1)
+    assert make_small_queue(tmp_path, 1.0, seed=1) == first
+    with_another_seed = make_small_queue(tmp_path, 1.0, seed=2)
+    assert [turn.place for turn in with_another_seed] != [turn.place for turn in first]
+    drawn = [
+        turn.place for turn in make_small_queue(tmp_path, 0.3, 1) if turn.sample is Selection.RANDOM
+    ]
     assert drawn[0] == first[0].place
 
 
 def test_without_verdicts_all_turns_are_random(tmp_path: Path) -> None:
     exchanges = read_exchanges(write_run(tmp_path / "run.jsonl"))
     queue = make_queue(exchanges, {}, grice(), random_share=0.3, seed=0)
-    assert {item.sample for item in queue} == {Selection.RANDOM}
+    assert {turn.sample for turn in queue} == {Selection.RANDOM}
 
 
 def test_random_turns_above_the_deepest_audited_one_count_as_chosen(tmp_path: Path) -> None:
-    queue = _queue(tmp_path, 0.3)
-    labelled = {item.place: item.sample.value for item in queue[:30]}
+    queue = make_small_queue(tmp_path, 0.3)
+    labelled = {turn.place: turn.sample.value for turn in queue[:30]}
     result = samples(queue, labelled)
-    deepest = max(item.rank or 0 for item in queue[:30] if item.sample is Selection.AUDIT)
-    for item in queue:
-        if item.rank is not None and item.rank <= deepest:
-            assert result[item.place] is Selection.AUDIT
-        elif item.place in labelled:
-            assert result[item.place] is Selection.RANDOM
+    deepest = max(turn.rank or 0 for turn in queue[:30] if turn.sample is Selection.AUDIT)
+    for turn in queue:
+        if turn.rank is not None and turn.rank <= deepest:
+            assert result[turn.place] is Selection.AUDIT
+        elif turn.place in labelled:
+            assert result[turn.place] is Selection.RANDOM
         else:
-            assert item.place not in result
+            assert turn.place not in result
 
 
 def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
@@ -72,13 +75,17 @@ def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     path = write_verdicts(tmp_path / "a.jsonl", run, [number / 10 for number in range(9)])
     path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
     (verdicts,) = read_verdicts([path], read_exchanges(run), grice(), {}).values()
-    scores = {place: {one.score for one in of.values()} for place, of in verdicts.items()}
+    scores = {
+        place: {verdict.score for verdict in of_turn.values()}
+        for place, of_turn in verdicts.items()
+    }
     assert scores == {TurnPlace(n // 3, n % 3): {n / 10} for n in range(9)}
 
 
 def test_verdicts_on_other_debates_are_refused(tmp_path: Path) -> None:
-    run, other = write_run(tmp_path / "run.jsonl", 2), write_run(tmp_path / "other.jsonl", 4)
-    path = write_verdicts(tmp_path / "a.jsonl", other, [0.5] * 12)
+    run = write_run(tmp_path / "run.jsonl", 2)
+    foreign = write_run(tmp_path / "foreign.jsonl", 4)
+    path = write_verdicts(tmp_path / "a.jsonl", foreign, [0.5] * 12)
     with pytest.raises(InputError, match="not in"):
         read_verdicts([path], read_exchanges(run), grice(), {})
     lost = write_verdicts(tmp_path / "lost.jsonl", run, [0.5] * 6)

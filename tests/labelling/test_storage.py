@@ -6,7 +6,6 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from touche_rad.files.append_log import AppendLog
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LABELS, LabelSession
 
-Q, L, R, M = Maxim
+QUANTITY, QUALITY, RELATION, MANNER = Maxim
 
 
 @pytest.fixture
@@ -25,22 +24,23 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run.jsonl")
 
 
-def _reopen(session: LabelSession, run: Path, **more: Any) -> LabelSession:
+def reopen(session: LabelSession, run: Path) -> LabelSession:
+    """Close a session, and open its file again."""
     session.log.close()
-    return open_session(run, session.output, **more)
+    return open_session(run, session.output)
 
 
 def test_answers_and_undo_survive_a_new_start(run: Path, tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     place = session.queue[0].place
-    session.answer(place, Q, 1)
-    session.answer(place, Q, 0)
-    session.answer(place, L, None)
+    session.answer(place, QUANTITY, 1)
+    session.answer(place, QUANTITY, 0)
+    session.answer(place, QUALITY, None)
     session.undo()
-    again = _reopen(session, run)
-    assert again.study.answers["ana"][place] == {Q: 0}
+    again = reopen(session, run)
+    assert again.study.answers["ana"][place] == {QUANTITY: 0}
     again.undo()  # undo goes on after a restart
-    assert again.study.answers["ana"][place] == {Q: 1}
+    assert again.study.answers["ana"][place] == {QUANTITY: 1}
     again.undo()
     assert again.undo() is None
     assert again.study.answers["ana"] == {}
@@ -51,28 +51,28 @@ def test_it_reopens_at_the_first_open_turn(run: Path, tmp_path: Path) -> None:
     for number in (0, 1, 3):
         for maxim in Maxim:
             session.answer(session.queue[number].place, maxim, 1)
-    session.answer(session.queue[2].place, Q, 1)
-    assert _reopen(session, run).first_open() == 2
+    session.answer(session.queue[2].place, QUANTITY, 1)
+    assert reopen(session, run).first_open() == 2
 
 
 def test_a_torn_line_is_ignored_and_the_next_one_is_whole(run: Path, tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     place = session.queue[0].place
-    session.answer(place, Q, 1)
+    session.answer(place, QUANTITY, 1)
     session.log.close()
     with session.log.path.open("ab") as stream:
         stream.write(b'{"at":"2026-01-01T00:0')
     again = open_session(run, session.output)
-    again.answer(place, L, 0)
-    last = _reopen(again, run)
-    assert last.study.answers["ana"][place] == {Q: 1, L: 0}
+    again.answer(place, QUALITY, 0)
+    last = reopen(again, run)
+    assert last.study.answers["ana"][place] == {QUANTITY: 1, QUALITY: 0}
 
 
 def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -> None:
     (tmp_path / "labels.jsonl.log").write_bytes(b'{"format":1,"kind":"lab')
     session = open_session(run, tmp_path / "labels.jsonl")
-    session.answer(session.queue[0].place, Q, 1)
-    assert _reopen(session, run).study.annotators == ["ana"]
+    session.answer(session.queue[0].place, QUANTITY, 1)
+    assert reopen(session, run).study.annotators == ["ana"]
 
 
 OLD = """\
@@ -92,11 +92,11 @@ def test_a_log_of_an_earlier_version_goes_on(run: Path, tmp_path: Path) -> None:
     log.write_text(OLD)
     session = open_session(run, tmp_path / "labels.jsonl")
     place = TurnPlace(2, 1)
-    assert [item.place for item in session.queue] == [place, TurnPlace(0, 0)]
-    assert session.study.answers["ana"][place] == {Q: 1}
-    session.answer(place, R, 0)
-    again = _reopen(session, run)
-    assert again.study.answers["ana"][place] == {Q: 1, R: 0}
+    assert [turn.place for turn in session.queue] == [place, TurnPlace(0, 0)]
+    assert session.study.answers["ana"][place] == {QUANTITY: 1}
+    session.answer(place, RELATION, 0)
+    again = reopen(session, run)
+    assert again.study.answers["ana"][place] == {QUANTITY: 1, RELATION: 0}
     assert log.read_text().startswith(OLD)
 
 
@@ -109,24 +109,29 @@ def test_a_damaged_line_is_kept_and_reported(
         session.answer(place, maxim, 1)
     damaged = session.log.path.read_bytes().replace(b'"maxim":"quality"', b'"maxim":"quantity"')
     session.log.path.write_bytes(damaged)
-    again = _reopen(session, run)
-    assert again.study.answers["ana"][place] == {Q: 1, R: 1, M: 1}
+    again = reopen(session, run)
+    assert again.study.answers["ana"][place] == {QUANTITY: 1, RELATION: 1, MANNER: 1}
     assert f"{again.log.path}:3 is damaged: the line is kept" in caplog.text
-    again.answer(place, L, 0)
+    again.answer(place, QUALITY, 0)
     assert again.log.path.read_bytes().startswith(damaged)
-    assert _reopen(again, run).study.answers["ana"][place] == {Q: 1, L: 0, R: 1, M: 1}
+    assert reopen(again, run).study.answers["ana"][place] == {
+        QUANTITY: 1,
+        QUALITY: 0,
+        RELATION: 1,
+        MANNER: 1,
+    }
 
 
 @pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
 def test_a_file_of_another_program_is_left_alone(run: Path, tmp_path: Path, is_link: bool) -> None:
     log = tmp_path / "labels.jsonl.log"
-    other = tmp_path / "other.txt" if is_link else log
-    other.write_text("precious")
+    precious = tmp_path / "precious.txt" if is_link else log
+    precious.write_text("precious")
     if is_link:
-        log.symlink_to(other)
+        log.symlink_to(precious)
     with pytest.raises(UserError, match=r"labels\.jsonl\.log"):
         open_session(run, tmp_path / "labels.jsonl")
-    assert other.read_text() == "precious"
+    assert precious.read_text() == "precious"
 
 
 def test_a_pipe_is_no_log(run: Path, tmp_path: Path) -> None:
@@ -144,11 +149,11 @@ def test_two_processes_do_not_write_one_log(run: Path, tmp_path: Path) -> None:
 def test_a_log_of_another_run_or_of_a_newer_version_is_refused(run: Path, tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     session.log.close()
-    other = write_run(tmp_path / "other.jsonl", 5)
+    other_run = write_run(tmp_path / "other.jsonl", 5)
     text = session.log.path.read_text()
     session.log.path.write_text(f'{text}{{"at":')
     with pytest.raises(UserError, match="is of another run: digest was"):
-        open_session(other, session.output)
+        open_session(other_run, session.output)
     assert session.log.path.read_text() == f'{text}{{"at":', "nothing is cut"
     AppendLog(tmp_path / "new", replace(LABELS, format=2)).close()
     (tmp_path / "new").replace(session.log.path)
@@ -161,8 +166,8 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
 ) -> None:
     run = write_run(tmp_path / "run.jsonl", lost=[1])
     session = open_session(run, tmp_path / "labels.jsonl")
-    session.answer(TurnPlace(2, 1), Q, 1)
-    session.answer(TurnPlace(2, 1), M, None)
+    session.answer(TurnPlace(2, 1), QUANTITY, 1)
+    session.answer(TurnPlace(2, 1), MANNER, None)
     session.write()
     rows = [json.loads(line) for line in session.output.read_text().splitlines()]
     assert [len(row) for row in rows] == [TURNS, 0, TURNS, TURNS]
@@ -173,7 +178,7 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
         "sample": "random",
         "annotators": {"ana": {"quantity": 1, "manner": None}},
     }
-    assert [one for row in rows for one in row].count(nothing) == 3 * TURNS - 1
+    assert [turn for row in rows for turn in row].count(nothing) == 3 * TURNS - 1
 
 
 def test_an_event_of_an_earlier_version_that_lacks_a_field_is_named(
@@ -191,4 +196,4 @@ def test_a_verdict_in_the_run_is_no_part_of_its_identity(run: Path, tmp_path: Pa
     first = write_verdicts(tmp_path / "a.jsonl", run, [0.1] * 12)
     second = write_verdicts(tmp_path / "b.jsonl", run, [0.9] * 12)
     session = open_session(first, tmp_path / "labels.jsonl")
-    assert _reopen(session, second).queue == session.queue
+    assert reopen(session, second).queue == session.queue
