@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.contests.score_report import ContestReport, ContestRow
 from touche_rad.contests.scoring import score_contests
-from touche_rad.demo import demo_file
 from touche_rad.files.contests import Judgement
 from touche_rad.report.leaderboards import contest_board
 
@@ -174,22 +173,37 @@ def test_biases_of_winners(tmp_path: Path) -> None:
     assert bias.stays_with_side == pytest.approx(1 / 3)
 
 
-def test_panels_without_known_winners_have_a_table_of_who_won(tmp_path: Path) -> None:
-    won, contests = ("Pia", "Con", "Con", None, TIE), [contest_of_two(n, {}) for n in range(5)]
+def test_panels_without_known_winners_have_shares_of_who_won(tmp_path: Path) -> None:
+    contests = [contest_of_two(n, {}) for n in range(5)]
+    winners = ("Pia", "Con", "Con", None, TIE)
     runs = (
-        judgements_of(contests, [*map(outcome, won)]),
+        judgements_of(contests, [*map(outcome, winners)]),
         judgements_of(contests, [outcome("Pia")] * 5),
     )
-    text = "\n".join(score_runs(tmp_path, contests, *runs).lines(100))
-    assert "contests.jsonl: 5 debates, no known winner" in text
-    assert re.search(r"winners +judge +debates +pro +con +tie +none", text)
-    assert re.search(r"run1 +j +5 +20.0 % +40.0 % +20.0 % +20.0 %", text)
-    assert re.search(r"run2 +j +5 +100.0 % +0.0 % +0.0 % +0.0 %", text)
-    debates, run = demo_file("debates.jsonl"), tmp_path / "panel.jsonl"
-    assert touche_rad("judge", debates, "-j", "grice", "-o", run).code == 0
-    rows = touche_rad("score", run, debates, "--csv").out.splitlines()
+    report = score_runs(tmp_path, contests, *runs)
+    shares = [(row.run, row.pro, row.con, row.tie, row.none) for row in report.shares]
+    assert shares == [("run1", 0.2, 0.4, 0.2, 0.2), ("run2", 1, 0, 0, 0)]
+    words = ("score", "run1.jsonl", "run2.jsonl", "contests.jsonl")
+    check_screen("score.contests-without-winners", touche_rad(*words, cwd=tmp_path))
+    rows = touche_rad(*words, "--csv", cwd=tmp_path).out.splitlines()
     assert rows[0] == "run,judge,debates,pro,con,tie,none"
-    assert rows[1].startswith("panel,grice,20,")
+    assert rows[1].startswith("run1,j,5,")
+
+
+def test_who_speaks_in_one_of_several_debates_has_no_row_of_means_or_wins(tmp_path: Path) -> None:
+    contests = [
+        Contest(id=str(n), motion="m", sides={f"pro{n}": "pro", f"con{n}": "con"}) for n in range(2)
+    ]
+    outcomes = [
+        Outcome(winner=f"pro{n}", scores={f"pro{n}": {"general": 2.0}, f"con{n}": {"general": 1.0}})
+        for n in range(2)
+    ]
+    report = score_runs(tmp_path, contests, judgements_of(contests, outcomes))
+    assert report.wins == ()
+    assert report.means == ()
+    alone = score_runs(tmp_path, contests[:1], judgements_of(contests[:1], outcomes[:1]))
+    assert [(row.debater, row.points) for row in alone.wins] == [("pro0", 2), ("con0", 0)]
+    assert [(row.debater, row.mean) for row in alone.means] == [("pro0", 2), ("con0", 1)]
 
 
 def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None:
@@ -314,15 +328,12 @@ def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     assert "the baseline “always pro” is more accurate (100.0 %)" in html
 
 
-def test_the_terminal_shows_constant_predictors(tmp_path: Path) -> None:
+def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:
     contests = [contest_of_two(n, {"general": "Pia"}) for n in range(3)]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia", (8, 2))] * 3))
-    ended = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl")
-    assert ended.code == 0, ended.err
-    rows = ("always tie", "always pro", "at random", "con wins")
-    assert [text for text in rows if text not in ended.out] == []
-    printed = touche_rad("score", tmp_path / "run1.jsonl", tmp_path / "contests.jsonl", "--json")
-    assert json.loads(printed.out)["kind"] == "contests"
+    words = ("score", "run1.jsonl", "contests.jsonl")
+    check_screen("score.contests", touche_rad(*words, cwd=tmp_path))
+    assert json.loads(touche_rad(*words, "--json", cwd=tmp_path).out)["kind"] == "contests"
 
 
 @pytest.mark.parametrize(

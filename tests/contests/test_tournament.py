@@ -17,6 +17,8 @@ from hypothesis.extra.numpy import arrays
 from tests.forks import run_until
 from tests.models import scripted
 from tests.models.by_schema import answering
+from tests.screens import check_screen
+from tests.terminal import touche_rad
 from touche_rad.cli import run as run_command
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament._ratings import AVERAGE, rate, strengths
@@ -181,11 +183,11 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
             assert share is None or share + (row[place] or 0) == pytest.approx(1)
     order = [standing.rating for standing in result.standings]
     assert order == sorted(order, reverse=True)
-    matrix = printed.partition("share of wins against")[2].splitlines()[1:4]
-    for number, line in enumerate(matrix, 1):
-        assert line.split()[0] == str(number)
-        cells = line.split()[-3:]
-        assert [cells.index("–"), cells.count("–")] == [number - 1, 1], "none against itself"
+
+
+def test_the_screen_of_a_tournament(tmp_path: Path) -> None:
+    words = command_line(write_claims(tmp_path), Path("out"), Path("demo"), *BOTH)
+    check_screen("tournament", touche_rad(*words, cwd=tmp_path), tmp_path)
 
 
 def test_two_tournaments_in_one_folder_do_not_mix(

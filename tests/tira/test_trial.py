@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.models.scripted import content, serving
+from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
 from tests.tira.places import FILE
 from touche_rad.demo import demo_file
@@ -36,33 +37,32 @@ def run_trial(place: Path, *words: str | Path, collection: str = "ours.jsonl") -
     )
 
 
-def test_a_debater_and_a_judge_are_tried_and_the_next_commands_are_printed(place: Path) -> None:
+def test_the_screen_of_a_trial(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)  # tira-cli is not installed
     ended = run_trial(place, "-d", "verbatim", "-j", "length(longest=70)")
-    assert ended.code == 0, ended.out
-    steps, _, following = ended.out.partition("Run next:")
-    assert [line.split()[:2] for line in steps.splitlines() if line.startswith("ok")] == [
-        ["ok", name]
-        for name in "collection debater judge index play answers judge verdicts entry".split()
-    ]
-    assert "60 arguments" in steps
-    assert "2 debates of 1 turn with our own user: " in steps
-    assert "judge-length (under TIRA: own user)" in steps
-    clients = [shlex.split(line) for line in following.splitlines() if " code-submission " in line]
-    commands = [words[words.index("--command") + 1] for words in clients]
-    assert commands == [
+    check_screen("submit.trial", ended, place)
+    assert len((place / "submission" / "evaluations.jsonl").read_text().splitlines()) == 2
+    assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
+
+
+def test_the_next_commands_of_a_trial_are_those_of_the_client(place: Path) -> None:
+    ended = run_trial(place, "-d", "verbatim", "-j", "length(longest=70)")
+    lines = [line for line in ended.out.splitlines() if " code-submission " in line]
+    clients = [shlex.split(line) for line in lines]
+    assert [words[words.index("--command") + 1] for words in clients] == [
         "touche-rad simulate -d verbatim",
         "touche-rad judge -j 'length(longest=70)'",
     ]
     assert all(words[-1] == "--dry-run" for words in clients)
-    assert "COLLECTION=docker/collection/ours.jsonl" in " ".join(clients[0])
-    assert "cp ours.jsonl docker/collection/" in following
-    folder = place / "submission"
-    assert len((folder / "evaluations.jsonl").read_text().splitlines()) == 2
-    assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
-    again = run_trial(place, "-j", "length")
-    assert again.code == 0
-    assert " cp ours" not in again.out
-    assert "# in the clone" in again.out
+
+
+def test_only_a_debater_or_a_judge_with_an_index_needs_the_collection_in_the_image(
+    place: Path,
+) -> None:
+    assert " cp ours.jsonl docker/collection/" in run_trial(place, "-d", "verbatim").out
+    ended = run_trial(place, "-j", "length")
+    assert ended.code == 0
+    assert "docker/collection" not in ended.out
 
 
 FAILURES: dict[str, tuple[list[str], str, str]] = {
