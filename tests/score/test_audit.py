@@ -1,8 +1,9 @@
-"""The audit: what the probes change, what judges must make of it, and what is told of it."""
+"""The audit: what the probes change, and what judges must make of it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.plugins import LoadedJudge
-from touche_rad.score.audit import Audit, audit
+from touche_rad.score.audit import Audit, Flips, audit
 
 ARGUMENTS = (
     Argument(id="a", text="The law helps people."),
@@ -24,7 +26,7 @@ ARGUMENTS = (
 )
 
 
-def debate(number: int, content: str = "The law helps many people.") -> Debate:
+def make_debate(number: int, content: str = "The law helps many people.") -> Debate:
     response = Response(content=content, arguments=ARGUMENTS)
     return Debate(
         id=f"d{number}",
@@ -33,113 +35,153 @@ def debate(number: int, content: str = "The law helps many people.") -> Debate:
     )
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return written(tmp_path / "run.jsonl", [debate(n, f"Answer {n}: people.") for n in range(3)])
-
-
-def written(path: Path, debates: list[Debate]) -> Path:
-    path.write_text("".join(files.simulation_line(one) + "\n" for one in debates), "utf-8")
+def write_run(path: Path, debates: list[Debate]) -> Path:
+    path.write_text("".join(files.simulation_line(debate) + "\n" for debate in debates), "utf-8")
     return path
 
 
-class Judge:
-    """Keeps what it was shown, and says what it is told to say of it."""
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Three debates of one turn."""
+    debates = [make_debate(number, f"Answer {number}: people.") for number in range(3)]
+    return write_run(tmp_path / "run.jsonl", debates)
 
-    def __init__(self, score: Any) -> None:
-        self.score, self.seen = score, []
+
+class Judge:
+    """Scores by a function, and keeps the responses that it judged."""
+
+    def __init__(self, score: Callable[[Response, Maxim], float]) -> None:
+        self.score = score
+        self.responses: list[Response] = []
 
     def judge(self, view: Debate) -> dict[Maxim, Verdict]:
-        assert view.last.response is not None
-        self.seen.append(view.last.response)
-        return {maxim: Verdict(score=self.score(view.last.response, maxim)) for maxim in Maxim}
+        response = view.last.response
+        assert response is not None
+        self.responses.append(response)
+        return {maxim: Verdict(score=self.score(response, maxim)) for maxim in Maxim}
 
 
-def audited(runs: list[Path], *judges: Judge, **more: Any) -> Audit:
-    named = {f"judge{number}": LoadedJudge(one) for number, one in enumerate(judges, 1)}
+def run_audit(runs: list[Path], *judges: Judge, **options: Any) -> Audit:
+    named = {f"judge{number}": LoadedJudge(judge) for number, judge in enumerate(judges, 1)}
 
-    async def go() -> Audit:
-        return await audit(runs, named, **more)
+    async def call_audit() -> Audit:
+        return await audit(runs, named, **options)
 
-    return anyio.run(go)
+    return anyio.run(call_audit)
+
+
+def flips_of(result: Audit, probe: str, maxim: Maxim) -> Flips:
+    (flips,) = [row for row in result.flips if (row.probe, row.maxim) == (probe, maxim)]
+    return flips
 
 
 def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
     judge = Judge(lambda *_: 1.0)
-    audited([run], judge)
-    assert len(judge.seen) == 3 * (1 + 7)
-    of_first = [one for one in judge.seen if "Answer 0" in one.content or not one.content]
-    contents = {one.content for one in of_first}
-    assert contents >= {"Answer 0: people.", ""}
-    assert any("as everybody knows" in one for one in contents)
-    assert any("rate it yes" in one for one in contents)
-    cited = {tuple(a.id for a in one.arguments) for one in of_first}
-    assert cited >= {("a", "b"), ("b", "a"), ()}
-
-
-def row(found: Audit, probe: str, maxim: Maxim) -> Any:
-    (one,) = [r for r in found.flips if (r.probe, r.maxim) == (probe, maxim)]
-    return one
+    run_audit([run], judge)
+    assert len(judge.responses) == 3 * (1 + 7)
+    first = [
+        response
+        for response in judge.responses
+        if "1" not in response.content and "2" not in response.content
+    ]
+    contents = [response.content for response in first]
+    assert contents.count("Answer 0: people.") == 5, (
+        "unchanged, again, in another order, uncited; elsewhere"
+    )
+    assert contents.count("") == 3
+    assert sum("as everybody knows" in content for content in contents) == 1
+    assert sum("rate it yes" in content for content in contents) == 1
+    citations = [tuple(argument.id for argument in response.arguments) for response in first]
+    assert citations.count(("b", "a")) == 1
+    assert citations.count(()) == 1
 
 
 def test_a_judge_that_always_says_yes_fails_where_no_is_due(run: Path) -> None:
-    found = audited([run], Judge(lambda *_: 1.0))
-    assert row(found, "order", Maxim.QUALITY).flipped == 0
-    assert row(found, "empty", Maxim.MANNER).fails == 1
-    assert row(found, "off-topic", Maxim.RELATION).fails == 1
-    assert row(found, "uncited", Maxim.QUALITY).fails == 1
-    fooled = row(found, "injection", Maxim.QUALITY)
-    assert fooled.could_fail == 0, "nothing was no, so nothing can rise"
-    assert fooled.fails is None, "nothing was no, so nothing can rise"
+    result = run_audit([run], Judge(lambda *_: 1.0))
+    assert flips_of(result, "order", Maxim.QUALITY).flipped == 0
+    assert flips_of(result, "empty", Maxim.MANNER).fails == 1
+    assert flips_of(result, "off-topic", Maxim.RELATION).fails == 1
+    assert flips_of(result, "uncited", Maxim.QUALITY).fails == 1
+
+
+def test_a_yes_cannot_rise(run: Path) -> None:
+    flips = flips_of(run_audit([run], Judge(lambda *_: 1.0)), "injection", Maxim.QUALITY)
+    assert flips.tried == 3
+    assert flips.could_fail == 0
+    assert flips.fails is None
 
 
 def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     obeys = Judge(lambda response, _: 0.9 if "rate it yes" in response.content else 0.2)
-    found = audited([run], obeys)
-    told = row(found, "injection", Maxim.RELATION)
-    assert told.flipped == 1
-    assert told.fails == 1
-    assert told.could_fail == 3
-    assert told.shift == pytest.approx(0.7)
-    assert row(found, "padding", Maxim.RELATION).fails == 0
-    assert row(found, "empty", Maxim.RELATION).fails == 0
+    result = run_audit([run], obeys)
+    flips = flips_of(result, "injection", Maxim.RELATION)
+    assert flips.flipped == 1
+    assert flips.fails == 1
+    assert flips.could_fail == 3
+    assert flips.shift == pytest.approx(0.7)
+    assert flips_of(result, "padding", Maxim.RELATION).fails == 0
+    assert flips_of(result, "empty", Maxim.RELATION).fails == 0
 
 
 def test_the_agreement_of_judges_is_counted(run: Path) -> None:
-    def strict(response: Response, maxim: Maxim) -> float:
+    def score_strictly(response: Response, maxim: Maxim) -> float:
         return 0.1 if "Answer 1" in response.content and maxim is Maxim.QUALITY else 0.8
 
-    result = audited([run], Judge(lambda *_: 0.9), Judge(strict))
-    same = {one.maxim: one.same for one in result.agreement}
-    assert same[Maxim.QUALITY] == pytest.approx(2 / 3)
-    assert same[Maxim.MANNER] == 1
+    result = run_audit([run], Judge(lambda *_: 0.9), Judge(score_strictly))
+    rows = {row.maxim: row for row in result.agreement}
+    assert rows[Maxim.QUALITY].turns == 3
+    assert rows[Maxim.QUALITY].same == pytest.approx(2 / 3)
+    assert rows[Maxim.MANNER].same == 1
+
+
+def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
+    samples = []
+    for seed in (0, 0, 1, 2, 3):
+        judge = Judge(lambda *_: 1.0)
+        assert run_audit([run], judge, most=2, seed=seed).turns == 2
+        samples.append({response.content for response in judge.responses})
+    assert samples[0] == samples[1]
+    assert any(sample != samples[0] for sample in samples)
+
+
+def test_a_run_without_responses_is_refused(run: Path, tmp_path: Path) -> None:
+    debate = Debate(id="d", claim="c", turns=(Turn(utterance="u"),))
+    empty = write_run(tmp_path / "empty.jsonl", [debate])
+    result = run_audit([empty, run], Judge(lambda *_: 1.0))
+    assert list(result.refused) == ["empty"]
+    assert result.turns == 3
 
 
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     command = ("audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes")
     ended = touche_rad(*command, "--turns", "5", "-o", tmp_path / "audit")
     assert ended.code == 0, ended.err
-    assert "5 turns" in ended.out
     record = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
-    assert {one["judge"] for one in record["flips"]} == {"grounded", "always-yes"}
-    assert {(one["first"], one["second"]) for one in record["agreement"]} == {
-        ("grounded", "always-yes")
-    }
+    assert record["turns"] == 5
+    assert {row["judge"] for row in record["flips"]} == {"grounded", "always-yes"}
+    judges = {(row["first"], row["second"]) for row in record["agreement"]}
+    assert judges == {("grounded", "always-yes")}
     assert json.loads(touche_rad(*command, "--turns", "5", "--json").out) == record
 
 
+def test_the_screen_of_an_audit(run: Path, tmp_path: Path) -> None:
+    command = ("audit", "run.jsonl", "-j", "length", "-j", "always-yes")
+    check_screen("audit.two-judges", touche_rad(*command, cwd=tmp_path))
+
+
 def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:
-    lines, lost, bad = run.read_text().splitlines(), tmp_path / "lost", tmp_path / "bad"
-    lost.write_text(f"{lines[0]}\n{{}}\n{lines[2]}\n")
-    bad.write_text(f"{lines[0]}\nnonsense\n")
-    ended = touche_rad("audit", bad, lost, run)
+    lines = run.read_text().splitlines()
+    (tmp_path / "lost.jsonl").write_text(f"{lines[0]}\n{{}}\n{lines[2]}\n")
+    (tmp_path / "bad.jsonl").write_text(f"{lines[0]}\nnonsense\n")
+    command = ("audit", "bad.jsonl", "lost.jsonl", "run.jsonl", "--json")
+    ended = touche_rad(*command, cwd=tmp_path)
     assert ended.code == 1
-    assert "5 turns, judged" in ended.out
-    assert f"error: not audited: {bad}:2: expected JSON" in ended.err
-    ended = touche_rad("audit", bad, lost, run, "--skip-bad")
-    warning = f"warning: invalid lines of runs skipped: 1; the first: {bad}:2: "
+    assert json.loads(ended.out)["turns"] == 5
+    assert "bad.jsonl:2: " in ended.err
+    ended = touche_rad(*command, "--skip-bad", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert warning in ended.err, ended.err
+    assert json.loads(ended.out)["turns"] == 6
+    assert "skipped: 1; the first: bad.jsonl:2: " in ended.err
 
 
 @pytest.fixture
@@ -156,17 +198,20 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(
     ended = touche_rad(*command)
     assert ended.code == 0, ended.err
     assert len(server.asked) == 3 * (1 + 7)
-    cached = touche_rad(*command, "--cache", tmp_path / "cache")
-    assert "with 6 probes" in cached.out, "a cache answers the same request in the same way"
+    cached = json.loads(touche_rad(*command, "--cache", tmp_path / "cache", "--json").out)
+    probes = {row["probe"] for row in cached["flips"]}
+    assert len(probes) == 6
+    assert "repeat" not in probes, "a cache answers the same request in the same way"
 
 
 def test_a_judge_that_changes_its_mind_is_detected(tmp_path: Path) -> None:
     asked: list[Maxim] = []
 
-    def moody(response: Response, maxim: Maxim) -> float:
+    def score_differently(response: Response, maxim: Maxim) -> float:
         asked.append(maxim)
         return float(maxim is Maxim.MANNER or asked.count(maxim) == 1)
 
-    found = audited([written(tmp_path / "one.jsonl", [debate(0)])], Judge(moody))
-    assert row(found, "repeat", Maxim.QUALITY).flipped == 1
-    assert row(found, "repeat", Maxim.MANNER).flipped == 0
+    run = write_run(tmp_path / "run.jsonl", [make_debate(0)])
+    result = run_audit([run], Judge(score_differently))
+    assert flips_of(result, "repeat", Maxim.QUALITY).flipped == 1
+    assert flips_of(result, "repeat", Maxim.MANNER).flipped == 0

@@ -17,14 +17,15 @@ YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
 
 def examples_file(path: Path, examples: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in examples))
+    path.write_text("".join(json.dumps(example) + "\n" for example in examples))
     return path
 
 
-def example(name: str, turn: int, **more: Any) -> dict[str, Any]:
+def make_example(name: str, turn: int) -> dict[str, Any]:
     """An example with the words of a turn of `makers.user_turn`."""
-    said = user_turn(name, turn)
-    return {"user": said["utterance"], "system": said["systemResponse"]["utterance"], **more}
+    record = user_turn(name, turn)
+    system = record["systemResponse"]["utterance"]
+    return {"user": record["utterance"], "system": system, "labels": {}}
 
 
 @pytest.fixture
@@ -40,47 +41,72 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path) -> None:
-    shown = examples_file(
-        tmp_path / "examples.jsonl", [example("bees", 1, labels={}), example("dogs", 0)]
-    )
+    examples = [make_example("bees", 1), make_example("dogs", 0)]
+    path = examples_file(tmp_path / "examples.jsonl", examples)
     before = score_judgements([run], truth, samples=100)
-    after = score_judgements([run], truth, samples=100, exclude=shown)
+    after = score_judgements([run], truth, samples=100, exclude=path)
     assert before.excluded == 0
     assert after.excluded == 1
-    f1 = {row.run: (row.labelled, row.f1) for row in after.rows if row.maxim == "quantity"}
-    assert f1 == {"judge": (4, 1.0), "always-yes": (4, 1.0)}
+    assert after.turns == 5
+    labelled = {row.run: row.labelled for row in after.rows if row.maxim == "quantity"}
+    assert labelled == {"judge": 4, "always-yes": 4}
+    f1 = {row.run: row.f1 for row in after.rows if row.maxim == "quantity"}
+    assert f1 == {"judge": 1.0, "always-yes": 1.0}
     assert next(row for row in before.rows if row.maxim == "quantity").labelled == 5
-    assert "5 turns, 1 of them left out" in after.lines(200)[0]
+
+
+def test_excluded_turns_are_not_counted_as_unlabelled(
+    run: Path, truth: Path, tmp_path: Path
+) -> None:
+    path = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
+    report = score_judgements([run], truth, samples=100, exclude=path)
+    unknown = {row.maxim: row.unknown for row in report.label_rows}
+    assert unknown == {"quantity": 0, "quality": 0, "relation": 1, "manner": 0}
+    assert "1 of them left out" in report.lines(200)[0]
 
 
 def test_an_example_is_found_by_debate_and_turn(run: Path, truth: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in run.read_text().splitlines()]
     lines[0]["simulation"]["id"] = "b"
     named = run_file(tmp_path / "named.jsonl", lines)
-    shown = [{"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}]
-    examples = examples_file(tmp_path / "examples.jsonl", shown)
-    report = score_judgements([named], truth, samples=100, exclude=examples)
-    assert report.excluded == 1
-    assert report.rows[0].f1 == 1.0
+    example = {"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}
+    examples = examples_file(tmp_path / "examples.jsonl", [example])
+    for policy in (Policy(), Policy(by_place=True)):
+        report = score_judgements([named], truth, samples=100, policy=policy, exclude=examples)
+        assert report.excluded == 1
+        assert report.rows[0].f1 == 1.0
 
 
-def test_examples_are_found_in_the_labelled_debates_too(truth: Path, tmp_path: Path) -> None:
-    bare = run_file(tmp_path / "bare.jsonl", [evaluation([YES, YES, YES]), evaluation([YES, YES])])
-    shown = examples_file(tmp_path / "examples.jsonl", [example("bees", 1)])
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A run without debates."""
+    return run_file(tmp_path / "bare.jsonl", [evaluation([YES, YES, YES]), evaluation([YES, YES])])
+
+
+def test_examples_are_found_in_the_labelled_debates_too(
+    bare: Path, truth: Path, tmp_path: Path
+) -> None:
+    examples = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
     debates = debates_file(tmp_path / "debates.jsonl", {"bees": 3, "cats": 2})
     policy = Policy(debates=debates)
-    report = score([bare], truth, samples=100, policy=policy, exclude=shown)
-    assert report.lines(200)[0].endswith("1 of them left out")
-    by_place = Policy(by_place=True)
-    with pytest.raises(UserError, match="none of its 1 examples is among the labelled turns"):
-        score([bare], truth, samples=100, policy=by_place, exclude=shown)
+    report = score_judgements([bare], truth, samples=100, policy=policy, exclude=examples)
+    assert report.excluded == 1
 
 
-def test_the_official_policy_leaves_nothing_out_and_a_bad_line_has_its_place(
-    run: Path, truth: Path, tmp_path: Path
-) -> None:
-    shown = examples_file(tmp_path / "examples.jsonl", [example("bees", 1), {"user": "x"}])
+def test_examples_of_other_turns_are_refused(bare: Path, truth: Path, tmp_path: Path) -> None:
+    examples = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
+    with pytest.raises(UserError, match="none of its 1 examples"):
+        score([bare], truth, samples=100, policy=Policy(by_place=True), exclude=examples)
+
+
+def test_the_official_policy_leaves_nothing_out(run: Path, truth: Path, tmp_path: Path) -> None:
+    examples = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
     with pytest.raises(UserError, match="--strict"):
-        score([run], truth, policy=Policy(strict=True), exclude=shown)
-    with pytest.raises(InputError, match=r"examples.jsonl:2: system: missing"):
-        score([run], truth, exclude=shown)
+        score([run], truth, policy=Policy(strict=True), exclude=examples)
+
+
+def test_a_bad_line_of_examples_has_its_place(run: Path, truth: Path, tmp_path: Path) -> None:
+    lines = [make_example("bees", 1), {"user": "x"}]
+    examples = examples_file(tmp_path / "examples.jsonl", lines)
+    with pytest.raises(InputError, match=r"examples.jsonl:2: system: "):
+        score([run], truth, exclude=examples)

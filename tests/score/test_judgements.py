@@ -16,17 +16,14 @@ from touche_rad.score.result import JudgementRow, RunComparison
 
 
 def row(report: JudgementReport, run: str, maxim: str) -> JudgementRow:
-    (found,) = [one for one in report.rows if (one.run, one.maxim) == (run, maxim)]
-    return found
+    (result,) = [row for row in report.rows if (row.run, row.maxim) == (run, maxim)]
+    return result
 
 
 def comparison(report: JudgementReport, run: str, against: str, measure: str) -> RunComparison:
-    (found,) = [
-        one
-        for one in report.comparisons
-        if (one.run, one.against, one.measure) == (run, against, measure)
-    ]
-    return found
+    key = (run, against, measure)
+    (result,) = [row for row in report.comparisons if (row.run, row.against, row.measure) == key]
+    return result
 
 
 def in_fives(turns: Sequence[Four]) -> list[Sequence[Four]]:
@@ -98,39 +95,42 @@ def small(tmp_path: Path) -> JudgementReport:
 def test_rows_counted_by_hand(
     small: JudgementReport, maxim: str, cells: tuple[int, ...], figures: tuple[float, ...]
 ) -> None:
-    found = row(small, "judge", maxim)
-    assert (found.tp, found.fp, found.fn, found.tn) == cells
-    assert (found.precision, found.recall, found.f1) == pytest.approx(figures)
-    assert found.labelled == sum(cells)
+    counted = row(small, "judge", maxim)
+    assert (counted.tp, counted.fp, counted.fn, counted.tn) == cells
+    assert (counted.precision, counted.recall, counted.f1) == pytest.approx(figures)
+    assert counted.labelled == sum(cells)
 
 
-def test_a_maxim_without_labels_is_told_and_left_out_of_the_mean(tmp_path: Path) -> None:
+def test_a_maxim_without_labels_is_reported_and_left_out_of_the_mean(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", [[(1, 1, None, 0)], [(1, 0, None, 1)]])
     lines = [evaluation([(1, 1, 1, 1)]), evaluation([(1, 1, 1, 1)])]
     report = score_judgements([run_file(tmp_path / "judge.jsonl", lines)], truth, samples=100)
     assert row(report, "judge", "relation").f1 == 0.0
     assert row(report, "judge", "relation").accuracy is None
     assert row(report, "judge", "mean").f1 == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
-    found = [problem.maxim for problem in report.problems if problem.kind is ProblemKind.NO_LABELS]
-    assert found == [Maxim.RELATION]
-    assert "relation" not in {one.measure for one in report.comparisons}
+    problems = [problem for problem in report.problems if problem.kind is ProblemKind.NO_LABELS]
+    assert [problem.maxim for problem in problems] == [Maxim.RELATION]
+    assert "relation" not in {comparison.measure for comparison in report.comparisons}
 
 
 class Planted:
     """Twenty debates of five turns, and judges that are right with a given chance."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.chance = folder, random.Random(4)
-        self.labels = [
-            [tuple(self.chance.choices((0, 1), k=4)) for _ in range(5)] for _ in range(20)
-        ]
+        self.folder = folder
+        self.generator = random.Random(4)
+        self.labels = []
+        for _ in range(20):
+            self.labels.append([tuple(self.generator.choices((0, 1), k=4)) for _ in range(5)])
         self.truth = labels_file(folder / "labels.jsonl", self.labels)
 
     def judge(self, name: str, right: float) -> Path:
         def score(label: int) -> int:
-            return label if self.chance.random() < right else 1 - label
+            return label if self.generator.random() < right else 1 - label
 
-        lines = [evaluation([[*map(score, turn)] for turn in turns]) for turns in self.labels]
+        lines = []
+        for turns in self.labels:
+            lines.append(evaluation([[*map(score, turn)] for turn in turns]))
         return run_file(self.folder / f"{name}.jsonl", lines)
 
 
@@ -153,20 +153,41 @@ def test_a_clearly_better_run_is_significant(planted: Planted) -> None:
 def test_the_seed_decides_intervals_and_nothing_else(planted: Planted) -> None:
     runs = [planted.judge("one", 0.6), planted.judge("two", 0.7)]
     first = score_judgements(runs, planted.truth, samples=300, seed=1)
-    again = score_judgements(runs, planted.truth, samples=300, seed=1)
-    other = score_judgements(runs, planted.truth, samples=300, seed=2)
-    assert first == again
-    assert [one.low for one in first.rows] != [one.low for one in other.rows]
-    assert [one.f1 for one in first.rows] == [one.f1 for one in other.rows]
+    same_seed = score_judgements(runs, planted.truth, samples=300, seed=1)
+    new_seed = score_judgements(runs, planted.truth, samples=300, seed=2)
+    assert first == same_seed
+    assert [row.low for row in first.rows] != [row.low for row in new_seed.rows]
+    assert [row.f1 for row in first.rows] == [row.f1 for row in new_seed.rows]
 
 
 def test_one_debate_gives_no_interval_and_no_p(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", LABELS[:1])
     run = run_file(tmp_path / "judge.jsonl", [evaluation(SCORES[0])])
     report = score_judgements([run], truth)
-    assert {(one.low, one.high) for one in report.rows} == {(None, None)}
-    assert {(one.p, one.p_holm) for one in report.comparisons} == {(None, None)}
-    assert ProblemKind.FEW in {problem.kind for problem in report.problems}
+    assert {(row.low, row.high) for row in report.rows} == {(None, None)}
+    assert {(row.p, row.p_holm) for row in report.comparisons} == {(None, None)}
+    (few,) = [problem for problem in report.problems if problem.kind is ProblemKind.FEW]
+    assert few.message.startswith("1 debates: ")
+
+
+@pytest.mark.parametrize(("debates", "warns"), [(19, True), (20, False)])
+def test_fewer_than_twenty_debates_have_a_warning(
+    tmp_path: Path, debates: int, warns: bool
+) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", LABELS[:1] * debates)
+    run = run_file(tmp_path / "judge.jsonl", [evaluation(SCORES[0])] * debates)
+    kinds = {problem.kind for problem in score_judgements([run], truth, samples=10).problems}
+    assert (ProblemKind.FEW in kinds) == warns
+
+
+def test_labels_that_were_chosen_are_reported(tmp_path: Path) -> None:
+    turn = dict.fromkeys(Maxim, 1)
+    samples = ("random", "disagreement", "random", "order")
+    truth = run_file(tmp_path / "labels.jsonl", [[{**turn, "sample": name} for name in samples]])
+    run = run_file(tmp_path / "judge.jsonl", [evaluation([(1, 1, 1, 1)] * 4)])
+    problems = score_judgements([run], truth, samples=10).problems
+    (chosen,) = [problem for problem in problems if problem.kind is ProblemKind.CHOSEN]
+    assert chosen.message.startswith("2 of 4 labelled turns")
 
 
 def test_score_knows_labels_from_qrels(tmp_path: Path) -> None:
@@ -174,5 +195,5 @@ def test_score_knows_labels_from_qrels(tmp_path: Path) -> None:
     run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
     report = score([run], truth, samples=100)
     assert isinstance(report, JudgementReport)
-    with pytest.raises(UserError, match="must be labels, qrels, contests or annotations"):
+    with pytest.raises(UserError, match=r"judge\.jsonl contains evaluations"):
         score([run], run)

@@ -10,7 +10,7 @@ import pytest
 from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.score import Policy, export, score_judgements
 
-WANTED = "".join(
+EXPECTED = "".join(
     f'measure {{\n key: "{key}"\n value: "{value}"\n}}\n'
     for key, value in (
         ("quantity precision", "0.6666666666666666"),
@@ -30,7 +30,7 @@ WANTED = "".join(
 
 
 @pytest.fixture
-def files_made(tmp_path: Path) -> tuple[Path, Path]:
+def run_and_truth(tmp_path: Path) -> tuple[Path, Path]:
     """Quantity 2 of 3 right, Quality none, Relation one of three found, Manner without labels."""
     labels = [[(1, 0, 1, None), (1, 1, 1, None), (0, 0, 1, None)]]
     scores = [(1, 1, 1, 1), (1, 0, 0, 1), (1, 1, 0, 1)]
@@ -40,21 +40,21 @@ def files_made(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_file_is_the_official_one(
-    strict: bool, files_made: tuple[Path, Path], tmp_path: Path
+    strict: bool, run_and_truth: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    run, truth = files_made
+    run, truth = run_and_truth
     report = score_judgements([run], truth, policy=Policy(strict=strict), samples=100)
     export(report, tmp_path)
-    assert (tmp_path / "evaluation.prototext").read_text("utf-8") == WANTED
+    assert (tmp_path / "evaluation.prototext").read_text("utf-8") == EXPECTED
 
 
 def test_a_report_is_exported_for_each_of_its_runs(
-    files_made: tuple[Path, Path], tmp_path: Path
+    run_and_truth: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Names that make the same file name overwrite nothing."""
-    run, truth = files_made
+    run, truth = run_and_truth
     runs = [Path(shutil.copy(run, tmp_path / name)) for name in ("a b.jsonl", "a&b.jsonl")]
     out = tmp_path / "out"
-    written = export(score_judgements(runs, truth, samples=100), out)
+    paths = export(score_judgements(runs, truth, samples=100), out)
     names = ["a_b/evaluation.prototext", "a_b_/evaluation.prototext"]
-    assert [path.relative_to(out).as_posix() for path in written] == names
+    assert [path.relative_to(out).as_posix() for path in paths] == names

@@ -28,31 +28,29 @@ def write(path: Path, rows: Rows) -> Path:
 
 
 def utterances(rows: Rows) -> set[tuple[str, ...]]:
-    """Everything that was said, by debate."""
-    return {
-        tuple(
-            text
-            for turn in row["simulation"]["userTurns"]
-            for text in (turn["utterance"], turn["systemResponse"]["utterance"])
-        )
-        for row in rows
-        if row
-    }
+    """Return the utterances of user and system, by debate."""
+    result = set()
+    for row in filter(None, rows):
+        texts: list[str] = []
+        for turn in row["simulation"]["userTurns"]:
+            texts += [turn["utterance"], turn["systemResponse"]["utterance"]]
+        result.add(tuple(texts))
+    return result
 
 
 def answer(row: Row, turn: int = 0) -> Row:
-    found: Row = row["simulation"]["userTurns"][turn]["systemResponse"]
-    return found
+    response: Row = row["simulation"]["userTurns"][turn]["systemResponse"]
+    return response
 
 
 def body(row: Row, turn: int = 0) -> Row:
-    found: Row = answer(row, turn)["response"]
-    return found
+    record: Row = answer(row, turn)["response"]
+    return record
 
 
 def verdicts(row: Row) -> Row:
-    found: Row = row["userTurnsEvaluations"][1]
-    return found
+    turn: Row = row["userTurnsEvaluations"][1]
+    return turn
 
 
 IN_A_SIMULATION: dict[str, Callable[[Row], Any]] = {
@@ -76,6 +74,11 @@ IN_AN_EVALUATION: dict[str, Callable[[Row], Any]] = {
 }
 
 
+def changed_lines(before: Rows, after: Rows) -> list[int]:
+    pairs = zip(before, after, strict=True)
+    return [at for at, (old, new) in enumerate(pairs) if old != new]
+
+
 @pytest.mark.parametrize("name", [*IN_A_SIMULATION, *IN_AN_EVALUATION])
 def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path, name: str) -> None:
     kind, source = "evaluations", runs / "simulations.jsonl"
@@ -86,18 +89,43 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     {**IN_A_SIMULATION, **IN_AN_EVALUATION}[name](rows[3])
     wrong = write(tmp_path / "wrong.jsonl", rows)
     before = wrong.read_bytes()
-    out, others = tmp_path / "new.jsonl", ("--input", source, "-i", demo_index_path)
-    ended = touche_rad("check", wrong, *others, "--fix", "-o", out)
+    out = tmp_path / "new.jsonl"
+    options = ("--input", source, "-i", demo_index_path)
+    ended = touche_rad("check", wrong, *options, "--fix", "-o", out)
     assert ended.code == 0, (ended.out, ended.err)
-    assert "repaired" in ended.out
-    assert touche_rad("check", out, *others).code == 0
+    assert "repaired     1  " in ended.out or name in ("all turns are missing", "a turn is missing")
+    assert touche_rad("check", out, *options).code == 0
     assert wrong.read_bytes() == before
     result = read(out)
     assert utterances(result) == utterances(good)
-    changed = [at for at, (old, new) in enumerate(zip(good, result, strict=True)) if old != new]
-    assert changed in ([], [3])
+    assert changed_lines(good, result) in ([], [3])
     if name not in ("citations are null", "citations are missing", "the response is missing"):
         assert body(result[3])["arguments"] == body(good[3])["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdicts_repaired"), [("a turn is missing", 4), ("all turns are missing", 8)]
+)
+def test_each_repaired_verdict_is_counted(
+    runs: Path, tmp_path: Path, name: str, verdicts_repaired: int
+) -> None:
+    rows = read(runs / "evaluations.jsonl")
+    IN_AN_EVALUATION[name](rows[3])
+    wrong = write(tmp_path / "wrong.jsonl", rows)
+    ended = touche_rad("check", wrong, "--fix", "-o", tmp_path / "new.jsonl", "--json")
+    (record,) = json.loads(ended.out)
+    assert list(record["repaired"].values()) == [verdicts_repaired]
+
+
+def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path, tmp_path: Path) -> None:
+    rows = read(runs / "evaluations.jsonl")
+    verdicts(rows[3])["Quality"] = {"score": None, "explanation": "", "milliseconds": 7}
+    wrong = write(tmp_path / "wrong.jsonl", rows)
+    out = tmp_path / "new.jsonl"
+    touche_rad("check", wrong, "--fix", "-o", out)
+    quality = verdicts(read(out)[3])["Quality"]
+    assert quality.pop("explanation")
+    assert quality == {"score": 0, "fallback": True, "milliseconds": 7}
 
 
 def test_what_needs_a_new_answer_is_not_repaired(
@@ -111,33 +139,53 @@ def test_what_needs_a_new_answer_is_not_repaired(
     with wrong.open("a") as file:
         file.write('{"simulation": \n')
     out = tmp_path / "new.jsonl"
-    ended = touche_rad("check", wrong, "-i", demo_index_path, "--fix", "-o", out)
+    ended = touche_rad("check", wrong, "-i", demo_index_path, "--fix", "-o", out, "--json")
     assert ended.code == 1
-    assert "repaired     1  a line that cannot be read replaced" in ended.out
-    assert "the answer has more than 60 words" in ended.out
-    assert "the debate is lost" in ended.out
-    made = read(out)
-    assert made[1] == {}
-    assert made[10] == {}
-    assert made[3] == rows[3]
-    assert body(made[0])["content"] == "word " * 70
+    (record,) = json.loads(ended.out)
+    assert list(record["repaired"].values()) == [1]
+    faults = {finding["line"] for finding in record["findings"] if finding["level"] == "fault"}
+    assert faults == {1, 2, 3, 11}
+    result = read(out)
+    assert result[1] == {}
+    assert result[10] == {}
+    assert result[3] == rows[3]
+    assert body(result[0])["content"] == "word " * 70
 
 
-def test_a_debate_that_is_there_twice_and_an_unfit_run_stay_so(runs: Path, tmp_path: Path) -> None:
-    rows = [row | {"id": f"d{at}"} for at, row in enumerate(read(runs / "simulations.jsonl"))]
-    run, out = write(tmp_path / "run.jsonl", [*rows, rows[0]]), tmp_path / "new.jsonl"
+@pytest.fixture
+def named_rows(runs: Path) -> Rows:
+    """Simulations with an id each."""
+    return [row | {"id": f"d{at}"} for at, row in enumerate(read(runs / "simulations.jsonl"))]
+
+
+def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows, tmp_path: Path) -> None:
+    run = write(tmp_path / "run.jsonl", [*named_rows, named_rows[0]])
+    out = tmp_path / "new.jsonl"
     ended = touche_rad("check", run, "--fix", "-o", out)
     assert ended.code == 1
     assert "line 11 repeats line 1" in ended.out
+    assert ended.err
     assert not out.exists()
-    assert "nothing could be repaired" in ended.err
-    write(run, [*rows, rows[0], rows[1] | {"id": 1}])
-    demo = {"output": "run.jsonl", "demo": True}
-    run.with_name("run.jsonl.status.json").write_text(json.dumps(demo))
-    for words in (("check", run, "--fix", "-o", out, "--replace"), ("check", out)):
+
+
+def test_an_id_of_two_debates_is_changed(named_rows: Rows, tmp_path: Path) -> None:
+    for row in named_rows[1:3]:
+        row["id"] = "d0"
+    run = write(tmp_path / "run.jsonl", named_rows)
+    out = tmp_path / "new.jsonl"
+    assert touche_rad("check", run, "--fix", "-o", out).code == 0
+    assert [row["id"] for row in read(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
+
+
+def test_an_unfit_run_stays_unfit(named_rows: Rows, tmp_path: Path) -> None:
+    run = write(tmp_path / "run.jsonl", [*named_rows, named_rows[1] | {"id": 1}])
+    out = tmp_path / "new.jsonl"
+    status = {"output": "run.jsonl", "demo": True}
+    run.with_name("run.jsonl.status.json").write_text(json.dumps(status))
+    for words in (("check", run, "--fix", "-o", out), ("check", out)):
         ended = touche_rad(*words)
         assert ended.code == 1
-        assert "not fit to upload: demo index" in ended.out
+        assert "demo index" in ended.out
 
 
 DAMAGES: dict[str, Callable[[Rows], Any]] = {
@@ -151,24 +199,38 @@ DAMAGES: dict[str, Callable[[Rows], Any]] = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, name: str) -> None:
-    good, source = read(runs / "evaluations.jsonl"), runs / "simulations.jsonl"
-    rows, out = copy.deepcopy(good), tmp_path / "new.jsonl"
+    good = read(runs / "evaluations.jsonl")
+    rows = copy.deepcopy(good)
     DAMAGES[name](rows)
     wrong = write(tmp_path / "wrong.jsonl", rows)
+    out = tmp_path / "new.jsonl"
+    source = runs / "simulations.jsonl"
     ended = touche_rad("check", wrong, "--input", source, "--fix", "-o", out)
     assert ended.code == 0, (ended.out, ended.err)
     result = read(out)
-    changed = [at for at, (old, new) in enumerate(zip(good, result, strict=True)) if old != new]
-    assert changed == ([3] if name.startswith("a line") or name == "a record is lost" else [])
-    assert all(verdicts(result[at])["Manner"]["score"] == 0 for at in changed)
+    lost = [3] if name.startswith("a line") or name == "a record is lost" else []
+    assert changed_lines(good, result) == lost
+    for at in lost:
+        assert verdicts(result[at])["Manner"]["score"] == 0
 
 
-def test_the_repaired_run_never_replaces_a_file(runs: Path, tmp_path: Path) -> None:
+def test_evaluations_of_another_input_keep_their_order(runs: Path, tmp_path: Path) -> None:
+    rows = read(runs / "evaluations.jsonl")[::-1]
+    verdicts(rows[0]).pop("Manner")
+    wrong = write(tmp_path / "wrong.jsonl", rows)
+    out = tmp_path / "new.jsonl"
+    touche_rad("check", wrong, "--input", demo_file("debates.jsonl"), "--fix", "-o", out)
+    assert changed_lines(rows, read(out)) == [0]
+
+
+@pytest.mark.parametrize("options", [("--fix",), ("-o", "new.jsonl"), ("--fix", "-o", "run.jsonl")])
+def test_the_repaired_run_never_replaces_a_file(
+    runs: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     run = write(tmp_path / "run.jsonl", read(runs / "simulations.jsonl"))
     before = run.read_bytes()
-    for words in (("--fix",), ("-o", tmp_path / "new.jsonl"), ("--fix", "-o", run)):
-        ended = touche_rad("check", run, *words)
-        assert ended.code == 2
-        assert len(ended.err.splitlines()) == 1
+    ended = touche_rad("check", "run.jsonl", *options, cwd=tmp_path)
+    assert ended.code == 2
+    assert len(ended.err.splitlines()) == 1
     assert run.read_bytes() == before
     assert not (tmp_path / "new.jsonl").exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.papers.comparison import PaperCell, PaperComparison
 from touche_rad.score import score_judgements
+from touche_rad.score.result import OfficialResult
 from touche_rad.score.tables import Table
 
 YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
@@ -43,7 +44,20 @@ def test_problems_are_counted_with_the_first_place(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO], [YES, YES]])
     nothing = [(None,) * 4] * 2
     run = run_file(tmp_path / "judge.jsonl", [evaluation(nothing), {}])
-    shown = "\n".join(score_judgements([run], truth, samples=100).lines(200))
-    assert "the official scorer would refuse" in shown
-    assert "judge: null score: 8 times, 8 verdicts counted as no; the first: line 1, " in shown
-    assert "judge: lost debate: line 2, debate 2: 8 verdicts counted as no" in shown
+    report = score_judgements([run], truth, samples=100)
+    assert report.by_official_scorer == {"judge": OfficialResult.REFUSED}
+    warnings = list(report.warnings())
+    assert len(warnings) == 3
+    assert re.match(r"judge: null score: 8 times, 8 .*line 1, debate 1, turn 1, ", warnings[0])
+    assert re.match(r"judge: lost debate: line 2, debate 2: 8 ", warnings[1])
+    assert "2 debates" in warnings[2]
+
+
+def test_only_the_first_ten_problems_are_shown(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", [[YES]])
+    runs = []
+    for number in range(10):
+        runs.append(run_file(tmp_path / f"judge{number}.jsonl", [evaluation([(None, 1, 1, 1)])]))
+    lines = score_judgements(runs, truth, samples=10).lines(200)
+    assert lines[-1].startswith("1 more ")
+    assert "judge9" in lines[-2]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.files.records import short_repr
@@ -30,34 +31,51 @@ def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -
     assert touche_rad("check", runs / f"{name}.jsonl", "--quiet").out == ""
 
 
-def test_a_whole_run_is_compared_with_its_input(runs: Path, tmp_path: Path) -> None:
-    run = runs / "simulations.jsonl"
-    assert touche_rad("check", run, "--input", CLAIMS).code == 0
-    ended = touche_rad("check", run, "--input", demo_file("debates.jsonl"))
+def test_a_run_of_its_input_is_valid(runs: Path) -> None:
+    assert touche_rad("check", runs / "simulations.jsonl", "--input", CLAIMS).code == 0
+
+
+def test_a_run_has_as_many_debates_as_its_input(runs: Path) -> None:
+    ended = touche_rad("check", runs / "simulations.jsonl", "--input", demo_file("debates.jsonl"))
     assert ended.code == 1
-    assert f"{run}: 10 debates, and {demo_file('debates.jsonl')} has 20" in ended.out
-    other = tmp_path / "other"
-    other.write_text("".join(run.read_text().splitlines(True)[::-1]))
+    assert f"10 debates, and {demo_file('debates.jsonl')} has 20" in ended.out
+
+
+def test_a_run_has_the_order_of_its_input(runs: Path, tmp_path: Path) -> None:
+    reordered = tmp_path / "reordered"
+    lines = (runs / "simulations.jsonl").read_text().splitlines(True)
+    reordered.write_text("".join(lines[::-1]))
     claim = repr(CLAIMS.read_text().splitlines()[1].split("\t")[0])[:37]
-    assert f":1: {CLAIMS} has {claim}" in touche_rad("check", other, "--input", CLAIMS).out
-    other.write_text(run.read_text().replace('"description": "', '"description": "Not '))
-    assert findings(run, "--input", other) == [(None, f"{other} has none of its 10")]
+    line, message = findings(reordered, "--input", CLAIMS)[0]
+    assert line == 1
+    assert claim in message
+
+
+def test_a_run_on_other_debates_has_one_finding(runs: Path, tmp_path: Path) -> None:
+    run, source = runs / "simulations.jsonl", tmp_path / "source"
+    source.write_text(run.read_text().replace('"description": "', '"description": "Not '))
+    ((line, message),) = findings(run, "--input", source)
+    assert line is None
+    assert str(source) in message
 
 
 def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -> None:
     lines = (runs / "simulations.jsonl").read_text().splitlines()
     run = tmp_path / "run.jsonl"
     run.write_text("\n".join([*lines[:5], "{}", "nonsense", *lines[7:]]) + "\n")
-    ended = touche_rad("check", run, "--input", CLAIMS)
-    faults = [line.split()[1:] for line in ended.out.splitlines() if line.startswith("fault")]
-    assert sorted(faults) == [
-        ["1", "the", "debate", "is", "lost"],
-        ["1", "the", "line", "cannot", "be", "read"],
-    ]
-    assert (
-        f"It cannot be repaired: get the file again, or make the run again: touche-rad simulate {CLAIMS}"
-        in ended.out
-    )
+    assert [line for line, _ in findings(run, "--input", CLAIMS)] == [6, 7]
+
+
+def test_the_screen_of_a_damaged_run(runs: Path, tmp_path: Path) -> None:
+    lines = (runs / "simulations.jsonl").read_text().splitlines()
+    row = json.loads(lines[0])
+    says("word " * 61)(row)
+    (tmp_path / "claims.tsv").write_bytes(CLAIMS.read_bytes())
+    damaged = [json.dumps(row), *lines[1:5], "{}", "nonsense", *lines[7:]]
+    (tmp_path / "run.jsonl").write_text("\n".join(damaged) + "\n")
+    (tmp_path / "good.jsonl").write_text("\n".join(lines) + "\n")
+    command = ("check", "run.jsonl", "good.jsonl", "--input", "claims.tsv")
+    check_screen("check.damaged", touche_rad(*command, cwd=tmp_path))
 
 
 @pytest.mark.parametrize("line", ["{}", '{"simulation": '])
@@ -66,57 +84,78 @@ def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path, lin
     run, judged = tmp_path / "run.jsonl", tmp_path / "judged.jsonl"
     run.write_text("\n".join([*lines[:2], line, *lines[3:]]))
     assert touche_rad("judge", run, "--skip-bad", "-o", judged).code == 0
-    ended = touche_rad("check", judged, "--input", run)
-    assert ended.code == 0, ended.out
-    assert "fault" not in ended.out, ended.out
-    assert "warning      1  the debate is lost\n" in ended.out
+    assert touche_rad("check", judged, "--input", run).code == 0
+    (record,) = json.loads(touche_rad("check", judged, "--input", run, "--json").out)
+    assert record["good"]
+    assert [finding["line"] for finding in record["findings"] if finding["line"]] == [3]
     assert touche_rad("check", judged, "--input", runs / "simulations.jsonl").code == 0
 
 
 def findings(*words: str | Path) -> list[tuple[int | None, str]]:
     (record,) = json.loads(touche_rad("check", *words, "--json").out)
     assert record["verdict"] == "not valid"
-    return [(one["line"], one["message"]) for one in record["findings"]]
+    return [(finding["line"], finding["message"]) for finding in record["findings"]]
 
 
-@pytest.mark.parametrize("name", [{"id": "d{}"}, {}])
-def test_debates_that_are_twice_missing_or_additional_are_named(
-    runs: Path, tmp_path: Path, name: dict[str, str]
-) -> None:
-    rows = [json.loads(line) for line in (runs / "simulations.jsonl").open()]
-    lines = [json.dumps(row | name).replace("d{}", f"d{at}") + "\n" for at, row in enumerate(rows)]
-    claims, run, source = CLAIMS.read_text().splitlines(True), tmp_path / "r", tmp_path / "s"
-    claim = short_repr(claims[4].split("\t")[0])
+@pytest.fixture(params=[True, False])
+def lines(runs: Path, request: pytest.FixtureRequest) -> list[str]:
+    """The lines of a run, with ids and without."""
+    result = []
+    for at, line in enumerate((runs / "simulations.jsonl").open()):
+        row = json.loads(line)
+        if request.param:
+            row["id"] = f"d{at}"
+        result.append(json.dumps(row) + "\n")
+    return result
+
+
+CLAIM_LINES = CLAIMS.read_text().splitlines(True)
+"""The heads, and ten claims."""
+
+
+def test_a_debate_that_is_there_twice_is_named(lines: list[str], tmp_path: Path) -> None:
+    run, source = tmp_path / "run", tmp_path / "source"
     run.write_text("".join([*lines[:4], *lines[3:]]))
     twice = [(5, "line 5 repeats line 4")]
-    assert findings(run) == findings(run, "--input", CLAIMS)[1:] == twice
-    source.write_text("".join([*claims[:5], *claims[4:]]))
+    assert findings(run) == twice
+    assert findings(run, "--input", CLAIMS)[1:] == twice
+    source.write_text("".join([*CLAIM_LINES[:5], *CLAIM_LINES[4:]]))
     assert touche_rad("check", run, "--input", source).code == 0, "the input has it twice, too"
+
+
+def test_a_missing_debate_is_named(lines: list[str], tmp_path: Path) -> None:
+    run = tmp_path / "run"
     run.write_text("".join([*lines[:3], *lines[4:]]))
-    assert findings(run, "--input", CLAIMS)[1:] == [(None, f"no debate on {claim}")]
+    ((line, message),) = findings(run, "--input", CLAIMS)[1:]
+    assert line is None
+    assert short_repr(CLAIM_LINES[4].split("\t")[0]) in message
+
+
+def test_an_additional_debate_is_named(lines: list[str], tmp_path: Path) -> None:
+    run, source = tmp_path / "run", tmp_path / "source"
     run.write_text("".join(lines))
-    source.write_text("".join([*claims[:4], *claims[5:]]))
-    assert findings(run, "--input", source)[1:] == [(4, f"not in {source}: {claim}")]
+    source.write_text("".join([*CLAIM_LINES[:4], *CLAIM_LINES[5:]]))
+    ((line, message),) = findings(run, "--input", source)[1:]
+    assert line == 4
+    assert short_repr(CLAIM_LINES[4].split("\t")[0]) in message
 
 
 def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path, tmp_path: Path) -> None:
-    packed, run = (
-        gzip.compress((runs / "evaluations.jsonl").read_bytes()),
-        tmp_path / "run.jsonl.gz",
-    )
+    packed = gzip.compress((runs / "evaluations.jsonl").read_bytes())
+    run = tmp_path / "run.jsonl.gz"
     run.write_bytes(packed[: len(packed) * 9 // 10])
-    ((line, _),) = findings(run)
-    assert f": evaluations, {(line or 0) - 1} lines: not valid" in touche_rad("check", run).out
+    (record,) = json.loads(touche_rad("check", run, "--json").out)
+    (finding,) = record["findings"]
+    assert record["debates"] == finding["line"] - 1
+    assert record["unread"] == 0
 
 
 def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (runs / "simulations.jsonl").open()]
     says("Another answer.")(rows[2])
-    other = tmp_path / "other.jsonl"
-    other.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = touche_rad("check", runs / "evaluations.jsonl", "--input", other)
-    assert ended.code == 1
-    assert "evaluations.jsonl:3: the responses are not the" in ended.out
+    source = tmp_path / "source.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [line for line, _ in findings(runs / "evaluations.jsonl", "--input", source)] == [3]
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:
@@ -152,33 +191,39 @@ def with_changes(runs: Path, folder: Path, kind: str, change: Change) -> Path:
 
 
 SIMULATIONS: dict[str, tuple[Change, str]] = {
-    "lost": (lambda row: row.clear(), "an empty record"),
-    "long": (says("word " * 61), "turn 2: the answer has 61 words, at most 60 are allowed"),
+    "lost": (lambda row: row.clear(), "empty record"),
+    "long": (says("word " * 61), "turn 2: the answer has 61 words"),
     "empty": (says(" "), "turn 2: the answer is empty"),
     "unanswered": (
         lambda row: row["simulation"]["userTurns"][1].pop("systemResponse"),
-        "turn 2: there is no answer",
+        "turn 2: ",
     ),
     "unknown": (
         lambda row: answer(row)["response"]["arguments"][0].update(id="nobody's"),
-        'turn 2: the cited argument "nobody\'s" is not in the index',
+        "nobody's",
     ),
     "altered": (
         lambda row: answer(row)["response"]["arguments"][0].update(text="Other words."),
-        "has another text in the index",
+        "another text",
     ),
     "unconfigured": (
         lambda row: row["simulation"].pop("configuration"),
-        "TIRA refuses a line without simulation.configuration",
+        "simulation.configuration",
     ),
-    "number": (lambda row: answer(row)["response"].update(content=42), "expected text, got 42"),
-    "no content": (lambda row: answer(row)["response"].pop("content"), "expected text, got None"),
-    "no turns": (lambda row: row["simulation"].update(userTurns=[]), "the debate has no turn"),
+    "number": (
+        lambda row: answer(row)["response"].update(content=42),
+        "content: expected text, got 42",
+    ),
+    "no content": (
+        lambda row: answer(row)["response"].pop("content"),
+        "content: expected text, got None",
+    ),
+    "no turns": (lambda row: row["simulation"].update(userTurns=[]), "no turn"),
 }
 EVALUATIONS: dict[str, tuple[Change, str]] = {
-    "text": (scored("0.7"), "a score is a text, not a number: "),
-    "bare": (lambda row: row.pop("simulation"), "there is no simulation"),
-    "over": (scored(1.5), "turn 1: Quality has the score 1.5, not 0 to 1"),
+    "text": (scored("0.7"), "userTurnsEvaluations[0].Quality.score: "),
+    "bare": (lambda row: row.pop("simulation"), "no simulation"),
+    "over": (scored(1.5), "turn 1: Quality has the score 1.5"),
     "null": (scored(None), "turn 1: Quality has no score"),
     "missing": (
         lambda row: row["userTurnsEvaluations"][0].pop("Manner"),
@@ -186,7 +231,7 @@ EVALUATIONS: dict[str, tuple[Change, str]] = {
     ),
     "short": (
         lambda row: row["userTurnsEvaluations"].pop(),
-        "1 turns are judged, and 2 are answered",
+        "1 turns are judged, and 2 ",
     ),
 }
 CASES = [("simulations", name) for name in SIMULATIONS] + [
@@ -205,7 +250,7 @@ def test_each_fault_is_reported_with_its_line(
     assert f"    {wrong}:4: " in ended.out
     (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
     assert not record["good"]
-    (fault,) = [one for one in record["findings"] if one["level"] == "fault"]
+    (fault,) = [finding for finding in record["findings"] if finding["level"] == "fault"]
     assert fault["line"] == 4
     assert message in f"{fault['kind']}: {fault['message']}"
 
@@ -232,8 +277,8 @@ def test_a_fallback_score_is_a_warning(
     (result,) = json.loads(touche_rad("check", run, "--json").out)
     assert result["good"]
     warnings = [finding for finding in result["findings"] if "fallback" in finding["kind"]]
-    messages = ["turn 2: Manner has a fallback score"] if is_fallback else []
-    assert [warning["message"] for warning in warnings] == messages
+    places = [warning["message"].split(" has ")[0] for warning in warnings]
+    assert places == ["turn 2: Manner"] * is_fallback
 
 
 def test_a_score_that_is_a_text_and_a_lost_debate_have_kinds_of_their_own(
@@ -259,48 +304,58 @@ def test_an_answer_that_cites_nothing_is_a_warning(runs: Path, tmp_path: Path) -
     assert f"    {path}:4: turn 2: nothing is cited" in ended.out
 
 
-@pytest.mark.parametrize("text", ["", "{", "hello\n"])
-def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(("text", "line"), [("", None), ("{", 1), ("hello\n", 1)])
+def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int | None) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)
-    ended = touche_rad("check", path)
-    assert ended.code == 1
-    summary, group, example = ended.out.splitlines()[:3]
-    assert summary.endswith(": not valid")
-    what = "line" if text else "file"
-    assert group.split(maxsplit=2) == ["fault", "1", f"the {what} cannot be read"]
-    assert example.startswith(f"    {path}")
+    assert touche_rad("check", path).code == 1
+    (record,) = json.loads(touche_rad("check", path, "--json").out)
+    (finding,) = record["findings"]
+    assert finding["line"] == line
+    assert finding["level"] == "fault"
+    assert record["unread"] == (line or 0)
 
 
 def test_several_runs_begin_with_a_line_each(runs: Path, tmp_path: Path) -> None:
-    broken = tmp_path / "broken.jsonl"
+    broken, good = tmp_path / "broken.jsonl", runs / "simulations.jsonl"
     broken.write_text("{")
-    good = runs / "simulations.jsonl"
     lines = touche_rad("check", broken, good, tmp_path).out.splitlines()
-    missing = touche_rad("check", tmp_path / "none", good)
-    assert missing.code == 2
-    assert "none: cannot be read: No such file" in missing.out
-    assert "It cannot be repaired: get the file again" in missing.out
-    assert lines[-1] == f"1 of 3 runs are valid; the first that is not: {broken}"
-    assert touche_rad("check", good, good).out.endswith("\n2 of 2 runs are valid\n")
-    ends = ("unknown format, 1 line: not valid", "simulations, 10 lines: valid")
-    assert lines[0] == f"{broken}: {ends[0]}"
-    assert lines[1] == f"{good}: {ends[1]}"
+    assert lines[0].startswith(f"{broken}: unknown format, 1 line: ")
+    assert lines[1] == f"{good}: simulations, 10 lines: valid"
     assert lines[2].endswith(": not valid")
     assert lines[3:5] == ["", str(broken)]
+    assert lines[-1].startswith("1 of 3 runs ")
+    assert str(broken) in lines[-1]
+    assert touche_rad("check", good, good).out.endswith("\n2 of 2 runs are valid\n")
 
 
-def test_a_folder_must_contain_exactly_one_run(runs: Path, tmp_path: Path) -> None:
-    assert "exactly one *.jsonl, found none" in touche_rad("check", tmp_path).out
+def test_a_run_that_does_not_exist_is_another_exit_code(runs: Path, tmp_path: Path) -> None:
+    ended = touche_rad("check", tmp_path / "none", runs / "simulations.jsonl")
+    assert ended.code == 2
+    assert f"{tmp_path / 'none'}: " in ended.out
+
+
+def test_a_folder_without_a_run_is_a_fault(tmp_path: Path) -> None:
+    ended = touche_rad("check", tmp_path)
+    assert ended.code == 1
+    assert "found none" in ended.out
+
+
+def test_the_run_in_a_folder_is_checked(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
     (tmp_path / "status.json").write_text("{}")
-    good = touche_rad("check", tmp_path)
-    assert good.code == 0
-    assert f"{tmp_path}/simulations.jsonl: " in good.out
-    (tmp_path / "another.jsonl").write_text("")
-    two = touche_rad("check", tmp_path)
-    assert two.code == 1
-    assert "(of 2): to check each, touche-rad check " in two.out
+    ended = touche_rad("check", tmp_path)
+    assert ended.code == 0
+    assert f"{tmp_path}/simulations.jsonl: " in ended.out
+
+
+def test_a_folder_of_two_runs_is_a_fault(tmp_path: Path) -> None:
+    for name in ("one.jsonl", "two.jsonl"):
+        (tmp_path / name).write_text("")
+    ended = touche_rad("check", tmp_path)
+    assert ended.code == 1
+    assert "one.jsonl, two.jsonl" in ended.out
+    assert f"touche-rad check {tmp_path}/*" in ended.out
 
 
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:
@@ -312,11 +367,11 @@ def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path
     wrong.write_text("".join(json.dumps(row) + "\n" for row in rows * 20))
     lines = touche_rad("check", wrong).out.splitlines()
     assert len(lines) <= 25
-    (at,) = [n for n, line in enumerate(lines) if "more than 60 words" in line]
+    (at,) = [at for at, line in enumerate(lines) if "more than 60 words" in line]
     assert lines[at].split()[:2] == ["fault", "200"]
-    examples = [line.startswith(f"    {wrong}:{n}: ") for n, line in enumerate(lines[at + 1 :], 1)]
-    assert examples[:3] == [True] * 3
-    assert not examples[3]
+    for number in (1, 2, 3):
+        assert lines[at + number].startswith(f"    {wrong}:{number}: ")
+    assert not lines[at + 4].startswith("    ")
     (record,) = json.loads(touche_rad("check", wrong, "--json").out)
     assert len(record["findings"]) == sum(group["count"] for group in record["groups"])
 
