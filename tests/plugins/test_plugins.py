@@ -127,34 +127,40 @@ def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None
         import_plugins([str(file)])
 
 
-def test_an_installed_package_adds_plugins_of_each_kind(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
+def test_the_plugins_of_an_installed_package_are_listed() -> None:
     listed = touche_rad("list", "--json", stranger=True)
     assert listed.code == 0, listed.err
     rows = {(row["kind"], row["name"]): row for row in json.loads(listed.out)}
     assert rows["debater", "echo"]["source"] == "rad-stranger"
     assert rows["debater", "echo"]["purpose"] == "Say the user's words back, with a shrug."
     assert rows["judge", "stern"]["missing"] == []
-    assert any("no_such_module" in what for what in rows["debater", "lacking"]["missing"])
+    assert any("no_such_module" in need for need in rows["debater", "lacking"]["missing"])
     assert "broken" in rows["debater", "broken"]["missing"][0]
+    assert rows["debater", "verbatim"]["source"] == "touche-rad", "a package replaces what we ship"
+
+
+def test_the_server_names_a_broken_plugin_of_a_package_and_goes_on() -> None:
     served = touche_rad("serve", "-i", "nowhere", "--port", "0", stranger=True).err
     assert "broken" in served
     assert served.splitlines()[-1].startswith("touche-rad: error: nowhere: ")
-    assert rows["debater", "verbatim"]["source"] == "touche-rad", "a package replaces what we ship"
 
+
+def test_a_debater_and_a_judge_of_a_package_process_a_debate(tmp_path: Path) -> None:
     debates = tmp_path / "chat.jsonl"
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
     run = tmp_path / "run.jsonl"
-    verdicts = tmp_path / "verdicts.jsonl"
-    hits = tmp_path / "hits.run"
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
     answered = touche_rad(*respond.split(), stranger=True)
     assert answered.code == 0, answered.err
     assert json.loads(run.read_text())["content"] == "Well. Zoos are bad."
+    verdicts = tmp_path / "verdicts.jsonl"
     judged = touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
     assert judged.code == 0, judged.err
     assert json.loads(verdicts.read_text())["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
+
+
+def test_a_retriever_of_a_package_searches(tmp_path: Path, demo_index_path: Path) -> None:
+    hits = tmp_path / "hits.run"
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos should be closed\n")
     retrieve = f"retrieve {queries} -r backwards -i {demo_index_path} -k 5 -o {hits}"

@@ -134,14 +134,20 @@ class NeverPanel:
         raise AssertionError
 
 
-def test_time_limits_hold_for_views_whole_debates_and_panels() -> None:
+def test_a_judge_of_a_view_has_a_time_limit() -> None:
     result = judge_last(Never(), deadline=0.02)
-    assert result.unscored[Maxim.QUANTITY] == "the judge gave nothing within 0.02 seconds"
+    assert "0.02 seconds" in result.unscored[Maxim.QUANTITY]
+
+
+def test_each_view_is_judged_if_the_whole_debate_takes_too_long() -> None:
     views = [VIEW, VIEW.with_utterance("And?").with_response(Response(content="No."))]
     judge = NeverWhole(four_verdicts())
     turns = anyio.run(partial(judge_turns, LoadedJudge(judge), views, grice(), deadline=0.02))
     assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
     assert sorted(judge.views, key=lambda view: len(view.turns)) == views
+
+
+def test_a_panel_has_a_time_limit() -> None:
     outcome = anyio.run(
         partial(judge_contest, LoadedPanel(NeverPanel()), to_contest(VIEW), deadline=0.02)
     )
@@ -242,11 +248,9 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     assert "cut off" in warning["detail"]
     line = read_rows(tmp_path / "evaluations.jsonl")[0]
     verdicts = line["userTurnsEvaluations"][0]
-    assert verdicts["Manner"] == {
-        "score": 1.0,
-        "explanation": "no verdict (cut off); fallback score 1.0",
-        "fallback": True,
-    }
+    assert verdicts["Manner"]["score"] == 1.0
+    assert "cut off" in verdicts["Manner"]["explanation"]
+    assert verdicts["Manner"]["fallback"] is True
     assert "fallback" not in verdicts["Quality"]
     (read, _) = files.read_evaluations(tmp_path / "evaluations.jsonl")
     assert [maxim for maxim, verdict in read.turns[0].items() if verdict.fallback] == [Maxim.MANNER]

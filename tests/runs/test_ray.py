@@ -33,7 +33,7 @@ def test_without_ray_one_line_says_how_to_install_it(
     words = ("judge", DEMO / "debates.jsonl", "-j", "length", "-o", out, "--engine", "ray")
     ended = touche_rad(*words)
     assert ended.code == 2
-    assert "--engine ray needs Ray: pip install 'touche-rad[ray]'" in ended.err
+    assert "pip install 'touche-rad[ray]'" in ended.err
     assert len(ended.err.splitlines()) == 1
 
 
@@ -140,10 +140,8 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=400)
     assert process.returncode == 130
-    assert err.splitlines() == [
-        "touche-rad: error: stopped; finished work is kept in ray.jsonl.part: "
-        "run the same command to continue"
-    ]
+    assert len(err.splitlines()) == 1
+    assert "ray.jsonl.part" in err
     pids = {int(line) for line in (tmp_path / "pids.txt").read_text().split()}
     while any(map(is_running, pids)):
         time.sleep(0.05)

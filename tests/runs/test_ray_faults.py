@@ -85,7 +85,7 @@ def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: P
             process = start_on_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path)
             _, err = process.communicate(timeout=400)
             assert process.returncode == 1
-            assert "run the same command to continue" in err.splitlines()[-1]
+            assert "the same command" in err.splitlines()[-1]
         finished = (tmp_path / "ray.jsonl.part").read_bytes().count(b"\n") - 1
         assert 0 < finished < COUNT
         wait_for_end(start_on_ray(cluster, *JUDGE, *of(third), cwd=tmp_path))

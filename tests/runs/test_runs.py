@@ -133,6 +133,10 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
         "Recorded 0.0",
         "Utterance 0.1",
     ]
+
+
+def test_only_the_last_user_turn_may_be_answered(tmp_path: Path) -> None:
+    source = write_simulations(tmp_path, 1)
     run_file(respond, source, answerer(), last_only=True)
     assert [row["turn"] for row in read_rows(output_of(source))] == [1]
 
@@ -262,7 +266,7 @@ def test_the_status_says_what_was_done(tmp_path: Path, capsys: pytest.CaptureFix
     assert "cut: 4" in lines
 
 
-def test_a_bad_line_is_an_error_before_any_work_or_is_skipped(tmp_path: Path) -> None:
+def test_a_bad_line_is_an_error_before_any_work(tmp_path: Path) -> None:
     listening = Listening()
     source = write_simulations(tmp_path, 3)
     source.write_text(source.read_text() + "{broken\n")
@@ -272,6 +276,11 @@ def test_a_bad_line_is_an_error_before_any_work_or_is_skipped(tmp_path: Path) ->
     status = Status.model_validate_json((tmp_path / "status.json").read_text())
     assert status.state == "failed"
     assert "recorded.jsonl:4" in str(status.error)
+
+
+def test_a_bad_line_may_be_skipped(tmp_path: Path) -> None:
+    source = write_simulations(tmp_path, 3)
+    source.write_text(source.read_text() + "{broken\n")
     seen: list[tuple[int, int | None]] = []
     status = run_file(
         respond,
@@ -287,9 +296,9 @@ def test_a_bad_line_is_an_error_before_any_work_or_is_skipped(tmp_path: Path) ->
 
 
 def test_wrong_inputs_are_errors_of_the_user(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="does not exist"):
+    with pytest.raises(UserError, match=r"missing\.jsonl"):
         run_file(respond, tmp_path / "missing.jsonl", answerer())
-    with pytest.raises(UserError, match="not a regular file"):
+    with pytest.raises(UserError, match=tmp_path.name):
         run_file(respond, tmp_path, answerer())
     source = write_simulations(tmp_path)
     with pytest.raises(UserError, match="is the input too"):
@@ -312,7 +321,7 @@ def test_one_failing_unit_does_not_lose_the_others(
         return true_line(debate, turn, response)
 
     monkeypatch.setattr(files, "response_line", line)
-    failure = r"1 of 5 failed, first number 3: ValueError: not to be written; 4 of 5 done"
+    failure = r"1 of 5 failed.*ValueError: not to be written.*4 of 5 done"
     with pytest.raises(WorkError, match=failure):
         run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
     assert not output_of(source).exists()
@@ -410,8 +419,7 @@ def test_an_interrupt_stops_at_once_and_the_run_resumes(tmp_path: Path, debater:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
-    assert out.startswith("stopped; finished work is kept in ")
-    assert "run the same command to continue" in out
+    assert "out.jsonl.part" in out
     assert "Traceback" not in err
     status = Status.model_validate_json((tmp_path / "status.json").read_text())
     assert status.state == "stopped"
@@ -437,7 +445,7 @@ def test_a_disk_that_fills_at_the_very_end_keeps_the_journal(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "atomic_write", full)
-    with pytest.raises(WorkError, match=r"out\.jsonl: cannot be written: No space.*2 of \d+ done"):
+    with pytest.raises(WorkError, match=r"out\.jsonl: .*No space.*2 of 2 done"):
         run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
     monkeypatch.undo()
     assert run_file(respond, source, answerer()).resumed == 2

@@ -185,22 +185,34 @@ def test_parts_of_different_runs_are_refused(folder: Path) -> None:
     assert not (folder / "run.jsonl").exists()
 
 
-def test_an_unfinished_or_damaged_part_is_refused(folder: Path) -> None:
+@pytest.mark.parametrize("missing", [1, -1], ids=["a unit", "the end"])
+def test_a_damaged_part_is_refused(folder: Path, missing: int) -> None:
+    run_shards(folder, JUDGE, 2)
+    units = folder / "run.jsonl.shards/2-of-2/units.jsonl"
+    lines = units.read_text("utf-8").splitlines(keepends=True)
+    units.write_text("".join(line for line in lines if line != lines[missing]))
+    ended = merge(folder)
+    assert ended.code == 1
+    assert "units.jsonl is damaged" in ended.err
+    assert "--shard 2/2" in ended.err
+    assert not (folder / "run.jsonl").exists()
+
+
+def test_an_unfinished_part_is_refused(folder: Path) -> None:
     run_shards(folder, JUDGE, 2)
     part = folder / "run.jsonl.shards/2-of-2"
-    lines = (part / "units.jsonl").read_text("utf-8").splitlines(keepends=True)
-    for left_out in (1, -1):
-        damaged = [line for line in lines if line != lines[left_out]]
-        (part / "units.jsonl").write_text("".join(damaged))
-        ended = merge(folder)
-        assert ended.code == 1
-        assert "units.jsonl is damaged" in ended.err
-        assert "--shard 2/2" in ended.err
     (part / "units.jsonl").rename(part / "run.jsonl.part")
-    assert "2-of-2 is not finished" in merge(folder).err
-    assert "no part" in merge(folder, ".").err
-    assert "nowhere has no part" in merge(folder, "nowhere").err
+    ended = merge(folder)
+    assert ended.code == 2
+    assert "2-of-2 is not finished" in ended.err
     assert not (folder / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize("place", [".", "nowhere"])
+def test_a_folder_without_a_part_is_refused(folder: Path, place: str) -> None:
+    ended = merge(folder, place)
+    assert ended.code == 2
+    assert f"{place} has no part" in ended.err
 
 
 def test_an_output_of_another_run_is_kept(folder: Path) -> None:
@@ -208,7 +220,7 @@ def test_an_output_of_another_run_is_kept(folder: Path) -> None:
     (folder / "run.jsonl").write_text('{"text": "mine"}\n')
     ended = merge(folder)
     assert ended.code == 2
-    assert "replace it with --replace" in ended.err
+    assert "--replace" in ended.err
     assert merge(folder, "run.jsonl.shards", "--replace").code == 0
 
 
