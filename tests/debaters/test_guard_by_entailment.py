@@ -98,7 +98,7 @@ def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
     assert BESIDE in answer(server, "composed", guard=f"nli:{model}").content
     labels = ("not_contradiction", "contradiction")
     no_entailment = always(tmp_path / "contradiction", "not_contradiction", 3.0, labels)
-    message = "is not an NLI model: its labels are not_contradiction, contradiction"
+    message = "not_contradiction, contradiction"
     with pytest.raises(UserError, match=message):
         answer(server, "composed", guard=f"nli:{no_entailment}")
 
@@ -190,6 +190,6 @@ def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:
 @pytest.mark.services
 def test_a_missing_guard_model_is_an_error_before_any_turn(server: Scripted) -> None:
     writing(server, QUOTED)
-    with pytest.raises(UserError, match=r"guard model 'nowhere': there is no such folder"):
+    with pytest.raises(UserError, match="guard model 'nowhere'"):
         answer(server, "composed", guard="nli:nowhere")
     assert not server.asked

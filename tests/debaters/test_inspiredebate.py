@@ -200,7 +200,7 @@ def test_a_quotation_is_known_to_be_on_our_side(server: Scripted) -> None:
 def test_evidence_of_the_users_side_is_never_quoted(server: Scripted) -> None:
     users_side = BothSides(ARGUMENTS[1:2])
     answering(server, {**PAPER, "Speech": "I cannot do that."})
-    with pytest.raises(WorkError, match="known to be on the debater's side"):
+    with pytest.raises(WorkError):
         answer(server, index=users_side, field="text")
 
 

@@ -197,7 +197,7 @@ def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
     chat = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
     path = tmp_path / "new.jsonl"
     path.write_text(json.dumps({**chat, "format": 2}) + "\n")
-    with pytest.raises(UserError, match=r"new.jsonl: made by a newer touche-rad \(format 2"):
+    with pytest.raises(UserError, match=r"new.jsonl: .*format 2"):
         trainer(name)([path], tmp_path / "out", recipe={"base": "none"})
 
 

@@ -101,17 +101,17 @@ def test_what_answers_other_words_is_no_pair(tmp_path: Path) -> None:
 def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out(tmp_path: Path) -> None:
     run = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
     run.write_text(run.read_text().replace('"reasoning"', '"thoughts"'))
-    with pytest.raises(UserError, match=r"no reasoning: 1\): give also RUN.trace.jsonl"):
+    with pytest.raises(UserError, match=r"no reasoning: 1.*RUN.trace.jsonl"):
         make_pairs([run], tmp_path / "p.jsonl")
     response = files.response_line(ASKED, 1, Response(content="Apt."))
     run.write_text(f"{response}\n")
-    with pytest.raises(UserError, match="no scores: run touche-rad judge first"):
+    with pytest.raises(UserError, match="touche-rad judge"):
         make_pairs([run], tmp_path / "p.jsonl")
 
 
 def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
-    with pytest.raises(UserError, match=r"no judge scored 'wit' .*quality, relation"):
+    with pytest.raises(UserError, match=r"'wit' .*quality, relation"):
         make_pairs([both], tmp_path / "p.jsonl", reward=("wit",))
 
 
@@ -195,7 +195,7 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
 def test_outcomes_without_their_debates_are_told(tmp_path: Path) -> None:
     contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
     for sources in ([verdicts], [verdicts, contests]):
-        with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: .*given before this one"):
+        with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: "):
             make_pairs(sources, tmp_path / "p.jsonl")
 
 
