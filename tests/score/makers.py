@@ -52,6 +52,11 @@ def user_turn(name: str, turn: int, answered: bool = True) -> dict[str, Any]:
     return record
 
 
+def read_lines(path: Path) -> list[Any]:
+    """Read the records of a file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
 def run_file(path: Path, lines: Sequence[Any]) -> Path:
     """Write a run; a string stands for itself."""
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.score.makers import debates_file, evaluation, labels_file, run_file, user_turn, verdicts
+from tests.score.makers import (
+    debates_file,
+    evaluation,
+    labels_file,
+    read_lines,
+    run_file,
+    user_turn,
+    verdicts,
+)
 from touche_rad import files
 from touche_rad.bench.new import new_bench
 from touche_rad.errors import UserError
@@ -286,7 +294,7 @@ def test_debates_of_another_shape_are_refused(
 
 
 def test_digests_of_the_labels_must_be_those_of_the_debates(truth: Path, debates: Path) -> None:
-    lines = [json.loads(line) for line in truth.read_text("utf-8").splitlines()]
+    lines = read_lines(truth)
     run_file(truth, [[{**turn, "words": "x"} for turn in turns] for turns in lines])
     with pytest.raises(UserError, match="debate 1 has 2 turns") as in_score:
         score_lines(truth, *RIGHT, debates=debates)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.score.makers import debates_file, evaluation, labels_file, run_file
+from tests.score.makers import debates_file, evaluation, labels_file, read_lines, run_file
 from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
 
@@ -234,7 +234,7 @@ def test_a_judge_keeps_a_lost_debate_as_noes(folder: Path) -> None:
     ended = touche_rad("judge", "run.jsonl", "-j", "length", "-o", "judged.jsonl", cwd=folder)
     assert ended.code == 0, ended.err
     assert "lost debate: 1" in ended.err
-    judged = [json.loads(line) for line in (folder / "judged.jsonl").read_text().splitlines()]
+    judged = read_lines(folder / "judged.jsonl")
     for turn in judged[2]["userTurnsEvaluations"]:
         assert {maxim: verdict["score"] for maxim, verdict in turn.items()} == dict.fromkeys(
             ("Quantity", "Quality", "Relation", "Manner"), 0.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.score.makers import evaluation, labels_file, run_file
+from tests.score.makers import evaluation, labels_file, read_lines, run_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.score import _correction as correction
@@ -114,7 +114,7 @@ def test_missing_verdicts_are_noes_and_reported(tmp_path: Path) -> None:
 
 def write_samples(labels: Path, samples: Sequence[str]) -> None:
     """Say in labels how each labelled turn of a debate was selected, one after the other."""
-    lines = [json.loads(line) for line in labels.read_text().splitlines()]
+    lines = read_lines(labels)
     for turns in lines:
         for turn, sample_of_turn in zip(turns, samples, strict=True):
             if turn["quantity"] is not None:

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.score.makers import debates_file, evaluation, labels_file, run_file, user_turn
+from tests.score.makers import (
+    debates_file,
+    evaluation,
+    labels_file,
+    read_lines,
+    run_file,
+    user_turn,
+)
 from touche_rad.errors import InputError, UserError
 from touche_rad.score import Policy, score, score_judgements
 
@@ -66,7 +73,7 @@ def test_excluded_turns_are_not_counted_as_unlabelled(
 
 
 def test_an_example_is_found_by_debate_and_turn(run: Path, truth: Path, tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in run.read_text().splitlines()]
+    lines = read_lines(run)
     lines[0]["simulation"]["id"] = "b"
     named = run_file(tmp_path / "named.jsonl", lines)
     example = {"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}

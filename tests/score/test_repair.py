@@ -10,21 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.score.makers import read_lines, run_file
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
 CLAIMS = demo_file("claims.tsv")
 Row = dict[str, Any]
 Rows = list[Any]
-
-
-def read(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def write(path: Path, rows: Rows) -> Path:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return path
 
 
 def utterances(rows: Rows) -> set[tuple[str, ...]]:
@@ -84,10 +76,10 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     kind, source = "evaluations", runs / "simulations.jsonl"
     if name in IN_A_SIMULATION:
         kind, source = "simulations", CLAIMS
-    good = read(runs / f"{kind}.jsonl")
+    good = read_lines(runs / f"{kind}.jsonl")
     rows = copy.deepcopy(good)
     {**IN_A_SIMULATION, **IN_AN_EVALUATION}[name](rows[3])
-    wrong = write(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     before = wrong.read_bytes()
     out = tmp_path / "new.jsonl"
     options = ("--input", source, "-i", demo_index_path)
@@ -96,7 +88,7 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     assert "repaired     1  " in ended.out or name in ("all turns are missing", "a turn is missing")
     assert touche_rad("check", out, *options).code == 0
     assert wrong.read_bytes() == before
-    result = read(out)
+    result = read_lines(out)
     assert utterances(result) == utterances(good)
     assert changed_lines(good, result) in ([], [3])
     if name not in ("citations are null", "citations are missing", "the response is missing"):
@@ -109,21 +101,21 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
 def test_each_repaired_verdict_is_counted(
     runs: Path, tmp_path: Path, name: str, verdicts_repaired: int
 ) -> None:
-    rows = read(runs / "evaluations.jsonl")
+    rows = read_lines(runs / "evaluations.jsonl")
     IN_AN_EVALUATION[name](rows[3])
-    wrong = write(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     ended = touche_rad("check", wrong, "--fix", "-o", tmp_path / "new.jsonl", "--json")
     (record,) = json.loads(ended.out)
     assert list(record["repaired"].values()) == [verdicts_repaired]
 
 
 def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path, tmp_path: Path) -> None:
-    rows = read(runs / "evaluations.jsonl")
+    rows = read_lines(runs / "evaluations.jsonl")
     verdicts(rows[3])["Quality"] = {"score": None, "explanation": "", "milliseconds": 7}
-    wrong = write(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     out = tmp_path / "new.jsonl"
     touche_rad("check", wrong, "--fix", "-o", out)
-    quality = verdicts(read(out)[3])["Quality"]
+    quality = verdicts(read_lines(out)[3])["Quality"]
     assert quality.pop("explanation")
     assert quality == {"score": 0, "fallback": True, "milliseconds": 7}
 
@@ -131,11 +123,11 @@ def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path, tmp_path: Path) -
 def test_what_needs_a_new_answer_is_not_repaired(
     runs: Path, demo_index_path: Path, tmp_path: Path
 ) -> None:
-    rows = read(runs / "simulations.jsonl")
+    rows = read_lines(runs / "simulations.jsonl")
     body(rows[0])["content"] = answer(rows[0])["utterance"] = "word " * 70
     rows[1] = {}
     body(rows[2])["arguments"] = [{"id": "nobody's"}]
-    wrong = write(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     with wrong.open("a") as file:
         file.write('{"simulation": \n')
     out = tmp_path / "new.jsonl"
@@ -145,7 +137,7 @@ def test_what_needs_a_new_answer_is_not_repaired(
     assert list(record["repaired"].values()) == [1]
     faults = {finding["line"] for finding in record["findings"] if finding["level"] == "fault"}
     assert faults == {1, 2, 3, 11}
-    result = read(out)
+    result = read_lines(out)
     assert result[1] == {}
     assert result[10] == {}
     assert result[3] == rows[3]
@@ -155,11 +147,11 @@ def test_what_needs_a_new_answer_is_not_repaired(
 @pytest.fixture
 def named_rows(runs: Path) -> Rows:
     """Simulations with an id each."""
-    return [row | {"id": f"d{at}"} for at, row in enumerate(read(runs / "simulations.jsonl"))]
+    return [row | {"id": f"d{at}"} for at, row in enumerate(read_lines(runs / "simulations.jsonl"))]
 
 
 def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows, tmp_path: Path) -> None:
-    run = write(tmp_path / "run.jsonl", [*named_rows, named_rows[0]])
+    run = run_file(tmp_path / "run.jsonl", [*named_rows, named_rows[0]])
     out = tmp_path / "new.jsonl"
     ended = touche_rad("check", run, "--fix", "-o", out)
     assert ended.code == 1
@@ -171,14 +163,14 @@ def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows, tmp_path: Path)
 def test_an_id_of_two_debates_is_changed(named_rows: Rows, tmp_path: Path) -> None:
     for row in named_rows[1:3]:
         row["id"] = "d0"
-    run = write(tmp_path / "run.jsonl", named_rows)
+    run = run_file(tmp_path / "run.jsonl", named_rows)
     out = tmp_path / "new.jsonl"
     assert touche_rad("check", run, "--fix", "-o", out).code == 0
-    assert [row["id"] for row in read(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
+    assert [row["id"] for row in read_lines(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
 
 
 def test_an_unfit_run_stays_unfit(named_rows: Rows, tmp_path: Path) -> None:
-    run = write(tmp_path / "run.jsonl", [*named_rows, named_rows[1] | {"id": 1}])
+    run = run_file(tmp_path / "run.jsonl", [*named_rows, named_rows[1] | {"id": 1}])
     out = tmp_path / "new.jsonl"
     status = {"output": "run.jsonl", "demo": True}
     run.with_name("run.jsonl.status.json").write_text(json.dumps(status))
@@ -199,15 +191,15 @@ DAMAGES: dict[str, Callable[[Rows], Any]] = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, name: str) -> None:
-    good = read(runs / "evaluations.jsonl")
+    good = read_lines(runs / "evaluations.jsonl")
     rows = copy.deepcopy(good)
     DAMAGES[name](rows)
-    wrong = write(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     out = tmp_path / "new.jsonl"
     source = runs / "simulations.jsonl"
     ended = touche_rad("check", wrong, "--input", source, "--fix", "-o", out)
     assert ended.code == 0, (ended.out, ended.err)
-    result = read(out)
+    result = read_lines(out)
     lost = [3] if name.startswith("a line") or name == "a record is lost" else []
     assert changed_lines(good, result) == lost
     for at in lost:
@@ -215,19 +207,19 @@ def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, n
 
 
 def test_evaluations_of_another_input_keep_their_order(runs: Path, tmp_path: Path) -> None:
-    rows = read(runs / "evaluations.jsonl")[::-1]
+    rows = read_lines(runs / "evaluations.jsonl")[::-1]
     verdicts(rows[0]).pop("Manner")
-    wrong = write(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     out = tmp_path / "new.jsonl"
     touche_rad("check", wrong, "--input", demo_file("debates.jsonl"), "--fix", "-o", out)
-    assert changed_lines(rows, read(out)) == [0]
+    assert changed_lines(rows, read_lines(out)) == [0]
 
 
 @pytest.mark.parametrize("options", [("--fix",), ("-o", "new.jsonl"), ("--fix", "-o", "run.jsonl")])
 def test_the_repaired_run_never_replaces_a_file(
     runs: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    run = write(tmp_path / "run.jsonl", read(runs / "simulations.jsonl"))
+    run = run_file(tmp_path / "run.jsonl", read_lines(runs / "simulations.jsonl"))
     before = run.read_bytes()
     ended = touche_rad("check", "run.jsonl", *options, cwd=tmp_path)
     assert ended.code == 2

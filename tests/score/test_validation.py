@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.score.makers import read_lines, run_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -60,20 +61,19 @@ def test_a_run_on_other_debates_has_one_finding(runs: Path, tmp_path: Path) -> N
 
 
 def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -> None:
-    lines = (runs / "simulations.jsonl").read_text().splitlines()
-    run = tmp_path / "run.jsonl"
-    run.write_text("\n".join([*lines[:5], "{}", "nonsense", *lines[7:]]) + "\n")
+    rows = read_lines(runs / "simulations.jsonl")
+    rows[5:7] = [{}, "nonsense"]
+    run = run_file(tmp_path / "run.jsonl", rows)
     assert [line for line, _ in findings(run, "--input", CLAIMS)] == [6, 7]
 
 
 def test_the_screen_of_a_damaged_run(runs: Path, tmp_path: Path) -> None:
-    lines = (runs / "simulations.jsonl").read_text().splitlines()
-    row = json.loads(lines[0])
-    says("word " * 61)(row)
+    rows = read_lines(runs / "simulations.jsonl")
+    run_file(tmp_path / "good.jsonl", rows)
+    says("word " * 61)(rows[0])
+    rows[5:7] = [{}, "nonsense"]
+    run_file(tmp_path / "run.jsonl", rows)
     (tmp_path / "claims.tsv").write_bytes(CLAIMS.read_bytes())
-    damaged = [json.dumps(row), *lines[1:5], "{}", "nonsense", *lines[7:]]
-    (tmp_path / "run.jsonl").write_text("\n".join(damaged) + "\n")
-    (tmp_path / "good.jsonl").write_text("\n".join(lines) + "\n")
     command = ("check", "run.jsonl", "good.jsonl", "--input", "claims.tsv")
     check_screen("check.damaged", touche_rad(*command, cwd=tmp_path))
 
@@ -85,14 +85,22 @@ def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path, lin
     run.write_text("\n".join([*lines[:2], line, *lines[3:]]))
     assert touche_rad("judge", run, "--skip-bad", "-o", judged).code == 0
     assert touche_rad("check", judged, "--input", run).code == 0
-    (record,) = json.loads(touche_rad("check", judged, "--input", run, "--json").out)
+    record = check_record(judged, "--input", run)
     assert record["good"]
     assert [finding["line"] for finding in record["findings"] if finding["line"]] == [3]
     assert touche_rad("check", judged, "--input", runs / "simulations.jsonl").code == 0
 
 
-def findings(*words: str | Path) -> list[tuple[int | None, str]]:
+def check_record(*words: str | Path) -> dict[str, Any]:
+    """Return the JSON output of `check` on a run."""
     (record,) = json.loads(touche_rad("check", *words, "--json").out)
+    result: dict[str, Any] = record
+    return result
+
+
+def findings(*words: str | Path) -> list[tuple[int | None, str]]:
+    """Return line and message of what is wrong with a run."""
+    record = check_record(*words)
     assert record["verdict"] == "not valid"
     return [(finding["line"], finding["message"]) for finding in record["findings"]]
 
@@ -101,11 +109,9 @@ def findings(*words: str | Path) -> list[tuple[int | None, str]]:
 def lines(runs: Path, request: pytest.FixtureRequest) -> list[str]:
     """The lines of a run, with ids and without."""
     result = []
-    for at, line in enumerate((runs / "simulations.jsonl").open()):
-        row = json.loads(line)
-        if request.param:
-            row["id"] = f"d{at}"
-        result.append(json.dumps(row) + "\n")
+    for at, row in enumerate(read_lines(runs / "simulations.jsonl")):
+        name = {"id": f"d{at}"} if request.param else {}
+        result.append(json.dumps(row | name) + "\n")
     return result
 
 
@@ -144,17 +150,17 @@ def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path, tmp_path: Path)
     packed = gzip.compress((runs / "evaluations.jsonl").read_bytes())
     run = tmp_path / "run.jsonl.gz"
     run.write_bytes(packed[: len(packed) * 9 // 10])
-    (record,) = json.loads(touche_rad("check", run, "--json").out)
+    record = check_record(run)
     (finding,) = record["findings"]
     assert record["debates"] == finding["line"] - 1
     assert record["unread"] == 0
 
 
 def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in (runs / "simulations.jsonl").open()]
+    rows = read_lines(runs / "simulations.jsonl")
     says("Another answer.")(rows[2])
     source = tmp_path / "source.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run_file(source, rows)
     assert [line for line, _ in findings(runs / "evaluations.jsonl", "--input", source)] == [3]
 
 
@@ -183,11 +189,9 @@ def uncited(row: dict[str, Any]) -> None:
 
 def with_changes(runs: Path, folder: Path, kind: str, change: Change) -> Path:
     """Write a good run with a change in its fourth line."""
-    rows = [json.loads(line) for line in (runs / f"{kind}.jsonl").read_text().splitlines()]
+    rows = read_lines(runs / f"{kind}.jsonl")
     change(rows[3])
-    path = folder / "wrong.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return run_file(folder / "wrong.jsonl", rows)
 
 
 SIMULATIONS: dict[str, tuple[Change, str]] = {
@@ -248,7 +252,7 @@ def test_each_fault_is_reported_with_its_line(
     ended = touche_rad("check", wrong, "-i", demo_index_path)
     assert ended.code == 1
     assert f"    {wrong}:4: " in ended.out
-    (record,) = json.loads(touche_rad("check", wrong, "-i", demo_index_path, "--json").out)
+    record = check_record(wrong, "-i", demo_index_path)
     assert not record["good"]
     (fault,) = [finding for finding in record["findings"] if finding["level"] == "fault"]
     assert fault["line"] == 4
@@ -269,12 +273,10 @@ def test_each_fault_is_reported_with_its_line(
 def test_a_fallback_score_is_a_warning(
     runs: Path, tmp_path: Path, verdict: dict[str, Any], is_fallback: bool
 ) -> None:
-    lines = (runs / "evaluations.jsonl").read_text().splitlines()
-    record = json.loads(lines[0])
-    record["userTurnsEvaluations"][1]["Manner"] = {"score": 1.0, **verdict}
-    run = tmp_path / "run.jsonl"
-    run.write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
-    (result,) = json.loads(touche_rad("check", run, "--json").out)
+    rows = read_lines(runs / "evaluations.jsonl")
+    rows[0]["userTurnsEvaluations"][1]["Manner"] = {"score": 1.0, **verdict}
+    run = run_file(tmp_path / "run.jsonl", rows)
+    result = check_record(run)
     assert result["good"]
     warnings = [finding for finding in result["findings"] if "fallback" in finding["kind"]]
     places = [warning["message"].split(" has ")[0] for warning in warnings]
@@ -284,13 +286,12 @@ def test_a_fallback_score_is_a_warning(
 def test_a_score_that_is_a_text_and_a_lost_debate_have_kinds_of_their_own(
     runs: Path, tmp_path: Path
 ) -> None:
-    lines = (runs / "evaluations.jsonl").read_text().splitlines()
-    quoted, number = json.loads(lines[0]), json.loads(lines[1])
-    quoted["userTurnsEvaluations"][0]["Manner"]["score"] = "null, got '1'"
-    number["userTurnsEvaluations"][0]["Manner"]["score"] = ["null, got '1'"]
-    run = tmp_path / "run.jsonl"
-    run.write_text("\n".join([json.dumps(quoted), json.dumps(number), "{}", *lines[3:]]) + "\n")
-    (result,) = json.loads(touche_rad("check", run, "--json").out)
+    rows = read_lines(runs / "evaluations.jsonl")
+    rows[0]["userTurnsEvaluations"][0]["Manner"]["score"] = "null, got '1'"
+    rows[1]["userTurnsEvaluations"][0]["Manner"]["score"] = ["null, got '1'"]
+    rows[2] = {}
+    run = run_file(tmp_path / "run.jsonl", rows)
+    result = check_record(run)
     kinds = {finding["line"]: finding["kind"] for finding in result["findings"]}
     assert kinds[1] == "a score is a text, not a number"
     assert kinds[2] == "the line cannot be read"
@@ -309,7 +310,7 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int 
     path = tmp_path / "x.jsonl"
     path.write_text(text)
     assert touche_rad("check", path).code == 1
-    (record,) = json.loads(touche_rad("check", path, "--json").out)
+    record = check_record(path)
     (finding,) = record["findings"]
     assert finding["line"] == line
     assert finding["level"] == "fault"
@@ -359,12 +360,12 @@ def test_a_folder_of_two_runs_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in (runs / "simulations.jsonl").read_text().splitlines()]
+    rows = read_lines(runs / "simulations.jsonl")
     for row in rows:
         says("word " * 70)(row)
         row["simulation"].pop("configuration")
     wrong = tmp_path / "wrong.jsonl"
-    wrong.write_text("".join(json.dumps(row) + "\n" for row in rows * 20))
+    run_file(wrong, rows * 20)
     lines = touche_rad("check", wrong).out.splitlines()
     assert len(lines) <= 25
     (at,) = [at for at, line in enumerate(lines) if "more than 60 words" in line]
@@ -372,7 +373,7 @@ def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path
     for number in (1, 2, 3):
         assert lines[at + number].startswith(f"    {wrong}:{number}: ")
     assert not lines[at + 4].startswith("    ")
-    (record,) = json.loads(touche_rad("check", wrong, "--json").out)
+    record = check_record(wrong)
     assert len(record["findings"]) == sum(group["count"] for group in record["groups"])
 
 
