@@ -7,18 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touche_rad.text import (
+    CHUNK,
     clean,
+    colour_setting,
     content_words,
+    count_of,
     count_words,
     cut_to_words,
+    is_blank,
+    load_json,
     printable,
     sentences,
+    split_sentences,
     words,
 )
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "parts"),
     [
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("It costs 3.5 million. That is much.", ["It costs 3.5 million.", "That is much."]),
@@ -31,12 +37,15 @@ from touche_rad.text import (
         ("No end at all", ["No end at all"]),
         ("Trees, lakes, etc. They matter.", ["Trees, lakes, etc.", "They matter."]),
         ("The U.S. Senate voted. It lost.", ["The U.S. Senate voted.", "It lost."]),
+        ("In the U.S. The law is old.", ["In the U.S.", "The law is old."]),
+        ("He lives in the u.s. ", ["He lives in the u.s."]),
+        ("It was I. You knew.", ["It was I.", "You knew."]),
         ("Really?! Yes… truly.", ["Really?!", "Yes… truly."]),
         ("  ", []),
     ],
 )
-def test_sentences_end_where_a_reader_would_end_them(text: str, found: list[str]) -> None:
-    assert sentences(text) == found
+def test_sentences_end_where_a_reader_would_end_them(text: str, parts: list[str]) -> None:
+    assert sentences(text) == parts
 
 
 @given(st.text())
@@ -52,8 +61,8 @@ def test_a_cut_text_fits_and_starts_as_the_whole(text: str, limit: int) -> None:
         assert cut == text
     else:
         assert cut
-        kept = cut.rstrip("…").split()
-        assert text.split()[: max(len(kept) - 1, 0)] == kept[:-1]
+        *first, _ = cut.rstrip("…").split() or [""]
+        assert text.split()[: len(first)] == first
 
 
 def test_a_text_is_cut_at_a_sentence_end() -> None:
@@ -114,5 +123,59 @@ def test_printed_text_cannot_control_the_terminal(text: str, shown: str) -> None
 
 @given(st.text())
 def test_printed_text_has_only_printable_characters(text: str) -> None:
-    assert all(one in "\n\t" or one.isprintable() for one in printable(text))
-    assert printable(printable(text)) == printable(text)
+    shown = printable(text)
+    assert all(character in "\n\t" or character.isprintable() for character in shown)
+    assert printable(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"),
+    [("", True), (" \n\t", True), ("\u200b\x00", True), ("a", False), ("\u200b.", False)],
+)
+def test_a_text_without_a_visible_character_is_blank(text: str, blank: bool) -> None:
+    assert is_blank(text) == blank
+
+
+def test_long_texts_are_split_in_pieces_at_spaces() -> None:
+    text = "bees " * CHUNK
+    parts = split_sentences(text)
+    assert len(parts) == 5
+    assert " ".join(parts) == text.strip()
+    assert split_sentences("x" * (2 * CHUNK + 1)) == ["x" * CHUNK, "x" * CHUNK, "x"]
+    assert split_sentences("One. Two.") == ["One.", "Two."]
+
+
+@pytest.mark.parametrize(
+    ("variables", "setting"),
+    [
+        ({}, None),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "xterm"}, None),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+        ({"FORCE_COLOR": "0"}, None),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_colour_follows_the_usual_variables(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], setting: bool | None
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert colour_setting() is setting
+
+
+def test_json_that_is_nested_too_deeply_is_no_json() -> None:
+    assert load_json(b'{"a": 1}') == {"a": 1}
+    with pytest.raises(ValueError, match="deep"):
+        load_json("[" * 200_000)
+
+
+def test_a_noun_agrees_with_its_number() -> None:
+    assert [count_of(number, "copy", "copies") for number in (0, 1, 2)] == [
+        "0 copies",
+        "1 copy",
+        "2 copies",
+    ]
+    assert count_of(3, "turn") == "3 turns"

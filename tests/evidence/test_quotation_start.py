@@ -11,7 +11,7 @@ QUOTED = "Mints cannot prove that coins are useful."
 
 
 @pytest.mark.parametrize(
-    ("beginning", "found"),
+    ("beginning", "check"),
     [
         ("That being said", WordCheck.SUPPORTED),
         ("Having said that", WordCheck.SUPPORTED),
@@ -20,6 +20,6 @@ QUOTED = "Mints cannot prove that coins are useful."
         ("It is wrong that", WordCheck.DISTORTED),
     ],
 )
-def test_what_stands_before_a_quotation(beginning: str, found: WordCheck) -> None:
+def test_what_stands_before_a_quotation(beginning: str, check: WordCheck) -> None:
     source = Argument(id="a", text=f"{beginning} {QUOTED[0].lower()}{QUOTED[1:]}")
-    assert read(QUOTED, (source,)) is found
+    assert read(QUOTED, (source,)) is check

@@ -20,7 +20,8 @@ from touche_rad.plugins import build_index, open_index
 _FIELDS = ("id", "topic", "text", "attacks", "supports")
 _HIVES = "Beehives on roofs feed the city's gardens."
 _STARVE = "Beehives on roofs starve the wild bees nearby."
-_IN, _OUT = "Bees belong in town.", "Bees have no place in town."
+_IN = "Bees belong in town."
+_OUT = "Bees have no place in town."
 _SOIL = "Wild bees nest in soil, where nobody keeps hives."
 _FLOWERS = "Gardens with native flowers have room for every insect."
 _FULL = "Gardens cannot feed more insects."
@@ -57,7 +58,7 @@ def annotate_by_hand(index: PisaArguments, name: str, annotations: Sequence[Any]
     """Store annotations of the arguments, in the order of their ids."""
     folder = index.folder / "annotations" / name
     folder.mkdir(parents=True)
-    lines = [json.dumps(one) + "\n" for one in annotations]
+    lines = [json.dumps(annotation) + "\n" for annotation in annotations]
     (folder / "records.jsonl").write_text("".join(lines))
     about = {"format": 2, "collection": index.manifest.collection, "by": {"model": "by hand"}}
     counts = {"arguments": len(lines), "annotated": len(lines)}
@@ -69,12 +70,14 @@ def changes_that_doctor_notices(index: Path, part: str = ".") -> list[str]:
     names = []
     for file in sorted(path for path in (index / part).rglob("*") if path.stat().st_size > 100):
         if file.is_file() and file.name not in ("manifest.json", "about.json"):
-            whole, time = file.read_bytes(), file.stat().st_mtime_ns
-            file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+            content = file.read_bytes()
+            time = file.stat().st_mtime_ns
+            file.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
             os.utime(file, ns=(time, time))
             checked = touche_rad("doctor", "-i", index)
-            assert (checked.code, file.name in checked.out) == (1, True)
-            file.write_bytes(whole)
+            assert checked.code == 1
+            assert file.name in checked.out
+            file.write_bytes(content)
             names.append(file.name)
     return names
 
