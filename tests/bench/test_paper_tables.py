@@ -134,6 +134,9 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "bench run paper:sinai/table2 --data .",
         "bench run paper:inspiredebate/table4 -i demo --data claims.tsv",
         "bench run paper:inspiredebate/table4 -i demo --data .",
+        "bench run paper:inspiredebate/table4 -i demo --data . --model-of LLaMA=u#m",
+        "bench run paper:inspiredebate/table4 --data . --model-of LLaMA-8B=u#m "
+        "--model-of Phi-3.6B=u#m",
     ):
         messages[f"touche-rad {line}"] = touche_rad(*line.split())
         assert messages[f"touche-rad {line}"].code == 2, line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -11,21 +10,23 @@ import pytest
 from ir_measures import SetP, SetR
 
 from tests.terminal import touche_rad
+from touche_rad import files
 from touche_rad.debate import Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError
 from touche_rad.pipelines import Answer, Judge, Texts, answer_topics, judge_topics, label_qrels
 from touche_rad.plugins import Options, Services, debater, find, open_index, registry
 
-DEBATES, LABELS = demo_file("debates.jsonl"), demo_file("labels.jsonl")
+DEBATES = demo_file("debates.jsonl")
+LABELS = demo_file("labels.jsonl")
 
 
 def test_an_experiment_scores_judges_as_the_official_measures_do(tmp_path: Path) -> None:
-    topics, qrels = judge_topics(DEBATES), label_qrels(DEBATES, LABELS)
+    topics = judge_topics(DEBATES)
     table = pt.Experiment(
         [Judge("grounded"), Judge("always-yes")],
         topics,
-        qrels,
+        label_qrels(DEBATES, LABELS),
         eval_metrics=[SetP, SetR],
         names=["grounded", "always-yes"],
     ).set_index("name")
@@ -33,21 +34,12 @@ def test_an_experiment_scores_judges_as_the_official_measures_do(tmp_path: Path)
     assert table.loc["grounded", "SetP"] > table.loc["always-yes", "SetP"] + 0.1
     out = tmp_path / "evaluations.jsonl"
     assert touche_rad("judge", DEBATES, "-j", "grounded", "-o", out, "--quiet").code == 0
-    scores = [
-        entry["score"] if isinstance(entry, dict) else entry
-        for line in out.read_text("utf-8").splitlines()
-        for entry in _scores(json.loads(line))
-    ]
+    scores = []
+    for evaluation in files.read_evaluations(out):
+        for verdicts in evaluation.turns:
+            scores += [verdict.score for verdict in verdicts.values()]
     every = Judge("grounded", threshold=0.0)(topics)
     assert sorted(every["score"]) == pytest.approx(sorted(scores))
-
-
-def _scores(value: object) -> list[float]:
-    """Return the scores of an evaluation, wherever they stand."""
-    if isinstance(value, dict):
-        found = [value["score"]] if isinstance(value.get("score"), int | float) else []
-        return found + [one for inner in value.values() for one in _scores(inner)]
-    return [one for inner in value for one in _scores(inner)] if isinstance(value, list) else []
 
 
 def test_retriever_debater_and_judge_are_one_pipeline(demo_index_path: Path) -> None:
@@ -111,15 +103,15 @@ def test_a_frame_of_another_system_is_judged_by_its_texts() -> None:
 
 
 def test_wrong_input_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="did you mean 'grounded'"):
+    with pytest.raises(OptionError, match="grounded"):
         Judge("grundet")
-    with pytest.raises(OptionError, match="no option"):
+    with pytest.raises(OptionError, match="'x'"):
         Answer("verbatim(x=1)", index="demo")
     with pytest.raises(pt.validate.InputValidationError, match="qanswer"):
         Judge("grounded")(pd.DataFrame({"qid": ["1"], "query": ["x"]}))
     short = tmp_path / "labels.jsonl"
     short.write_text(LABELS.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
-    with pytest.raises(UserError, match=r"debate 2: .* has labels of 0 responses"):
+    with pytest.raises(UserError, match=r"debate 2: .* 0 responses"):
         label_qrels(DEBATES, short)
 
 
@@ -127,15 +119,15 @@ def test_results_have_texts_for_a_reader(demo_index_path: Path) -> None:
     index = open_index(str(demo_index_path))
     search = find("retriever", "attack").make(Services(index=index)).pipeline(20)
     topics = pd.DataFrame({"qid": ["1"], "query": ["Zoos should be closed."]})
-    found = (search % 3 >> Texts(index))(topics)
-    argument = index.get(found["docno"][0])
+    results = (search % 3 >> Texts(index))(topics)
+    argument = index.get(results["docno"][0])
     assert argument is not None
-    assert found["text"][0] == argument.text
+    assert results["text"][0] == argument.text
 
 
 def test_answers_of_a_reader_of_pyterrier_rag_are_judged() -> None:
     """Its readers give `qid`, `prompt`, `qanswer`, and the query as `query_0`."""
-    read = pd.DataFrame(
+    answers = pd.DataFrame(
         {
             "prompt": ["Answer: Zoos should be closed."],
             "qid": ["1"],
@@ -143,6 +135,6 @@ def test_answers_of_a_reader_of_pyterrier_rag_are_judged() -> None:
             "qanswer": ["Zoos keep species alive."],
         }
     )
-    verdicts = Judge("grounded", threshold=0.0)(read)
+    verdicts = Judge("grounded", threshold=0.0)(answers)
     assert set(verdicts["query"]) == {"Zoos should be closed."}
     assert sorted(verdicts["docno"]) == ["manner", "quality", "quantity", "relation"]
