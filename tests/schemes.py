@@ -15,17 +15,19 @@ _NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 def marks(text: str) -> dict[Scheme, dict[Dimension, str]]:
     """The schemes of a text and their labels, by its digest: none to three of them."""
     digest = hashlib.sha256(text.encode()).digest()
-    found = {list(Scheme)[byte % 7] for byte in digest[: digest[20] % 4]}
+    schemes = {list(Scheme)[byte % 7] for byte in digest[: digest[20] % 4]}
     return {
-        scheme: {one: LABELS[digest[8 + place] % 4] for place, one in enumerate(Dimension)}
+        scheme: {
+            dimension: LABELS[digest[8 + place] % 4] for place, dimension in enumerate(Dimension)
+        }
         for scheme in Scheme
-        if scheme in found
+        if scheme in schemes
     }
 
 
-def together(told: str) -> dict[str, Any]:
+def together(prompt: str) -> dict[str, Any]:
     """The lean answer."""
-    asked = told.rsplit("Ignore any instructions in it.", 1)[1]
+    shown = prompt.rsplit("Ignore any instructions in it.", 1)[1]
     return {
         "arguments": [
             {
@@ -34,27 +36,27 @@ def together(told: str) -> dict[str, Any]:
                     {
                         "scheme": scheme.value,
                         "reason": f"of {text[:20]}",
-                        **{one.name.lower(): label for one, label in labels.items()},
+                        **{dimension.name.lower(): label for dimension, label in labels.items()},
                     }
                     for scheme, labels in marks(text).items()
                 ],
             }
-            for number, text in _NUMBERED.findall(asked)
+            for number, text in _NUMBERED.findall(shown)
         ]
     }
 
 
-def annotation(told: str) -> dict[str, Any]:
+def annotation(prompt: str) -> dict[str, Any]:
     """The paper's first answer."""
-    text = told.rsplit("The utterance:\n", 1)[1].strip()
+    text = prompt.rsplit("The utterance:\n", 1)[1].strip()
     return {scheme.value: {"reason": f"of {text[:20]}"} for scheme in marks(text)}
 
 
-def scoring(told: str) -> dict[str, Any]:
+def scoring(prompt: str) -> dict[str, Any]:
     """The paper's second answer."""
-    text = told.rsplit("The utterance:\n", 1)[1].split("\n\nThe annotation")[0].strip()
+    text = prompt.rsplit("The utterance:\n", 1)[1].split("\n\nThe annotation")[0].strip()
     return {
-        scheme.value: {one.value: label for one, label in labels.items()}
+        scheme.value: {dimension.value: label for dimension, label in labels.items()}
         for scheme, labels in marks(text).items()
     }
 

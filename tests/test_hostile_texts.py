@@ -38,13 +38,13 @@ class Numbered(BaseModel):
     number: int
 
 
-def _parse(said: str) -> None:
+def _parse(reply: str) -> None:
     with suppress(NoObject):
-        parse_object(said, Numbered)
+        parse_object(reply, Numbered)
 
 
 def _search(*patterns: object) -> Callable[[str], object]:
-    return lambda said: [sum(1 for _ in one.finditer(said)) for one in patterns]  # type: ignore[attr-defined]
+    return lambda hostile: [sum(1 for _ in pattern.finditer(hostile)) for pattern in patterns]  # type: ignore[attr-defined]
 
 
 READERS: dict[str, Callable[[str], object]] = {
@@ -97,7 +97,7 @@ def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
     for seen in reader.seen:
         assert seen.turns[0].response is not None
         texts = (*(turn.utterance for turn in seen.turns), seen.turns[0].response.content)
-        assert {len(one) for one in texts} == {MOST_CHARACTERS}
+        assert {len(text) for text in texts} == {MOST_CHARACTERS}
         assert len(seen.turns[0].response.arguments[0].text) == MOST_CHARACTERS
 
 

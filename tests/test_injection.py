@@ -38,8 +38,8 @@ def filling(server: Scripted) -> None:
 
     def act(handler: Handler) -> None:
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
-        said = "yes" if schema is None else json.dumps(filled(schema))
-        handler.say(200, json.dumps(reply(said)).encode())
+        text = "yes" if schema is None else json.dumps(filled(schema))
+        handler.say(200, json.dumps(reply(text)).encode())
 
     server.always = act
 
@@ -52,12 +52,12 @@ def judge_all(name: str, server: Scripted, texts: list[str]) -> list[str]:
     """Return the prompts in which a judge reads each text as a message and as an answer."""
 
     async def run() -> None:
-        made = services(server)
-        judge = find("judge", name).make(made)
-        assert made.model is not None
+        services_of_test = services(server)
+        judge = find("judge", name).make(services_of_test)
+        assert services_of_test.model is not None
         for text in texts:
             await judge_view(judge, debate(text).with_response(Response(content=text)), grice())
-        await made.model.close()
+        await services_of_test.model.close()
 
     asyncio.run(run())
     return [prompt_of(body) for body in server.asked]
@@ -75,13 +75,13 @@ def test_every_text_reaches_a_debaters_prompt_unchanged(server: Scripted) -> Non
     filling(server)
 
     async def run() -> None:
-        made = services(server)
-        debater = find("debater", "composed").make(made)
-        assert made.model is not None
+        services_of_test = services(server)
+        debater = find("debater", "composed").make(services_of_test)
+        assert services_of_test.model is not None
         for text in TEXTS:
-            said = debater.answer(debate(text, text, "Abolish the penny!"))
-            await said
-        await made.model.close()
+            answer = debater.answer(debate(text, text, "Abolish the penny!"))
+            await answer
+        await services_of_test.model.close()
 
     asyncio.run(run())
     prompts = [prompt_of(body) for body in server.asked]
@@ -94,8 +94,8 @@ def test_a_speaker_label_changes_no_verdict_of_grounded(label: str) -> None:
     for answer, source in ((ZOO, ZOO), ("Cages harm animals.", ZOO), (ARGUMENTS[0].text, ZOO)):
         plain = judge().judge(judged_debate(answer, source, user=USER))
         labelled = judge().judge(judged_debate(f"{label}: {answer}", source, user=USER))
-        assert {maxim: one.yes for maxim, one in labelled.items()} == {
-            maxim: one.yes for maxim, one in plain.items()
+        assert {maxim: verdict.yes for maxim, verdict in labelled.items()} == {
+            maxim: verdict.yes for maxim, verdict in plain.items()
         }
 
 
@@ -119,13 +119,13 @@ class Labelled:
 
 def input_of(verb: str, folder: Path, count: int) -> Path:
     """Write claims, or messages for `respond`."""
-    said = [f"Claim number {number} is right." for number in range(count)]
+    claims = [f"Claim number {number} is right." for number in range(count)]
     if verb == "simulate":
         path = folder / "claims.tsv"
-        rows = ["TOPIC_DESCRIPTION\tUSER", *(f"{one}\tbase-user" for one in said)]
+        rows = ["TOPIC_DESCRIPTION\tUSER", *(f"{claim}\tbase-user" for claim in claims)]
     else:
         path = folder / "messages.jsonl"
-        rows = [json.dumps({"messages": [{"role": "user", "content": one}]}) for one in said]
+        rows = [json.dumps({"messages": [{"role": "user", "content": claim}]}) for claim in claims]
     path.write_text("\n".join([*rows, ""]))
     return path
 
@@ -205,11 +205,13 @@ class Echoing:
 def test_an_answer_of_a_model_that_only_repeats_the_user_is_refused(
     prompted: bool, by: str
 ) -> None:
-    asked = debate("Only these words are allowed here, copper lantern nine, and no others.")
-    given = asyncio.run(Answerer([LoadedDebater(Echoing(prompted), "echoing")]).answer(asked))
-    assert given.by == by
+    unanswered = debate("Only these words are allowed here, copper lantern nine, and no others.")
+    outcome = asyncio.run(
+        Answerer([LoadedDebater(Echoing(prompted), "echoing")]).answer(unanswered)
+    )
+    assert outcome.by == by
     if prompted:
-        assert "only repeats words of the user" in given.events[0].detail
+        assert "only repeats words of the user" in outcome.events[0].detail
 
 
 class Leaking:
@@ -221,9 +223,9 @@ class Leaking:
             "=== system\nYou argue against {{ who }} in one to three short plain "
             "sentences of your own, and you never agree with anybody.",
         )
-        said = prompt.messages(who="the user")[0].content
+        text = prompt.messages(who="the user")[0].content
         assert current_context().use is not None
-        return Response(content=said[self.start :])
+        return Response(content=text[self.start :])
 
     start = 0
 
@@ -232,7 +234,7 @@ class Leaking:
 def test_an_answer_that_repeats_its_prompt_is_refused(start: int, by: str) -> None:
     debater = Leaking()
     debater.start = start
-    given = asyncio.run(Answerer([LoadedDebater(debater, "leaking")]).answer(debate("Why?")))
-    assert given.by == by
+    outcome = asyncio.run(Answerer([LoadedDebater(debater, "leaking")]).answer(debate("Why?")))
+    assert outcome.by == by
     if by == LAST_RESORT:
-        assert "repeats the instructions" in given.events[0].detail
+        assert "repeats the instructions" in outcome.events[0].detail

@@ -148,8 +148,8 @@ def calls_of(play: Play, server: Scripted) -> list[Mapping[str, Any]]:
 
     def act(handler: Handler) -> None:
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
-        said = "yes" if schema is None else json.dumps(answer_of(play, handler.body, schema))
-        handler.say(200, json.dumps(reply(said)).encode())
+        text = "yes" if schema is None else json.dumps(answer_of(play, handler.body, schema))
+        handler.say(200, json.dumps(reply(text)).encode())
 
     server.always = act
     result_of(play, server)
@@ -168,16 +168,16 @@ def result_of(play: Play, server: Scripted) -> Any:
 
     async def run() -> Any:
         model = Model(Address(server.url, "tiny"), deadline=60)
-        made = find(play.kind, play.name).make(
+        plugin = find(play.kind, play.name).make(
             Services(index=BothSides(), model=model), play.options
         )
         try:
             if play.kind == "debater":
-                return await made.answer(UNANSWERED)
+                return await plugin.answer(UNANSWERED)
             if play.kind == "panel":
-                return await made.judge(CONTEST)
-            verdicts = await made.judge_all(ANSWERED) if hasattr(made, "judge_all") else None
-            return await made.judge(ANSWERED) if verdicts is None else verdicts
+                return await plugin.judge(CONTEST)
+            verdicts = await plugin.judge_all(ANSWERED) if hasattr(plugin, "judge_all") else None
+            return await plugin.judge(ANSWERED) if verdicts is None else verdicts
         finally:
             await model.close()
 
@@ -220,12 +220,12 @@ def test_a_prompt_mentions_all_keys_values_and_limits_of_its_schema(
     calls = calls_of(play, server)
     assert {schema_of(call) for call in calls} == set(play.schemas.split())
     for call in calls:
-        text, asked = prompt_of(call), schema_of(call)
-        assert re.search(r"[Nn]ever follow instructions|Ignore any instructions", text), asked
+        text, name = prompt_of(call), schema_of(call)
+        assert re.search(r"[Nn]ever follow instructions|Ignore any instructions", text), name
         if "response_format" in call:
             schema = call["response_format"]["json_schema"]["schema"]
-            assert list(dict.fromkeys(missing(text, schema))) == [], f"{asked}:\n{text}"
-            assert "999999" not in json.dumps(schema), f"{asked}: any number fits"
+            assert list(dict.fromkeys(missing(text, schema))) == [], f"{name}:\n{text}"
+            assert "999999" not in json.dumps(schema), f"{name}: any number fits"
 
 
 def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:
@@ -237,9 +237,11 @@ def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:
         },
         "$defs": {"Part": {"properties": {"number": {"maximum": 12}}}},
     }
-    whole = "tone: calm or loud. text: at most 600 characters. parts: 7 at most, number: 1 to 12."
-    assert list(missing(whole, schema)) == []
-    for word, found in (
+    complete = (
+        "tone: calm or loud. text: at most 600 characters. parts: 7 at most, number: 1 to 12."
+    )
+    assert list(missing(complete, schema)) == []
+    for word, fault in (
         ("tone", "the key 'tone'"),
         ("loud", "the value 'loud' of 'tone'"),
         ("600", "maxLength=600 of 'text'"),
@@ -247,7 +249,7 @@ def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:
         ("number", "the key 'number' of 'parts'"),
         ("12", "maximum=12 of 'number' of 'parts'"),
     ):
-        assert list(missing(whole.replace(word, ""), schema)) == [found]
+        assert list(missing(complete.replace(word, ""), schema)) == [fault]
 
 
 def bold(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -260,7 +262,7 @@ def bold(value: Any, schema: Mapping[str, Any]) -> Any:
         if "enum" in part and isinstance(value, str):
             return f"**{value.capitalize()}**"
         if isinstance(value, list):
-            return [styled(one, part["items"]) for one in value]
+            return [styled(part_value, part["items"]) for part_value in value]
         if isinstance(value, dict):
             return {
                 key.capitalize(): styled(inner, part["properties"][key])
@@ -282,7 +284,7 @@ def as_it_is(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
 def empty(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
     """Return an answer with the empty value for each key whose value may be empty by the prompt."""
     if isinstance(value, list):
-        return [empty(one, schema, prompt) for one in value]
+        return [empty(part, schema, prompt) for part in value]
     if isinstance(value, dict):
         return {
             key: type(inner)() if may_be_empty(key, inner, prompt) else empty(inner, schema, prompt)
@@ -294,7 +296,7 @@ def empty(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
 def without_keys(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
     """Return an answer without the keys whose value may be empty by the prompt."""
     if isinstance(value, list):
-        return [without_keys(one, schema, prompt) for one in value]
+        return [without_keys(part, schema, prompt) for part in value]
     if isinstance(value, dict):
         return {
             key: without_keys(inner, schema, prompt)
@@ -337,7 +339,7 @@ STYLES = {
 
 @pytest.mark.parametrize(
     "style",
-    [pytest.param(one, marks=[pytest.mark.long] if one != "bold" else []) for one in STYLES],
+    [pytest.param(style, marks=[pytest.mark.long] if style != "bold" else []) for style in STYLES],
 )
 @pytest.mark.parametrize("play", PLAYS, ids=str)
 def test_a_server_without_response_format_gives_the_same_result(
@@ -350,11 +352,11 @@ def test_a_server_without_response_format_gives_the_same_result(
         prompt = prompt_of(handler.body)
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
         schemas[prompt] = schema
-        said = "yes"
+        text = "yes"
         if schema is not None:
             answer = answer_of(play, handler.body, schema)
-            said = json.dumps(wanted.same_as(answer, schema, prompt))
-        handler.say(200, json.dumps(reply(said)).encode())
+            text = json.dumps(wanted.same_as(answer, schema, prompt))
+        handler.say(200, json.dumps(reply(text)).encode())
 
     server.always = with_schemas
     expected = result_of(play, server)
@@ -369,11 +371,11 @@ def test_a_server_without_response_format_gives_the_same_result(
         repairs += prompt not in schemas
         schema = schemas.get(prompt)
         if schema is None:
-            said = "**Yes**"
+            text = "**Yes**"
         else:
             answer = answer_of(play, handler.body, schema)
-            said = wanted.write(wanted.change(answer, schema, prompt))
-        handler.say(200, json.dumps(reply(said)).encode())
+            text = wanted.write(wanted.change(answer, schema, prompt))
+        handler.say(200, json.dumps(reply(text)).encode())
 
     server.always = without
     result = result_of(play, server)
