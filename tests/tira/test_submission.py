@@ -139,7 +139,7 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     assert refused.code == 2
     assert refused.out == ""
     assert len(refused.err.splitlines()) == 1
-    assert "not fit to upload: demo index" in refused.err
+    assert "demo index" in refused.err
     demo = Path(shutil.copy(demo_file("arguments.jsonl"), repository / "docker" / "collection"))
     assert touche_rad(*words, "--collection", demo) == refused
     collection = tmp_path / "ours.jsonl"
@@ -194,6 +194,6 @@ def test_an_invalid_tira_yml_is_reported_in_one_line(
 
 def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
     ended = touche_rad("submit", cwd=tmp_path)
-    assert ended.err.startswith("touche-rad: error: tira.yml: not found: ")
+    assert ended.err.startswith("touche-rad: error: tira.yml: ")
     assert ended.code == 2
-    assert "of your package, or name it: --file FILE" in ended.err
+    assert "--file FILE" in ended.err

@@ -21,7 +21,6 @@ from touche_rad.score.significance import ratio_interval
 PEOPLE: Final = "people"
 """The run of people's scores."""
 SCORES: Final = "scores"
-_OVERALL_DIMENSIONS: Final = ("general", "total")
 
 Scores = Mapping[str, Mapping[str, float | None]]
 """Scores of each speaker by dimension."""
@@ -71,22 +70,21 @@ def side_rows(
         if key in judgements:
             for speaker, people_marks in people_scores(contest).items():
                 panel_marks = judgements[key].outcome.scores.get(speaker, {})
-                samples.append((panel_marks, people_marks))
                 dimensions |= dict.fromkeys(panel_marks)
+                if people_marks:
+                    mean = fmean(people_marks.values())
+                    overall = people_marks.get("general", people_marks.get("total", mean))
+                    samples.append((panel_marks, {**people_marks, "overall": overall}))
     for dimension in dimensions:
-        people_dimensions = (
-            ["overall"] if dimension in _OVERALL_DIMENSIONS else ["overall", dimension]
-        )
+        people_dimensions = ["overall"]
+        if dimension not in ("general", "total"):
+            people_dimensions.append(dimension)
         for of_people in people_dimensions:
             pairs = []
             for panel_marks, people_marks in samples:
-                people_mark = people_marks.get(of_people)
-                if of_people == "overall":
-                    mean = fmean(people_marks.values()) if people_marks else None
-                    people_mark = people_marks.get("general", people_marks.get("total", mean))
                 panel_mark = panel_marks.get(dimension)
-                if panel_mark is not None and people_mark is not None:
-                    pairs.append((panel_mark, people_mark))
+                if panel_mark is not None and of_people in people_marks:
+                    pairs.append((panel_mark, people_marks[of_people]))
             if pairs:
                 yield SideRow(
                     run=run,
