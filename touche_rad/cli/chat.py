@@ -184,7 +184,10 @@ class Chat:
         self._answers.append(answer)
 
         # Above the answer stands that it is from a fallback.
-        for notice in answer.notices or [event.text for event in answer.events]:
+        notices = [event.text for event in answer.events]
+        if answer.fallback is not None:
+            notices = [answer.fallback.notice]
+        for notice in notices:
             self._say(f"note: {notice}", style="yellow")
         self._say(f"{answer.by}> {response.content}", style="bold")
         for number, argument in enumerate(response.arguments, 1):

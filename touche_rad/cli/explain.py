@@ -155,9 +155,9 @@ async def print_explanations(
     for debate in debates:
         answer = await answerer.answer(debate, failures=failures)
         explanation = await explain(answerer, answer, debate)
-        good = good and answer.fallback is None
-        for notice in answer.notices:
-            say(notice, Label.WARNING)
+        if answer.fallback is not None:
+            good = False
+            say(answer.fallback.notice, Label.WARNING)
         if strict and not good:
             break
         turn = len(debate.turns) - 1

@@ -117,10 +117,10 @@ def _respond_on_screen(options: RespondOptions, debater: Configured[LoadedDebate
             return 0 if session.run(explain) else 1
         failures = FailureLog(shows=False)  # the notices say it
         answer = session.run(partial(answerer.answer, debate, failures=failures))
-    for notice in answer.notices:
-        say(notice, Label.WARNING)
-    if answer.fallback is not None and options.strict:
-        return 1
+    if answer.fallback is not None:
+        say(answer.fallback.notice, Label.WARNING)
+        if options.strict:
+            return 1
     is_terminal = sys.stdout.isatty()
     response = answer.response
     if options.as_json:

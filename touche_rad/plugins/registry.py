@@ -362,15 +362,11 @@ class Configured(Generic[L]):
         tag = f"{tag[:-1]},model={name})" if tag.endswith(")") else f"{tag}(model={name})"
         return replace(self, model=model, tag=tag)
 
-    def missing(self, services: Services) -> list[str]:
-        """Return the needs that these services do not meet, each with what to do."""
-        index = services.index is not None or self.works_without_index
-        return self.plugin.missing(index=index, model=services.model is not None)
-
     def make(self, services: Services) -> L:
         """Create the plugin; a UserError is on its needs, a WorkError on its own code."""
         who = f"{self.plugin.kind} {self.plugin.name}"
-        if unmet := self.missing(services):
+        index = services.index is not None or self.works_without_index
+        if unmet := self.plugin.missing(index=index, model=services.model is not None):
             raise UserError(f"{who} needs {' and '.join(unmet)}")
         # Paths stay right in another folder, in which the plugin may leave the process.
         paths = {key: self.folder / path for key, path in self.options if isinstance(path, Path)}

@@ -62,11 +62,6 @@ class Answer:
     fallback: Fallback | None = None
     """Why the answer is not from the selected debater, or was made without its model."""
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Lines that a person who reads the answer must see above it."""
-        return (self.fallback.notice,) if self.fallback else ()
-
 
 class Answerer:
     """Answers any debate with a response that has passed the guard; never raises."""

@@ -170,7 +170,7 @@ async def judge_view(
         use,
         failures,
         by="the fallback that always says yes",
-        count=len(unscored or criteria),
+        count=len(unscored or verdicts),
         turn=turn,
     )
     return ViewVerdicts(verdicts, unscored, fallbacks)
@@ -286,7 +286,8 @@ class CachedJudge:
                 self._tasks.popitem(last=False)
         # Shielded: a client that closes its connection must not cancel it for the others.
         verdicts = await asyncio.shield(task)
-        failures.check(*verdicts.fallbacks)
+        if verdicts.fallbacks:
+            failures.check(*verdicts.fallbacks)
         return verdicts
 
     async def end(self) -> None:

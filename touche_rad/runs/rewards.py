@@ -42,7 +42,9 @@ class Reward:
         if name not in plugins:
             raise OptionError(f"there is no judge or panel {name!r}{nearest(name, plugins)}")
         configured = plugins[name].configure(options)
-        if missing := configured.missing(services):
+        index = services.index is not None or configured.works_without_index
+        missing = configured.plugin.missing(index=index, model=services.model is not None)
+        if missing:
             kind = configured.plugin.kind
             raise UserError(f"{kind} {name} cannot judge here: {'; '.join(missing)}")
         self._criteria = services.criteria

@@ -195,7 +195,7 @@ class _Steps:
             system=system_response(answer.response),
             shown=marked_answer(answer.response),
             by=answer.by,
-            notices=[redact(notice) for notice in answer.notices],
+            notices=[] if answer.fallback is None else [redact(answer.fallback.notice)],
             notes=[redact(event.text) for event in answer.events],
             **self._spent(),
         )
