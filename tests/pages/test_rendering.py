@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
 import json
 import re
 
 import pytest
 
 from touche_rad.debate import Argument, Response
-from touche_rad.pages import json_island, marked_answer, read_asset, render_page, visible
+from touche_rad.pages import (
+    json_island,
+    marked_answer,
+    read_asset,
+    render_page,
+    render_served,
+    visible,
+)
 
 HOSTILE = (
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -29,14 +39,69 @@ def test_control_characters_are_visible() -> None:
     assert visible("a\u202eb\x1bc\nd\te") == "a‹U+202E›b‹U+001B›c\nd\te"
 
 
-def test_words_of_an_argument_that_support_a_sentence_are_marked() -> None:
-    argument = Argument(id="a", text="Zoos breed rare animals. They cost little.")
-    answer = marked_answer(Response(content="Zoos breed rare animals.", arguments=(argument,)))
-    assert answer["sentences"][0]["state"] == "supported"
-    assert answer["citations"][0]["parts"] == [
-        ("Zoos breed rare animals.", [1]),
-        (" They cost little.", []),
+def test_an_answer_says_what_each_citation_supports_in_which_words() -> None:
+    zoos = Argument(
+        id="a",
+        text="Zoos breed rare animals. Visitors learn about nature there.",
+        topic="Zoos",
+        attacks="Close zoos.",
+    )
+    tickets = Argument(id="b", text="Tickets pay for rangers.")
+    content = (
+        "Zoos breed rare animals. Hello! Visitors learn about nature there. "
+        "The moon is made of green cheese. Tickets pay for rangers."
+    )
+    answer = marked_answer(Response(content=content, arguments=(zoos, tickets)))
+    assert answer["words"] == 21
+    sentences = answer["sentences"]
+    assert [sentence["number"] for sentence in sentences] == [1, 2, 3, 4, 5]
+    assert [sentence["source"] for sentence in sentences] == [1, None, 1, None, 2]
+    states = ["supported", "free", "supported", "unsupported", "supported"]
+    assert [sentence["state"] for sentence in sentences] == states
+    assert [bool(sentence["why"]) for sentence in sentences] == [True, False, True, True, True]
+    first, second = answer["citations"]
+    assert first == {
+        "number": 1,
+        "id": "a",
+        "parts": [
+            ("Zoos breed rare animals.", [1]),
+            (" ", []),
+            ("Visitors learn about nature there.", [3]),
+        ],
+        "topic": "Zoos",
+        "attacks": "Close zoos.",
+        "path": [],
+        "uses": "sentences 1 and 3: each is quoted",
+    }
+    assert second["uses"] == "sentence 5 is quoted"
+
+
+def test_a_page_allows_its_own_scripts_and_what_it_names() -> None:
+    policy = {"connect-src": "'self'", "img-src": "blob:"}
+    page = render_page("pages/base.html.jinja", scripts=["'mine'"], title="x", policy=policy)
+    digest = base64.b64encode(hashlib.sha256(b"'mine'").digest()).decode()
+    directives = html.unescape(re.findall(r'Content-Security-Policy" content="([^"]*)', page)[0])
+    assert f"'sha256-{digest}'" in directives.partition("script-src ")[2].partition(";")[0]
+    assert "default-src 'none'" in directives.split("; ")
+    assert "img-src data: blob:" in directives.split("; ")
+    assert "connect-src 'self'" in directives.split("; ")
+    assert "unsafe" not in directives
+    assert "<script>'mine'</script>" in page
+
+
+def test_a_served_page_names_its_files_and_has_none_in_it() -> None:
+    page = render_served(
+        "pages/base.html.jinja", scripts=["a/b.js"], styles=["a/b.css"], root="/r/", title="<x> \0"
+    )
+    assert re.findall(r'<script src="(.*?)">', page) == [
+        "/r/pages/common.js",
+        "/r/pages/components.js",
+        "/r/a/b.js",
     ]
+    assert re.findall(r'stylesheet" href="(.*?)">', page) == ["/r/pages/style.css", "/r/a/b.css"]
+    assert "Content-Security-Policy" not in page
+    assert "<title>&lt;x&gt; \ufffd</title>" in page
+    assert page.endswith("</html>\n")
 
 
 def test_a_script_that_would_end_its_element_is_refused() -> None:

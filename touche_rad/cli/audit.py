@@ -45,6 +45,7 @@ def audit_command(options: AuditOptions) -> int:
     and an instruction to say yes. The command prints flip rates and the agreement of the judges.
     """
     from touche_rad import files
+    from touche_rad.files.records import write_text
     from touche_rad.plugins import find
     from touche_rad.score.audit import audit
 
@@ -76,8 +77,7 @@ def audit_command(options: AuditOptions) -> int:
     prepare.warn_of_copies(*options.runs)
     as_json = result.model_dump_json(indent=2)
     if out is not None:
-        with files.atomic_write(out) as stream:
-            stream.write(as_json + "\n")
+        write_text(out, as_json + "\n")
         say(out, Label.WRITTEN)
     click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
     first_judge = options.judges[0].name

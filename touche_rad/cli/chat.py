@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Column, Table
 from rich.text import Text
 
-from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, verdict_text, wrapped
@@ -22,6 +21,7 @@ from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, is_demo
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
+from touche_rad.files.records import write_text
 from touche_rad.plugins import find
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
@@ -226,8 +226,7 @@ class Chat:
         debaters = " and ".join(dict.fromkeys(answer.by for answer in self._answers))
         line = simulation_line(self._debate, configuration, debaters)
         try:
-            with files.atomic_write(path) as stream:
-                stream.write(f"{line}\n")
+            write_text(path, f"{line}\n")
         except OSError as error:
             raise UserError(f"{path} cannot be written: {why(error)}") from None
         self._saved = True
