@@ -13,7 +13,7 @@ import pytest
 from tests.bench.makers import SMALL, WITH_LABELS, contents, write_bench, write_data
 from tests.forks import run_until
 from tests.models import scripted
-from tests.screens import check_messages
+from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -103,6 +103,10 @@ def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None
     second = json.loads((tmp_path / "again" / "record.json").read_text())
     for key in ("outputs", "files", "entries", "inputs"):
         assert first[key] == second[key], key
+
+
+def test_the_screen_of_a_finished_bench(bench: Path) -> None:
+    check_screen("bench.run", touche_rad("bench", "run", "small", cwd=bench.parent), bench.parent)
 
 
 @pytest.mark.parametrize(

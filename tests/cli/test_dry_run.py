@@ -9,6 +9,7 @@ import pytest
 
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -83,3 +84,7 @@ def test_a_message_cannot_be_planned() -> None:
     refused = touche_rad("respond", "--say", "Zoos are bad.", "--dry-run")
     assert refused.code == 2
     assert "--dry-run" in refused.err
+
+
+def test_the_screen_of_an_estimate() -> None:
+    check_screen("dry-run", touche_rad("judge", DEBATES, "-j", "zsl", "--dry-run"))

@@ -81,6 +81,40 @@ def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) 
     ]
 
 
+def test_a_report_read_back_is_the_view_of_its_response(place: Path) -> None:
+    reports = read_jsonl(place / "runs" / "debates.jsonl")
+    debate = next(iter(files.read_debates(DEBATES)))
+    for turn, report in enumerate(reports[:3]):
+        view = view_of(report, {})
+        expected = debate.view(turn)
+        assert view.claim == debate.claim
+        assert [said.utterance for said in view.turns] == [
+            said.utterance for said in expected.turns
+        ]
+        responses = [said.response for said in view.turns]
+        assert [response and response.content for response in responses] == [
+            said.response and said.response.content for said in expected.turns
+        ]
+        for response, said in zip(responses, expected.turns, strict=True):
+            assert response is not None
+            assert said.response is not None
+            cited = [(argument.id, argument.text) for argument in said.response.arguments]
+            assert [(argument.id, argument.text) for argument in response.arguments] == cited
+
+
+def test_a_turn_without_all_labels_has_no_mean(tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    lines = demo_file("labels.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])
+    first[0]["quality"] = None
+    labels.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    call = ("export", "autojudge", DEBATES, "--labels", labels, "-o", tmp_path / "aj")
+    assert touche_rad(*call).code == 0
+    lines = (tmp_path / "aj/truth.eval.txt").read_text().splitlines()
+    measures = [line.split("\t")[2] for line in lines if line.split("\t")[1] == "1.1"]
+    assert measures == ["QUANTITY", "RELATION", "MANNER"]
+
+
 def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
     labels = demo_file("labels.jsonl")
     runs = ("export", "autojudge", DEBATES, "--labels", labels, "-o", tmp_path / "aj")

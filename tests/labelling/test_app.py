@@ -182,3 +182,46 @@ def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(
     assert "No space left on device" in refused.json()["detail"]
     assert session.log.path.read_bytes() == before
     assert session.study.annotators == []
+
+
+def test_a_turn_is_shown_with_what_was_said_before(client: TestClient) -> None:
+    shown = client.get("turn?debate=2&turn=1").json()
+    assert shown["debate"] == 2
+    assert shown["turn"] == 1
+    assert shown["id"] == "d2"
+    assert shown["earlier"] == [
+        {"user": "Claim 2, user turn 0.", "system": "Ferries run late in winter, case 2.0."}
+    ]
+    assert shown["user"] == "Claim 2, user turn 1."
+    assert shown["sentences"] == ["Ferries run late in winter, case 2.1."]
+    assert shown["words"] == 7
+    assert shown["unshown"] == 0
+    assert client.get("turn?debate=2&turn=3").status_code == 404
+
+
+def test_the_state_counts_the_answers_of_each_turn(client: TestClient) -> None:
+    places = client.get("queue").json()["places"]
+    post_label(client, *places[0])
+    debate, turn = places[2]
+    body = {"debate": debate, "turn": turn, "maxim": "quality", "label": None}
+    assert client.post("answer", json=body).json()["complete"] is False
+    state = client.get("queue").json()
+    assert state["counts"][:3] == [4, 0, 1]
+    assert state["total"] == 12
+    assert state["can_undo"] is True
+    assert state["annotators"] == ["ana"]
+    assert state["open"] is None
+
+
+def test_the_labels_file_is_written_when_the_server_ends(
+    session: LabelSession, client: TestClient
+) -> None:
+    with client:
+        post_label(client, 0, 0)
+    first = json.loads(session.output.read_text().splitlines()[0])
+    assert first[0]["manner"] == 1
+
+
+def test_answers_of_the_page_itself_are_accepted(client: TestClient) -> None:
+    body = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
+    assert client.post("answer", json=body, headers={"Origin": HOST}).status_code == 200

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
 
@@ -47,11 +48,8 @@ def test_the_summary_writes_the_file_and_names_the_next_step(
     output = tmp_path / "labels.jsonl"
     label_turns(run, output, 40, judges)
     answer(run, output, [(40, Maxim.QUALITY, 1)])
-    code, out, err = summarise(run, *judges, "-o", output)
-    assert code == 0
-    assert "ana: 40 turns labelled, 1 unfinished" in out
-    assert "41 turns with a label: " in out
-    assert f"next: touche-rad score {judges[0]} {output} --debates {run} --correct" in err
+    words = ("run.jsonl", "a.jsonl", "b.jsonl", "-o", "labels.jsonl", "--summary")
+    check_screen("label.summary", touche_rad("label", *words, cwd=tmp_path))
     scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")
     rows = json.loads(scored.out)["rows"]
     assert {row["labelled"] for row in rows} == {40, 41}

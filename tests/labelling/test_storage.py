@@ -197,3 +197,32 @@ def test_a_verdict_in_the_run_is_no_part_of_its_identity(run: Path, tmp_path: Pa
     second = write_verdicts(tmp_path / "b.jsonl", run, [0.9] * 12)
     session = open_session(first, tmp_path / "labels.jsonl")
     assert reopen(session, second).queue == session.queue
+
+
+def test_a_finished_queue_reopens_at_its_last_turn(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    for turn in session.queue:
+        for maxim in Maxim:
+            session.answer(turn.place, maxim, 1)
+    assert session.done() == len(session.queue)
+    assert session.first_open() == len(session.queue) - 1
+
+
+def test_the_labels_file_is_written_only_after_a_new_answer(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.write()
+    session.output.unlink()
+    session.write()
+    assert not session.output.exists()
+    session.answer(session.queue[0].place, QUALITY, 1)
+    session.write()
+    assert session.output.exists()
+
+
+def test_an_event_on_an_unknown_criterion_is_named(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.log.close()
+    with session.log.path.open("a") as stream:
+        stream.write('{"by":"ana","debate":0,"turn":0,"maxim":"charm","label":1}\n')
+    with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: .*charm"):
+        open_session(run, session.output)
