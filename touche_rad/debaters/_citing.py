@@ -28,6 +28,7 @@ def cited(
     words = content_words(content)
     used = [argument for argument in named if _share(content, argument) >= NAMED]
     if not used:
+        # A model can give a wrong number, or quote what it did not name.
         shares = {argument.id: _share(content, argument) for argument in candidates}
         alike = [argument for argument in candidates if shares[argument.id] >= UNNAMED]
         used = sorted(

@@ -124,11 +124,13 @@ class BestOfN:
     async def _candidates(self, debate: Debate) -> list[_Candidate]:
         """Ask all debaters in parallel, then judge each different answer once."""
         candidates = [_Candidate(debater) for debater in self._debaters]
+        # Debaters that have not answered by then are left out, so that the judge has time.
         seconds = time_left()
         with anyio.move_on_after(None if seconds is None else _SHARE_OF_ANSWERS * seconds):
             async with anyio.create_task_group() as group:
                 for candidate in candidates:
                     group.start_soon(self._answer, candidate, debate)
+        # The answer has used the models of all candidates, also of those that fail.
         use = current_context().use or ModelUse()
         by_answer: dict[tuple[str, ...], _Candidate] = {}
         for candidate in candidates:

@@ -126,7 +126,7 @@ class ModelUser:
                     problem=problem, words=self.options.max_words
                 )
                 messages += [Message("assistant", answer.model_dump_json()), *request]
-                shorten = None
+                shorten = None  # It would make the first prompt anew, without this problem.
         raise UnsuitableUtterance(f"{self.model.name}: {problem}")
 
     def _check(self, answer: str, debate: Debate) -> tuple[str, str]:

@@ -172,9 +172,11 @@ class Grounded:
         earlier = Earlier(queries.spoken)
         longest_frame = max(map(count_words, STANCES)) if self.options.frame else 0
         room = max(1, self.options.max_words - longest_frame)
-        # A stance model knows it; words, if the user says nearly what the argument attacks.
+        # Whether an argument opposes the user: a stance model knows it of every argument, the
+        # words only of one that attacks nearly what the user says.
         side = SIDE if self._stance is None else AGAINST
         message = content(queries.message)
+        # Clear quotations, unclear ones, and cut ones: the first of these that has any is used.
         by_fault: tuple[list[Quotable], ...] = ([], [], [])
         quoted_before: set[str] = set()
         for candidate in self._ranked(queries)[:_MAX_TRIED]:

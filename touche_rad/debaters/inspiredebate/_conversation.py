@@ -50,6 +50,7 @@ def arguments_for(
     by_query: list[list[Argument]] = []
     clear: list[list[Argument]] = []
     for query in dict.fromkeys(queries):
+        # More hits than needed, because excluded, equal and unclear arguments drop out.
         hits = index.search(*query, 2 * k + len(excluded))
         arguments = [hit.argument for hit in hits if hit.argument.id not in excluded]
         by_query.append(arguments)

@@ -162,6 +162,7 @@ async def write_speech(
                 for sentence in unsupported
             ],
         )
+        # The model sees all its attempts; the last one is not always the best.
         history += [Message("assistant", answer.model_dump_json()), *again]
         try:
             answer = await model.ask(

@@ -185,6 +185,7 @@ class Rdebater:
             reading = read_at_once(self.model, debate, most, allowance, keep=keep)
             logic, keywords = await or_default(reading, "reading", (logic, keywords))
             return logic, keywords, notes
+        # Neither agent reads the other's answer, so both are asked at the same time.
         keyword_step = or_default(
             ask_keywords(self.model, debate, most, allowance, keep=keep), "keywords", keywords
         )

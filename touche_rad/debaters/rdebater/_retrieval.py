@@ -160,6 +160,7 @@ def retrieved(
     notes: list[str] = []
     used = frozenset() if options.repeat else cited_before(debate)
     fields = [_field(name, debate) for name in options.searched]
+    # As many more hits as can drop out because they were cited before.
     most = options.coarse + len(used)
     matches = coarse(index, keywords, fields, most, options.rule_match)
     candidates = [argument for argument in matches if argument.id not in used]

@@ -141,6 +141,7 @@ class Sinai:
             excluded=frozenset() if options.repeat else cited,
             spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
         )
+        # An empty search falls back on the last message, and at last on any arguments.
         last = last_message(debate)
         for tried_queries in (queries, [last]):
             results = [

@@ -187,6 +187,7 @@ def search(
 
     for strategy, field_name in FIELDS.items():
         path = f"{PATHS[strategy]}: {idea}"
+        # The strategy that is neither TEXT nor the goal is chained.
         if strategy in ("TEXT", goal):
             arguments = take(field_name, idea, PER_STRATEGY, (path,))
             seen.update(map(text_key, arguments))
