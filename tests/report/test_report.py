@@ -15,7 +15,7 @@ from markupsafe import escape
 from tests.report.makers import NASTY, Page, check_page, make_debate, write_evaluations
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.debate import Maxim
+from touche_rad.debate import NOTHING_FOUND, Maxim
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.plots.svg import Dot, dot_plot, scale
@@ -187,6 +187,30 @@ def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path:
         marks = [int(debate[4], 16) for debate in page.data["data-debates"]["debates"]]
         assert [mark & 4 for mark in marks] == [0, 4]
         assert "1 of 2 answers" in page.words
+
+
+def test_the_fixed_answer_of_the_last_fallback_is_marked(tmp_path: Path) -> None:
+    debate = make_debate(("U1", "S1.", "S1."), ("U2", NOTHING_FOUND, NOTHING_FOUND))
+    run = write_evaluations(tmp_path / "run.jsonl", [debate])
+    page = report_page([run], tmp_path / "r.html")
+    assert page.data["data-debates"]["debates"][0][4] == "04"
+
+
+def test_a_blank_line_of_a_run_is_no_debate(tmp_path: Path) -> None:
+    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(("U", "S.", "t"))])
+    run.write_text(f"\n{run.read_text()}\n")
+    page = report_page([run], tmp_path / "r.html")
+    assert len(page.data["data-debates"]["debates"]) == 1
+    assert "1 run · 1 debate, 1 turn" in page.words
+
+
+def test_a_sentence_names_four_runs_and_counts_the_others(tmp_path: Path) -> None:
+    runs = []
+    for name in "abcdef":
+        debate = make_debate(("U", f"{name}.", "t"))
+        runs.append(write_evaluations(tmp_path / f"{name}.jsonl", [debate]))
+    words = report_page(runs, tmp_path / "r.html").words
+    assert "a, b, c, d and 2 more have the highest share of yes" in words
 
 
 def test_a_long_answer_without_support_is_marked(tmp_path: Path) -> None:

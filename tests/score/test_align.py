@@ -20,7 +20,8 @@ from tests.score.makers import (
 )
 from touche_rad import files
 from touche_rad.bench.new import new_bench
-from touche_rad.errors import UserError
+from touche_rad.errors import InputError, UserError
+from touche_rad.files.labels import digest
 from touche_rad.score import JudgementReport, Policy, ProblemKind, score_judgements
 from touche_rad.score.result import OfficialResult
 
@@ -345,3 +346,57 @@ def test_with_the_debates_the_order_of_a_run_changes_no_score(
     policy = Policy(debates=debates)
     report = score_judgements([in_order, reordered], truth, policy=policy, samples=100)
     assert [row.f1 for row in report.rows[:5]] == [row.f1 for row in report.rows[5:10]]
+
+
+def test_a_line_with_the_words_of_another_id_is_refused(truth: Path, tmp_path: Path) -> None:
+    simulations = []
+    for name in ("bees", "cats", "dogs"):
+        turns = [user_turn(name, 0), user_turn(name, 1)]
+        simulations.append({"id": name, "simulation": {"userTurns": turns}})
+    debates = run_file(tmp_path / "others.jsonl", simulations)
+    with pytest.raises(UserError, match=r"debate 1 of .*'bees'") as refusal:
+        score_lines(truth, {**RIGHT[1], "id": "bees"}, debates=debates)
+    assert isinstance(refusal.value, InputError)
+    assert refusal.value.line == 1
+    assert refusal.value.field == "simulation.userTurns[0]"
+
+
+@pytest.fixture
+def with_digests(truth: Path) -> Path:
+    """The labels with the digests of the turns that they belong to."""
+    lines = read_lines(truth)
+    for name, turns in zip(("bees", "cats", "dogs"), lines, strict=True):
+        for at, turn in enumerate(turns):
+            record = user_turn(name, at)
+            turn["words"] = digest(record["utterance"], record["systemResponse"]["utterance"])
+    return run_file(truth, lines)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_labels_with_digests_know_their_debates(with_digests: Path, strict: bool) -> None:
+    report = score_lines(with_digests, *RIGHT, strict=strict)
+    assert report.official
+    assert not kinds(report)
+
+
+def test_the_strict_policy_refuses_another_order_than_that_of_digests(with_digests: Path) -> None:
+    with pytest.raises(UserError, match=r"judge\.jsonl:1: .* in another order"):
+        score_lines(with_digests, RIGHT[1], RIGHT[0], RIGHT[2], strict=True)
+
+
+def test_another_number_of_turns_is_refused_where_the_debates_are_unknown(truth: Path) -> None:
+    with pytest.raises(InputError, match=r"expected 2 turns .*, got 1") as refusal:
+        score_lines(truth, RIGHT[0], evaluation([NO], "cats"), RIGHT[2])
+    assert refusal.value.line == 2
+    assert refusal.value.field == "userTurnsEvaluations"
+
+
+def test_a_lost_line_in_place_of_no_debate_is_reported(truth: Path, debates: Path) -> None:
+    report = score_lines(truth, *RIGHT, {}, debates=debates)
+    assert places(report, ProblemKind.LOST) == [(None, None, 0)]
+    assert recall(report) == 1.0
+
+
+def test_a_broken_file_beside_the_labels_is_not_used(truth: Path) -> None:
+    truth.with_name("truth.jsonl").write_text("{")
+    assert score_lines(truth, *RIGHT).matched_by is None

@@ -154,6 +154,7 @@ def test_another_run_is_refused_with_the_place_of_the_difference(
     [
         ("empty.jsonl", "empty", False),
         ("arguments.jsonl", "got arguments", False),
+        ("list.jsonl", "got labels", False),
         ("debates.jsonl", "got simulations", True),
     ],
 )
@@ -161,6 +162,7 @@ def test_a_run_without_verdicts_is_named_with_its_kind(
     folder: Path, name: str, kind: str, has_advice: bool
 ) -> None:
     (folder / "empty.jsonl").touch()
+    (folder / "list.jsonl").write_text("[]\n")
     (folder / "arguments.jsonl").write_text('{"id": "1", "text": "x"}\n')
     debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
     ended = score(folder, name, "labels.jsonl")

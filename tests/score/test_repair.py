@@ -226,3 +226,9 @@ def test_the_repaired_run_never_replaces_a_file(
     assert len(ended.err.splitlines()) == 1
     assert run.read_bytes() == before
     assert not (tmp_path / "new.jsonl").exists()
+
+
+def test_only_what_can_be_uploaded_is_repaired(tmp_path: Path) -> None:
+    ended = touche_rad("check", CLAIMS, "--fix", "-o", tmp_path / "new.jsonl")
+    assert ended.code == 2
+    assert "got claims" in ended.err
