@@ -152,19 +152,19 @@ RESPONSES = record(
 def test_responses_are_written_as_they_were_read(tmp_path: Path, value: Any) -> None:
     path = tmp_path / "f"
     path.write_text(json.dumps(value))
-    ((whole, (view,)),) = files.read_views(path)
+    ((debate, (view,)),) = files.read_views(path)
     turn = len(view.turns) - 1
     assert view.last.response is not None
     assert json.loads(files.response_line(view, turn, view.last.response)) == value
-    fresh = json.loads(files.response_line(view, turn, Response(content="new")))
-    assert fresh == {
+    another = json.loads(files.response_line(view, turn, Response(content="new")))
+    assert another == {
         "content": "new",
         "arguments": [],
         "debate": view.id,
         "turn": turn,
         "messages": value["messages"],
     }
-    assert whole.turns == (view.last,)
+    assert debate.turns == (view.last,)
 
 
 @MANY
@@ -173,13 +173,12 @@ def test_any_claim_survives_the_parameter_file(tmp_path: Path, claims: list[str]
     path = tmp_path / "f"
     text = files.claims_text(Debate(claim=claim, user="u") for claim in claims)
     path.write_text(text, "utf-8", newline="")
-    found = list(files.read_claims(path))
-    assert [(one.claim, one.user) for one in found] == [
-        (whole_characters(claim), "u") for claim in claims
-    ]
-    for row in text.split("\n")[1:-1]:  # what the official client does with a cell
-        cell, _ = row.split("\t")
-        assert json.loads(f'{{"description": "{cell}"}}') == {"description": found.pop(0).claim}
+    debates = list(files.read_claims(path))
+    assert [debate.claim for debate in debates] == whole_characters(claims)
+    assert {debate.user for debate in debates} == {"u"}
+    for row, debate in zip(text.split("\n")[1:-1], debates, strict=True):
+        cell, _ = row.split("\t")  # what the official client does with a cell
+        assert json.loads(f'{{"description": "{cell}"}}') == {"description": debate.claim}
 
 
 def test_a_cell_is_the_inside_of_a_json_string(tmp_path: Path) -> None:
@@ -195,8 +194,8 @@ def test_a_cell_is_the_inside_of_a_json_string(tmp_path: Path) -> None:
     path.write_text(
         "TOPIC_DESCRIPTION\tUSER\n" + "".join(f"{cell}\tu\n" for cell in cells), "utf-8"
     )
-    found = list(files.read_claims(path))
-    assert [one.claim for one in found] == list(cells.values())
-    assert files.claims_text(found) == path.read_text("utf-8")
-    renewed = found[0].model_copy(update={"claim": 'say "x"\ty'})
+    debates = list(files.read_claims(path))
+    assert [debate.claim for debate in debates] == list(cells.values())
+    assert files.claims_text(debates) == path.read_text("utf-8")
+    renewed = debates[0].model_copy(update={"claim": 'say "x"\ty'})
     assert files.claims_text([renewed]).splitlines()[1] == 'say \\"x\\"\\ty\tu'

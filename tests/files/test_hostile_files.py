@@ -28,17 +28,18 @@ def test_a_pipe_or_a_device_is_refused_in_one_line(
     out = () if verb in (("score",), ("check",)) else ("-o", tmp_path / "out")
     ended = touche_rad(*verb, *words, *out)
     assert ended.code in (1, 2)
-    said = ended.err + ended.out
-    assert "pipe or a device" in said or "regular file" in said
-    assert "Traceback" not in said
+    printed = ended.err + ended.out
+    assert str(source) in printed
+    assert "device" in printed or "regular file" in printed
+    assert "Traceback" not in printed
 
 
 def test_separators_of_unicode_are_part_of_a_record(tmp_path: Path) -> None:
     path = tmp_path / "contests.jsonl"
     path.write_text(f"{json.dumps(CONTEST, ensure_ascii=False)}\n" * 2, "utf-8")
-    assert [one.speeches[0].text for one in contests(path)] == [SPEECH["text"]] * 2
+    assert [contest.speeches[0].text for contest in contests(path)] == [SPEECH["text"]] * 2
     assert read_whole(path).count("\n") == 2
     sites = tmp_path / "sites.jsonl"
     site = {"title": "Zoos\u2028close", "arguments": [{"side": "pro", "text": SPEECH["text"]}]}
     sites.write_text(f"{json.dumps(site, ensure_ascii=False)}\n" * 2, "utf-8")
-    assert [one.speeches[0].text for one in contests(sites)] == [SPEECH["text"]] * 2
+    assert [contest.speeches[0].text for contest in contests(sites)] == [SPEECH["text"]] * 2

@@ -15,29 +15,27 @@ DEBATES = demo_file("debates.jsonl")
 
 
 @pytest.mark.parametrize(
-    ("record", "told"),
+    ("record", "detail"),
     [
-        ({"id": "", "text": "No id."}, "id: expected 1 to 512 bytes"),
-        ({"id": "x" * 600, "text": "Long id."}, "of 600 bytes"),
-        ({"id": "1", "text": "Another text."}, "another argument has the id '1' already"),
+        ({"id": "", "text": "No id."}, "512"),
+        ({"id": "x" * 600, "text": "Long id."}, "600"),
+        ({"id": "1", "text": "Another text."}, "'1'"),
     ],
 )
 def test_an_id_that_no_index_can_hold_is_named_with_its_line(
-    tmp_path: Path, record: dict[str, str], told: str
+    tmp_path: Path, record: dict[str, str], detail: str
 ) -> None:
     source = tmp_path / "arguments.jsonl"
     rows = [{"id": "1", "text": "One."}, record, {"id": "2", "text": "Two."}]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     refused = touche_rad("index", source, "-o", tmp_path / "index")
-    assert (refused.code, f"{source}:2: id: " in refused.err, told in refused.err) == (
-        2,
-        True,
-        True,
-    )
+    assert refused.code == 2
+    assert f"{source}:2: id: " in refused.err
+    assert detail in refused.err
     done = touche_rad("index", source, "-o", tmp_path / "index", "--skip-bad")
     assert done.code == 0, done.err
-    assert "indexed 2 arguments" in done.err
-    assert "1 invalid lines skipped" in done.err
+    assert "2 arguments" in done.err
+    assert "1 invalid" in done.err
 
 
 def test_a_taken_port_is_one_line(demo_index_path: Path) -> None:
@@ -46,18 +44,24 @@ def test_a_taken_port_is_one_line(demo_index_path: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         ended = touche_rad("serve", "-i", demo_index_path, "--host", "127.0.0.1", "--port", port)
-    assert (ended.code, ended.err.count("\n"), "--port N" in ended.err) == (2, 1, True)
+    assert ended.code == 2
+    assert ended.err.count("\n") == 1
+    assert "--port N" in ended.err
     wrong = touche_rad("serve", "-i", demo_index_path, "--host", "999.1.1.1", "--port", "0")
-    assert (wrong.code, wrong.err.count("\n"), "--host" in wrong.err) == (2, 1, True)
+    assert wrong.code == 2
+    assert wrong.err.count("\n") == 1
+    assert "--host" in wrong.err
 
 
 def test_an_address_without_its_backend_is_explained() -> None:
     ended = touche_rad("respond", "--say", "Hi.", "-i", "http://localhost:9200/claimrev")
     assert ended.code == 2
-    assert "write elasticsearch:http://localhost:9200/claimrev" in ended.err
+    assert "elasticsearch:http://localhost:9200/claimrev" in ended.err
 
 
 def test_a_missing_encoder_is_an_error_before_the_index_is_built(tmp_path: Path) -> None:
     place = tmp_path / "index"
     ended = touche_rad("index", demo_file("arguments.jsonl"), "-o", place, "--dense", "minilmm")
-    assert (ended.code, "minilm" in ended.err, place.exists()) == (2, True, False)
+    assert ended.code == 2
+    assert "minilm" in ended.err
+    assert not place.exists()
