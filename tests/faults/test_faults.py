@@ -84,12 +84,12 @@ def content(path: Path) -> dict[str, bytes]:
     """Return the bytes of an output by file, without times and without what depends on them."""
     several = sorted(path.rglob("*")) if path.is_dir() else [path]
     return {
-        str(one.relative_to(path)): one.read_bytes()
-        for one in several
-        if one.is_file()
-        and ".status." not in one.name
-        and one.name != "manifest.json"
-        and one.suffix != ".new"  # a file that a killed command had not written completely
+        str(file.relative_to(path)): file.read_bytes()
+        for file in several
+        if file.is_file()
+        and ".status." not in file.name
+        and file.name != "manifest.json"
+        and file.suffix != ".new"  # a file that a killed command had not written completely
     }
 
 
@@ -176,8 +176,8 @@ def truncate(path: Path) -> None:
 )
 def test_damaged_index_is_refused(name: str, damage: Callable[[Path], object], place: Path) -> None:
     assert touche_rad("index", "arguments.jsonl", "-o", "index", "-q").code == 0
-    files = [one for one in (place / "index").rglob("*") if one.is_file()]
-    largest = max(files, key=lambda one: one.stat().st_size)
+    files = [path for path in (place / "index").rglob("*") if path.is_file()]
+    largest = max(files, key=lambda path: path.stat().st_size)
     damage(largest if name == "largest" else place / "index" / name)
     ended = touche_rad("respond", "debates.jsonl", "-i", "index", "-o", "out.jsonl")
     assert ended.code in (1, 2)

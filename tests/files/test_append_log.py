@@ -1,4 +1,4 @@
-"""Logs of killed processes and of damaged disks give back whole records, or one line."""
+"""Logs of killed processes and of damaged disks give back complete records, or one line."""
 
 from __future__ import annotations
 
@@ -61,23 +61,23 @@ def test_records_are_read_as_they_were_written(path: Path) -> None:
 
 def test_log_cut_at_any_byte_keeps_the_whole_records_before(path: Path) -> None:
     write(path, *RECORDS)
-    whole = path.read_bytes()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
+    complete = path.read_bytes()
+    for length in range(len(complete)):
+        path.write_bytes(complete[:length])
         records = reopen(path)
-        assert len(records) == max(0, whole[:length].count(b"\n") - 1)
+        assert len(records) == max(0, complete[:length].count(b"\n") - 1)
         write(path, *RECORDS[len(records) :])
-        assert path.read_bytes() == whole
+        assert path.read_bytes() == complete
 
 
 def test_no_flipped_bit_changes_a_record(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(path, *RECORDS)
-    whole = path.read_bytes()
-    lines = whole.splitlines(keepends=True)
-    for place, changed in flipped(whole):
+    complete = path.read_bytes()
+    lines = complete.splitlines(keepends=True)
+    for place, changed in flipped(complete):
         caplog.clear()
         path.write_bytes(changed)
-        number = whole[:place].count(b"\n")
+        number = complete[:place].count(b"\n")
         if number == 0:
             with pytest.raises(UserError, match=r"run\.part.*(start again|choose another output)"):
                 reopen(path)
@@ -86,26 +86,26 @@ def test_no_flipped_bit_changes_a_record(path: Path, caplog: pytest.LogCaptureFi
         records = reopen(path)
         is_line_break = place + 1 == len(b"".join(lines[: number + 1]))
         damaged = {number - 1, number} if is_line_break else {number - 1}
-        assert records == [one for unit, one in enumerate(RECORDS) if unit not in damaged]
+        assert records == [record for unit, record in enumerate(RECORDS) if unit not in damaged]
         is_cut = is_line_break and number == len(RECORDS)
-        assert is_cut or f"{path}:{number + 1} is damaged: done again" in caplog.text
+        assert is_cut or f"{path}:{number + 1} is damaged: {RUN.damaged}" in caplog.text
 
 
 def test_lasting_log_keeps_each_byte(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(path, *RECORDS, kind=LABELS)
-    whole = path.read_bytes()
-    for place, changed in flipped(whole):
+    complete = path.read_bytes()
+    for place, changed in flipped(complete):
         caplog.clear()
         path.write_bytes(changed)
         try:
             records = reopen(path, LABELS)
         except UserError:
-            assert not whole[:place].count(b"\n")
+            assert not complete[:place].count(b"\n")
         else:
-            kept = [one for one in records if one in RECORDS]
-            assert len(kept) >= len(RECORDS) - 2
+            unchanged = [record for record in records if record in RECORDS]
+            assert len(unchanged) >= len(RECORDS) - 2
             if len(records) < len(RECORDS):
-                assert "is damaged: not used" in caplog.text
+                assert f"is damaged: {LABELS.damaged}" in caplog.text
         assert path.read_bytes().startswith(changed)
 
 
@@ -119,23 +119,23 @@ def test_lasting_log_reads_lines_without_a_checksum(path: Path) -> None:
     assert b'{"by": "b\n' in path.read_bytes()
     write(path.with_name("other"), {"by": "cyd"})
     path.write_bytes(path.read_bytes().replace(b'"labels"', b'"run"'))
-    with pytest.raises(UserError, match="the first line is damaged: start again"):
+    with pytest.raises(UserError, match=f"first line .*{RUN.fix}"):
         reopen(path)
 
 
 @pytest.mark.parametrize(
-    ("identity", "message"),
+    ("identity", "change"),
     [
-        ({"seed": 2, "debater": "grounded"}, "seed was 1 and is now 2; start again"),
-        ({"seed": 1}, 'debater was "grounded" and is now not set; start again'),
-        ({**HEADER["identity"], "turns": 5}, "turns was not set and is now 5; start again"),
+        ({"seed": 2, "debater": "grounded"}, "seed was 1 .* 2; start again"),
+        ({"seed": 1}, 'debater was "grounded" .* not set; start again'),
+        ({**HEADER["identity"], "turns": 5}, "turns was not set .* 5; start again"),
     ],
 )
-def test_another_identity_is_refused(path: Path, identity: object, message: str) -> None:
+def test_another_identity_is_refused(path: Path, identity: object, change: str) -> None:
     write(path, *RECORDS)
     path.write_bytes(path.read_bytes()[:-9])
     before = path.read_bytes()
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match=change):
         AppendLog(path, RUN, {"identity": identity})
     assert path.read_bytes() == before
     log = AppendLog(path, RUN, {"identity": identity}, restart=True)
@@ -145,18 +145,18 @@ def test_another_identity_is_refused(path: Path, identity: object, message: str)
 
 
 def test_identity_of_a_log_without_records_holds_only_in_a_lasting_log(path: Path) -> None:
-    other = {"identity": {"seed": 2}}
+    header = {"identity": {"seed": 2}}
     write(path)
-    AppendLog(path, RUN, other).close()
+    AppendLog(path, RUN, header).close()
     path.unlink()
     write(path, kind=LABELS)
-    with pytest.raises(UserError, match="seed was 1 and is now 2; keep it"):
-        AppendLog(path, LABELS, other)
+    with pytest.raises(UserError, match=r"seed was 1 .* 2; keep it"):
+        AppendLog(path, LABELS, header)
 
 
 def test_newer_log_is_refused(path: Path) -> None:
     write(path, kind=LogKind("run", 3, fix="", damaged=""))
-    with pytest.raises(UserError, match="made by a newer touche-rad"):
+    with pytest.raises(UserError, match=r"run\.part.*\(format 3; .* 2\)"):
         reopen(path)
 
 
@@ -165,7 +165,7 @@ def test_newer_log_is_refused(path: Path) -> None:
 def test_file_of_another_program_is_not_changed(path: Path, content: bytes, restart: bool) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(UserError, match="is not a run log"):
+    with pytest.raises(UserError, match=r"run\.part is not a run log"):
         AppendLog(path, RUN, HEADER, restart=restart)
     assert path.read_bytes() == content
 
@@ -182,8 +182,17 @@ def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
 
 def test_log_has_one_process(path: Path) -> None:
     log = AppendLog(path, RUN, HEADER)
-    with pytest.raises(UserError, match="another process is at work on it"):
+    with pytest.raises(UserError, match="another process"):
         AppendLog(path, RUN, HEADER)
     log.finish()
     log.close()
     assert not path.exists()
+
+
+def test_a_log_is_closed_once(path: Path) -> None:
+    log = AppendLog(path, RUN, HEADER)
+    log.close()
+    with path.with_name("other").open("w") as stream:  # it gets the number of the closed file
+        log.close()
+        stream.write("x")
+    assert path.with_name("other").read_text() == "x"

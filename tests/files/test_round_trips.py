@@ -64,7 +64,7 @@ ARGUMENT_FIELDS: Any = {
 def _without_nulls(argument: dict[str, Any]) -> dict[str, Any]:
     """A null text or list of an argument is a missing field."""
     fields = ("topic", "tags", "attacks", "supports", "references")
-    return {key: one for key, one in argument.items() if one is not None or key not in fields}
+    return {key: value for key, value in argument.items() if value is not None or key not in fields}
 
 
 ARGUMENTS = record({"id": WORDS, "text": WORDS}, ARGUMENT_FIELDS)
@@ -107,12 +107,14 @@ LABELS = st.lists(
 def messages(draw: st.DrawFn, ends: str = "any") -> list[dict[str, Any]]:
     count = draw(st.integers(1, 4))
     count += count % 2 == 0 and ends == "user"
-    made = []
+    messages = []
     for number in range(count):
-        role = "assistant" if number % 2 else "user"
-        fields = {"content": WORDS, "arguments": CITED} if number % 2 else {"content": WORDS}
-        made.append({"role": role, **draw(record(fields if ends == "any" else {"content": WORDS}))})
-    return made
+        is_system = number % 2 == 1
+        fields = {"content": WORDS}
+        if is_system and ends == "any":
+            fields["arguments"] = CITED
+        messages.append({"role": "assistant" if is_system else "user", **draw(record(fields))})
+    return messages
 
 
 ANNOTATED = record(
@@ -136,17 +138,16 @@ def test_a_record_is_written_as_it_was_read(
     tmp_path: Path, kind: Kind, data: st.DataObject
 ) -> None:
     records, read, line = KINDS[kind]
-    same_id = (lambda one: str(one["id"])) if kind is Kind.ARGUMENTS else json.dumps
-    several = st.lists(records.filter(bool), min_size=1, max_size=3, unique_by=same_id)
-    given_ = data.draw(several)
+    same_id = (lambda row: str(row["id"])) if kind is Kind.ARGUMENTS else json.dumps
+    rows = data.draw(st.lists(records.filter(bool), min_size=1, max_size=3, unique_by=same_id))
     path = tmp_path / "file"
-    path.write_text("\n".join(json.dumps(one) for one in given_) + "\n")
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
     if kind is not Kind.LABELS:
         assert files.detect_kind(path) is kind
-    written = [line(one) for one in read(path)]
-    assert [json.loads(one) for one in written] == given_
+    written = list(map(line, read(path)))
+    assert list(map(json.loads, written)) == rows
     path.write_text("\n".join(written) + "\n", "utf-8")
-    assert [line(one) for one in read(path)] == written
+    assert list(map(line, read(path))) == written
 
 
 def _one(path: Path, value: Any) -> Debate:
@@ -170,10 +171,10 @@ def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     )
     (tmp_path / "r").write_text("\n".join(lines) + "\n")
     assert files.detect_kind(tmp_path / "r") is Kind.RESPONSES
-    (whole, views), (other, _) = files.read_views(tmp_path / "r")
-    assert [turn.response.content for turn in whole.turns if turn.response] == ["ours 0", "ours 1"]
+    (first, views), (second, _) = files.read_views(tmp_path / "r")
+    assert first.system_texts == ("ours 0", "ours 1")
     assert views[1].system_texts == ("S1", "ours 1")
-    assert other.id == "e"
+    assert second.id == "e"
 
 
 def test_runs_round_trip_and_qrels_are_read(tmp_path: Path) -> None:
@@ -193,7 +194,8 @@ def test_annotated_debates_keep_unknown_fields_as_simulations(tmp_path: Path, va
     written = json.loads(files.simulation_line(debate))
     turns = written.pop("simulation")["userTurns"]
     messages = value.pop("simulated_debate")
-    assert [turn["utterance"] for turn in turns] == [one["content"] for one in messages[::2]]
+    utterances = [message["content"] for message in messages[::2]]
+    assert [turn["utterance"] for turn in turns] == utterances
     for turn, message in zip(turns, messages[1::2], strict=False):
         body = turn["systemResponse"]["response"]
         cited = [*map(_without_nulls, message.get("arguments") or ())]
@@ -202,4 +204,4 @@ def test_annotated_debates_keep_unknown_fields_as_simulations(tmp_path: Path, va
 
 
 def _without_blanks(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: one for key, one in record.items() if key != "description" or one}
+    return {key: value for key, value in record.items() if key != "description" or value}
