@@ -217,7 +217,7 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_a_finished_tournament_is_printed_again(
-    finished: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str], finished: tuple[Path, list[str]]
 ) -> None:
     out, command = finished
     before = contents(out)
@@ -472,7 +472,7 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
         for standing in result.standings
     ]
     ratings, page = tmp_path / "renamed.json", tmp_path / "report.html"
-    renamed = result.model_copy(update={"standings": tuple(standings)})
+    renamed = result.model_copy(update={"standings": tuple(standings), "claims": 10})
     ratings.write_text(renamed.model_dump_json(indent=2))
     assert run_command(["report", str(ratings), "-o", str(page), "-q"]) == 0
     html = page.read_text("utf-8")
