@@ -53,7 +53,7 @@ class ModelServer:
         if not http.valid_address(url) or not self._model:
             raise UserError(f"{label} {redact(name)!r}: expected http://HOST:PORT/v1#MODEL")
         refuse_stranger(KEY, url)
-        self._policy = http.Policy(tries=tries)
+        self._policy = http.RequestPolicy(tries=tries)
 
     def find(self, routes: Mapping[str, Mapping[str, Any]]) -> str:
         """Return the first route that the server has, such as `/v1/rerank`.

@@ -20,21 +20,36 @@ PAGES = (
     *(path for path in paths("docs", endings=(".md",)) if "reference" not in path.parts),
 )
 SHAPES = {
-    "Any": 250,  # but for JSON
+    # Mechanisms, of which there should be one.
+    "Any": 200,  # but for JSON
     "except Exception": 30,  # the plugins and models of others may raise anything
     "getattr and hasattr": 60,  # abilities by name
-    "loop variables without a name": 40,
     "changes of the working folder": 1,  # of a Ray worker, which has its own process
     "context variables": 1,  # for tracing and the deadline of a call
     "starts of an event loop": 2,
     "tables keyed by the event loop": 0,
     "writing to os.environ": 3,
+    # Names that do not say what a thing is.
+    "class names of several modules": 6,
+    "loop variables without a name": 10,
+    "uses of the variable one": 0,
+    "vague variables": 5,
+    # Forms that have to be read twice.
+    "assignments in a comprehension": 0,
+    "assignments of several values": 0,
+    "chained conditional expressions": 0,
+    "conditions in an f-string": 2,
+    "dense comprehensions": 6,
+    "f-strings in an f-string": 0,
+    "loops over a conditional expression": 0,
+    "loops over one value": 0,
+    "texts multiplied by a condition": 0,
 }
 """The most of each that `tests/size.py` may count in the product. Each number only goes down."""
 
 
 @pytest.mark.parametrize(
-    ("folders", "most"), [(PRODUCT, 196_000), (("tests",), 190_000), (("benchmarks",), 12_000)]
+    ("folders", "most"), [(PRODUCT, 192_000), (("tests",), 190_000), (("benchmarks",), 12_000)]
 )
 def test_the_nodes_of_python_stay_below_the_ceiling(folders: tuple[str, ...], most: int) -> None:
     assert nodes(*folders) <= most
@@ -81,7 +96,7 @@ def test_the_formatter_is_never_overruled() -> None:
     assert [path for path, text in texts.items() if any(mark in text for mark in marks)] == []
 
 
-ENTERED = {"respond": (33, 208), "serve": (15, 68), "judge": (41, 334)}
+ENTERED = {"respond": (34, 170), "serve": (16, 64), "judge": (41, 288)}
 """The most files and functions of ours that a request enters; the aims are 160, 62, 220 functions."""
 
 

@@ -15,14 +15,14 @@ import pytest
 from tests.models import scripted
 from tests.models.scripted import Handler, Scripted, fails, says
 from touche_rad import http
-from touche_rad.http import Policy, Request, RequestError
+from touche_rad.http import Request, RequestError, RequestPolicy
 
 KEY = "sk-a-key-that-nobody-may-see"
-FAST = Policy(first_wait=0.01, longest_wait=0.02)
-THREE_TRIES = Policy(tries=3, first_wait=0.01, longest_wait=0.02)
+FAST = RequestPolicy(first_wait=0.01, longest_wait=0.02)
+THREE_TRIES = RequestPolicy(tries=3, first_wait=0.01, longest_wait=0.02)
 
 
-def send(request: Request, policy: Policy, *options: Any) -> Any:
+def send(request: Request, policy: RequestPolicy, *options: Any) -> Any:
     async def send_with_client() -> Any:
         async with http.open_client() as client:
             return await http.send(client, request, policy, *options)
@@ -92,7 +92,7 @@ def test_the_wait_is_as_long_as_the_server_wants(server: Scripted) -> None:
 
 def test_a_long_retry_after_is_not_waited_for_in_full(server: Scripted) -> None:
     server.script = [fails(429, Retry_After="3000"), says(1)]
-    policy = Policy(tries=2, first_wait=0.01, longest_retry_after=0.1)
+    policy = RequestPolicy(tries=2, first_wait=0.01, longest_retry_after=0.1)
     begun = time.monotonic()
     assert send(post(server), policy) == 1
     assert time.monotonic() - begun < 30
@@ -110,7 +110,7 @@ def test_no_try_begins_after_the_deadline(server: Scripted) -> None:
 
 def test_the_waits_grow_up_to_the_longest_and_are_spread() -> None:
     error = http.Busy("server: 503", status=503)
-    policy = Policy(tries=9, first_wait=1, longest_wait=4)
+    policy = RequestPolicy(tries=9, first_wait=1, longest_wait=4)
     for tries, middle in ((1, 1), (2, 2), (3, 4), (8, 4)):
         waits = [policy.pause(tries, error, math.inf) for _ in range(20)]
         assert all(wait and middle / 2 <= wait <= middle * 1.5 for wait in waits)
@@ -138,10 +138,10 @@ def test_a_slow_reply_ends_at_the_time_limit(server: Scripted, fault: Any) -> No
     server.always = fault
     begun = time.monotonic()
     with pytest.raises(http.NoReplyInTime, match=r"no answer within 0\.3 s") as caught:
-        send(post(server), Policy(seconds=0.3))
+        send(post(server), RequestPolicy(seconds=0.3))
     assert caught.value.retryable
     with pytest.raises(http.NoReplyInTime):
-        send(post(server), Policy(tries=9), time.monotonic() + 0.3)
+        send(post(server), RequestPolicy(tries=9), time.monotonic() + 0.3)
     assert time.monotonic() - begun < 15, "the server is silent for 30 s"
     assert len(server.asked) == 2
 
@@ -150,7 +150,7 @@ def test_a_slow_reply_ends_at_the_time_limit(server: Scripted, fault: Any) -> No
 def test_a_reply_that_is_too_large_is_refused(
     server: Scripted, answer: Callable[[bytes], scripted.Answer]
 ) -> None:
-    small = Policy(largest=100_000)
+    small = RequestPolicy(largest=100_000)
     server.always = answer(json.dumps("x" * 99_000).encode())
     assert len(send(post(server), small)) == 99_000
     server.always = answer(json.dumps("x" * 101_000).encode())

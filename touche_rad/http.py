@@ -1,7 +1,8 @@
 """Requests to other machines: how often they are sent, and how long and how much is read.
 
 The servers of models, of encoders, of simulated users and of web searches are asked by `send`, from
-plain code by `session.run(send, ...)`. A `Policy` has its limits. Elasticsearch has its own client.
+plain code by `session.run(send, ...)`. A `RequestPolicy` has its limits. Elasticsearch has its own
+client.
 
 httpx2 is imported with the first request, because that takes 0.1 s.
 """
@@ -109,7 +110,7 @@ class Busy(RequestError):
 
 
 @dataclass(frozen=True)
-class Policy:
+class RequestPolicy:
     """How often a request is sent, and the limits of its reply.
 
     Redirects are never followed: another server could get a key or a text that was not for it.
@@ -163,7 +164,7 @@ Read = Callable[[object], object]
 async def send(
     client: httpx2.AsyncClient,
     request: Request,
-    policy: Policy,
+    policy: RequestPolicy,
     end: float = math.inf,
     read: Read | None = None,
 ) -> Any:
@@ -187,7 +188,9 @@ async def send(
         await anyio.sleep(pause)
 
 
-async def _try(client: httpx2.AsyncClient, request: Request, policy: Policy, end: float) -> Any:
+async def _try(
+    client: httpx2.AsyncClient, request: Request, policy: RequestPolicy, end: float
+) -> Any:
     """Send a request once, and return the JSON of its reply."""
     import httpx2
 

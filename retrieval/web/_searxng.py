@@ -12,7 +12,7 @@ from touche_rad import http
 from touche_rad.errors import UserError
 
 LARGEST: Final = 2_000_000
-_POLICY: Final = http.Policy(seconds=10.0, largest=LARGEST)
+_POLICY: Final = http.RequestPolicy(seconds=10.0, largest=LARGEST)
 LONGEST_QUERY: Final = 400
 _COMMANDS: Final = "!:?<"
 """A word with one of these prefixes is a command to the server, such as another engine or site."""

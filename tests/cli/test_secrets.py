@@ -14,7 +14,7 @@ from tests.models import scripted
 from tests.terminal import touche_rad
 from touche_rad import text
 from touche_rad.demo import demo_file
-from touche_rad.http import Policy
+from touche_rad.http import RequestPolicy
 
 KEY = 'sk-/\'"§"\\+-7f3a ='
 ESCAPE = re.compile("%..")
@@ -91,7 +91,7 @@ def test_one_planted_key_reaches_no_output(
 ) -> None:
     """The model's server answers with the key; every file and line of the run is searched."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    monkeypatch.setattr("touche_rad.models.sending.RETRIES", Policy())
+    monkeypatch.setattr("touche_rad.models.sending.RETRIES", RequestPolicy())
     reply = json.dumps(scripted.reply(json.dumps(REPLY).replace("KEY", key)))
     with scripted.serving() as server:
         content = key.rjust(61, ".") if cut else reply  # a message quotes 60 characters

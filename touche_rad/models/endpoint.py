@@ -75,10 +75,10 @@ _OVERFLOW: Final = (
     "max_model_len",
     "max_tokens must be at least 1",
 )
-_ONE_TRY: Final = http.Policy(seconds=math.inf)
+_ONE_TRY: Final = http.RequestPolicy(seconds=math.inf)
 """Of a call, whose deadline is the limit of its time; `Sender` sends it again."""
-_LIST: Final = http.Policy(seconds=10.0)
-_CHECK: Final = http.Policy(seconds=2.4, connect=2.0)
+_LIST: Final = http.RequestPolicy(seconds=10.0)
+_CHECK: Final = http.RequestPolicy(seconds=2.4, connect=2.0)
 """Of the check before a run."""
 _MOST_NAMES: Final = 5
 _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
@@ -216,7 +216,7 @@ class Endpoint(Backend):
         url = f"{self._url}{path}"
         return http.Request(self.place, method, url, body, with_key=not self._is_ours)
 
-    async def _models(self, path: str, policy: http.Policy) -> list[Mapping[str, Any]]:
+    async def _models(self, path: str, policy: http.RequestPolicy) -> list[Mapping[str, Any]]:
         """Return a list of models; empty if the reply is something else."""
         value = await http.send(self._client(), self._request("GET", path), policy)
         models = value.get("data") if isinstance(value, dict) else None

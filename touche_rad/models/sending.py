@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 import anyio
 
 from touche_rad.calls import CallContext, current_context
-from touche_rad.http import Policy
+from touche_rad.http import RequestPolicy
 from touche_rad.models.endpoint import Backend
 from touche_rad.models.errors import (
     BadRequest,
@@ -228,7 +228,7 @@ def cost_of(reply: Mapping[str, Any]) -> Cost:
     return Cost(**{name: max(0, count) for name, count in tokens.items()})
 
 
-RETRIES = Policy(tries=6, longest_retry_after=math.inf)
+RETRIES = RequestPolicy(tries=6, longest_retry_after=math.inf)
 """How often a call is sent; its deadline limits the waits."""
 _RETRY_AFTER: Final = 15.0
 """Seconds after which one call of a server that is down is retried again."""

@@ -36,13 +36,13 @@ def read_json(body: bytes) -> Any:
     return writable_again(json.loads(text, object_pairs_hook=each_key_once), text)
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """Base: unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class Message(Body):
+class Message(RequestBody):
     """One utterance of the conversation.
 
     A client that sends an answer back with its arguments gets the same next answer as from a file.
@@ -53,7 +53,7 @@ class Message(Body):
     arguments: Any = None
 
 
-class ChatRequest(Body):
+class ChatRequest(RequestBody):
     """The conversation so far; the last message is the user's."""
 
     messages: list[Message] = Field(min_length=1, max_length=4000)
@@ -65,7 +65,7 @@ _SIMULATION_SCHEMA: Final[dict[str, Any]] = json.loads(
 MAX_TURNS: Final[int] = _SIMULATION_SCHEMA["properties"]["userTurns"]["maxItems"]
 
 
-class JudgeRequest(Body):
+class JudgeRequest(RequestBody):
     """The simulation, and the user turn whose response is judged.
 
     Without `userTurnIndex` the request is about the whole debate, which is not evaluated.
@@ -86,14 +86,14 @@ class AnswerBody(BaseModel):
     arguments: list[Argument]
 
 
-class Score(Body):
+class Score(RequestBody):
     """A score from 0 to 1; 0.5 or more means yes. Null for a whole debate."""
 
     score: float | None
     explanation: str = ""
 
 
-class Health(Body):
+class Health(RequestBody):
     """State of the server, with its plugins."""
 
     status: Literal["ok"] = "ok"
@@ -109,7 +109,7 @@ class Health(Body):
     """The cause of the last one."""
 
 
-class Fault(Body):
+class Fault(RequestBody):
     """Why a request was refused."""
 
     detail: str

@@ -29,7 +29,7 @@ from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
-from touche_rad.serve._bodies import MAX_TURNS, Body
+from touche_rad.serve._bodies import MAX_TURNS, RequestBody
 from touche_rad.text import is_blank, redact
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Offer:
     """What the debaters search, in a sentence."""
 
 
-class PageRequest(Body):
+class PageRequest(RequestBody):
     """A debate as a simulation whose last turn has no response, and who answers and judges."""
 
     debater: str

@@ -53,7 +53,7 @@ DEFAULT_HEADERS: Final = {
 """Headers of every response that does not set its own."""
 
 
-class Refusal(Exception):
+class EarlyResponse(Exception):
     """A response that is sent without calling the application."""
 
     def __init__(self, status: int, detail: str) -> None:
@@ -98,10 +98,10 @@ class Access:
         origin = headers.get("origin")
         host = headers.get("host", "")
         if origin is not None and origin.partition("://")[2] != host:
-            raise Refusal(403, "web pages of other servers may not send requests to this one")
+            raise EarlyResponse(403, "web pages of other servers may not send requests to this one")
         by_browser = origin is not None or "sec-fetch-site" in headers
         if (self.loopback or (by_browser and not self.token)) and not self._is_ours(host):
-            raise Refusal(
+            raise EarlyResponse(
                 403, "the Host header is no name of this server: start it with --allow-host NAME"
             )
 
@@ -181,15 +181,19 @@ class Gate:
                     if scope["path"] == "/health":
                         await JSONResponse({"status": "ok"})(scope, receive, send_secured)
                         return
-                    raise Refusal(401, "expected the server's token: `Authorization: Bearer TOKEN`")
+                    raise EarlyResponse(
+                        401, "expected the server's token: `Authorization: Bearer TOKEN`"
+                    )
                 if "content-length" in headers and "transfer-encoding" in headers:
                     # A proxy may read such a request in another way than this server does.
-                    raise Refusal(400, "expected Content-Length or Transfer-Encoding, not both")
+                    raise EarlyResponse(
+                        400, "expected Content-Length or Transfer-Encoding, not both"
+                    )
                 length = headers.get("content-length", "0")
                 if length.isdigit() and int(length) > self.limits.body:
                     raise self._too_large()
                 if self.requests >= self.limits.requests and scope["method"] == "POST":
-                    raise Refusal(
+                    raise EarlyResponse(
                         503, f"busy: {self.requests} requests are being answered; try later"
                     )
                 self.requests += 1
@@ -203,13 +207,13 @@ class Gate:
                     await self.app(scope, receive_again, send_secured)
                 finally:
                     self.requests -= 1
-            except Refusal as refusal:
-                await refusal.response()(scope, receive, send_secured)
+            except EarlyResponse as early:
+                await early.response()(scope, receive, send_secured)
             except ClientDisconnect:
                 pass
 
-    def _too_large(self) -> Refusal:
-        return Refusal(413, f"expected a body of at most {self.limits.body} bytes")
+    def _too_large(self) -> EarlyResponse:
+        return EarlyResponse(413, f"expected a body of at most {self.limits.body} bytes")
 
     async def _read(self, receive: Receive) -> bytes:
         """Read the whole body."""
@@ -228,9 +232,9 @@ class Gate:
                     is_complete = not message.get("more_body", False)
         except TimeoutError:
             detail = f"the body did not arrive within {seconds:g} seconds"
-            raise Refusal(408, detail) from None
+            raise EarlyResponse(408, detail) from None
         if len(body) > SMALL and len(body.translate(None, _NO_TEXT)) < _LEAST_TEXT * len(body):
-            raise Refusal(413, "expected a body of texts, got many numbers or short values")
+            raise EarlyResponse(413, "expected a body of texts, got many numbers or short values")
         return bytes(body)
 
 

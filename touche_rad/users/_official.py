@@ -24,9 +24,9 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, excerpt
 
 BASE_USER: Final = "base-user"
-POLICY = http.Policy(first_wait=0.5)
+POLICY = http.RequestPolicy(first_wait=0.5)
 """The user's options have the number of tries and the time limit of each."""
-_CHECK: Final = http.Policy(seconds=3.0, connect=1.5)
+_CHECK: Final = http.RequestPolicy(seconds=3.0, connect=1.5)
 
 
 class OfficialUser:

@@ -21,7 +21,7 @@ from touche_rad.debaters.grounded.ranking import (
     SIDE,
     STANCE,
     Queries,
-    Ranked,
+    RankedCandidate,
     StanceName,
     StanceRanking,
     rank,
@@ -250,7 +250,7 @@ class Grounded:
             )
         return explained
 
-    def _ranked(self, queries: Queries) -> list[Ranked]:
+    def _ranked(self, queries: Queries) -> list[RankedCandidate]:
         """Return the candidates, best first; if the searches have none, any arguments."""
         k = self.options.k
         if self._retriever is None:
@@ -259,7 +259,9 @@ class Grounded:
             ranked = rank_by(self._retriever, queries, k)
         if ranked and self._stance is not None:
             return self._stance.rank(ranked, queries)
-        ranked = ranked or [Ranked(argument) for argument in islice(self.index.arguments(), k)]
+        ranked = ranked or [
+            RankedCandidate(argument) for argument in islice(self.index.arguments(), k)
+        ]
         if not ranked:
             raise WorkError("the index has no argument that can be quoted")
         return ranked

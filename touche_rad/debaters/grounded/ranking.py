@@ -74,7 +74,7 @@ def read(debate: Debate) -> Queries:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedCandidate:
     """A candidate with the searches that found it and the parts of its score."""
 
     argument: Argument
@@ -91,7 +91,7 @@ class Ranked:
         return sum(self.features.values())
 
 
-def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
+def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate]:
     """Return the candidates of all searches, best first."""
     # Search by words; the best hit of each search has 1.
     arguments: dict[str, Argument] = {}
@@ -140,7 +140,7 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
     votes = sides(on_topic, main_topic)
     user_side = side(queries.message, main_topic)
 
-    ranked: list[Ranked] = []
+    ranked: list[RankedCandidate] = []
     for argument_id, argument in arguments.items():
         features = {route: scores.get(argument_id, 0.0) for route, scores in routes.items()}
         features["topic"] = topics.get(argument.topic, 0.0)
@@ -159,21 +159,21 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[Ranked]:
         else:
             path = "attacks a claim near in meaning to what you say"
         is_meant = argument.topic in agreed
-        ranked.append(Ranked(argument, found_by, features, (path,), is_meant))
+        ranked.append(RankedCandidate(argument, found_by, features, (path,), is_meant))
     return ordered(ranked)
 
 
-def rank_by(retriever: Retriever, queries: Queries, k: int) -> list[Ranked]:
+def rank_by(retriever: Retriever, queries: Queries, k: int) -> list[RankedCandidate]:
     """Return the candidates of a retriever for the first claim and the message, in its order."""
     claims = dict.fromkeys((queries.spoken[0], queries.message))
     hits = retriever.search(" ".join(claims), k)
     return [
-        Ranked(hit.argument, {}, {"retriever": 1 - rank / len(hits)}, hit.path)
+        RankedCandidate(hit.argument, {}, {"retriever": 1 - rank / len(hits)}, hit.path)
         for rank, hit in enumerate(hits)
     ]
 
 
-def ordered(candidates: Iterable[Ranked]) -> list[Ranked]:
+def ordered(candidates: Iterable[RankedCandidate]) -> list[RankedCandidate]:
     """Sort by score, then by id."""
     return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.argument.id))
 
@@ -193,7 +193,7 @@ class StanceRanking:
         self._name = name
         self._most = most
 
-    def rank(self, ranked: Sequence[Ranked], queries: Queries) -> list[Ranked]:
+    def rank(self, ranked: Sequence[RankedCandidate], queries: Queries) -> list[RankedCandidate]:
         """Rank again with the stance model; if it fails, keep the ranking."""
         best = ranked[: self._most]
         try:
