@@ -59,5 +59,6 @@ def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name
             assert touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q").code == 0
             prompt = prompt_of(server.asked[0])
         verdicts = prompt[prompt.index("Verdicts on the examples:") :].splitlines()[1:5]
+        assert [line.split()[3] for line in verdicts] == list("1234"), "the first of each first"
         assert all(line.split()[4].rstrip(",") == first for line in verdicts)
         assert "System: " in prompt
