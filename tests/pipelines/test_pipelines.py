@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ from ir_measures import SetP, SetR
 
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Argument, Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError
 from touche_rad.pipelines import Answer, Judge, Texts, answer_topics, judge_topics, label_qrels
@@ -86,6 +87,57 @@ def test_a_debater_that_works_without_an_index_answers_without_one(
 
     answers = Answer("free")(answer_topics(DEBATES).head(1))
     assert answers["debater"].tolist() == ["free"]
+
+
+@pytest.fixture
+def searching(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A debater that cites the first two results of its second search."""
+    monkeypatch.setattr(registry, "_decorated", {})
+
+    @debater("searching", needs=("index",))
+    class Searching:
+        """Cites what it finds."""
+
+        def __init__(self, options: Options, services: Services) -> None:
+            self.index = services.index
+
+        def answer(self, debate: Debate) -> Response:
+            _, hits = self.index.search_all("text", ["trams", debate.last.utterance], 2)
+            assert [hit.rank for hit in hits] == [0, 1]
+            assert hits == self.index.search("text", "buses", 2)
+            assert [hit.argument for hit in hits] == list(self.index.arguments())[:2]
+            cited = tuple(hit.argument for hit in hits)
+            return Response(content=f"Of {len(self.index)}.", arguments=cited)
+
+    return "searching"
+
+
+def test_the_searches_of_a_debater_return_the_documents_of_a_retriever(
+    searching: str, demo_index_path: Path
+) -> None:
+    index = open_index(str(demo_index_path))
+    documents = [argument.id for argument, _ in zip(index.arguments(), range(3), strict=False)]
+    frame = pd.DataFrame(
+        {"qid": "1", "query": "Zoos should be closed.", "docno": [*documents, "unknown"]}
+    )
+    answer = Answer(searching, index=index)
+    assert repr(answer) == "Answer('searching')"
+    in_order = answer(frame).iloc[0]
+    assert in_order["qanswer"] == "Of 3."
+    assert [argument.id for argument in cited(in_order)] == documents[:2]
+    ranked = answer(frame.assign(rank=[2, 1, 0, 3], score=[1.0, 2.0, 3.0, 0.0])).iloc[0]
+    assert [argument.id for argument in cited(ranked)] == documents[:0:-1]
+
+
+def cited(row: pd.Series) -> Sequence[Argument]:
+    response = row["debate"].last.response
+    assert response is not None
+    return response.arguments
+
+
+def test_a_debater_that_searches_needs_an_index(searching: str) -> None:
+    with pytest.raises(UserError, match="index=LOCATION"):
+        Answer(searching)
 
 
 def test_a_frame_of_another_system_is_judged_by_its_texts() -> None:

@@ -21,6 +21,7 @@ from tests.training.player import write_launcher
 from touche_rad.debaters.inspiredebate.training.model import load_tokenizer
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
+from touche_rad.papers.training_loop import load_loop, split_topics
 
 PLAN = """
 topics = "claims.tsv"
@@ -54,6 +55,24 @@ def commands_of(plan: Path) -> list[str]:
     ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run")
     assert ended.code == 0, ended.err
     return [line.removeprefix("touche-rad ") for line in ended.out.splitlines()]
+
+
+def test_few_topics_are_shared_by_the_sizes_of_the_plan(plan: Path) -> None:
+    parts = split_topics(load_loop(plan))
+    assert {name: len(topics) for name, topics in parts.items()} == {
+        "sft": 1,
+        "debate": 3,
+        "test": 1,
+    }
+    assert len({topic.claim for topics in parts.values() for topic in topics}) == 5
+
+
+def test_a_plan_needs_a_topic_for_each_part(plan: Path) -> None:
+    head, *claims = Path("claims.tsv").read_text("utf-8").splitlines(keepends=True)
+    Path("claims.tsv").write_text("".join([head, *claims[:2]]), "utf-8")
+    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run")
+    assert ended.code == 2
+    assert "3 topics or more, got 2" in ended.err
 
 
 def test_the_commands_of_a_plan_are_printed_in_their_order(
