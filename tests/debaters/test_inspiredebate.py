@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.debaters.world import ARGUMENTS, BothSides, answers, debate
 from tests.models import scripted
@@ -16,8 +14,6 @@ from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
-from touche_rad.debaters.inspiredebate._conversation import split_blocks
-from touche_rad.debaters.inspiredebate._speech import in_bounds, refused
 from touche_rad.errors import UserError, WorkError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -284,8 +280,8 @@ def test_both_blocks_go_out_where_panels_are_to_see_the_reasoning(server: Script
     sly = {**SPOKEN, "reasoning": "a <argument> b"}
     answering(server, {**PAPER, "Speech": sly})
     content = answer(server, shows="both").content
-    assert content.count("<argument>") == 1
-    assert split_blocks(content) == ("a ‹argument› b", SPOKEN["argument"])
+    argument = SPOKEN["argument"]
+    assert content == f"<reasoning and analysis process> a ‹argument› b <argument> {argument}"
 
 
 REFUSAL = "I can't provide an argument for this. Is there anything else I can help with?"
@@ -363,14 +359,23 @@ def test_a_debate_too_long_for_the_model_loses_its_oldest_rounds(server: Scripte
     assert "Round 1" not in prompt_of(server.asked[-1])
 
 
-@given(st.lists(st.text(max_size=60), max_size=9), st.integers(1, 3))
+@pytest.mark.parametrize(
+    ("terms", "keywords", "searches"),
+    [
+        (["coins", "tins", "jars"], "2", ["coins", "tins"]),
+        (["Coins", "coins", " coins ", "tins"], "3", ["Coins", "tins"]),
+        (["", " \n", "the of", "?!", "tins"], "3", ["tins"]),
+        (["penny rounding costs a family much"], "1", ["penny rounding costs a"]),
+    ],
+    ids=["too many", "repeated", "empty", "long"],
+)
 def test_whatever_the_model_names_one_to_three_short_terms_are_searched(
-    terms: list[str], most: int
+    server: Scripted, terms: list[str], keywords: str, searches: list[str]
 ) -> None:
-    searched_terms = in_bounds(terms, most)
-    assert len(searched_terms) <= most
-    assert all(1 <= count_words(term) <= 4 for term in searched_terms)
-    assert len({term.lower() for term in searched_terms}) == len(searched_terms)
+    answering(server, {**PAPER, "Terms": {"terms": terms}})
+    index = BothSides()
+    answer(server, index=index, profile="paper", keywords=keywords)
+    assert [query for _, query, _ in index.searched] == searches
 
 
 @pytest.mark.parametrize(
@@ -389,5 +394,8 @@ def test_whatever_the_model_names_one_to_three_short_terms_are_searched(
         ("Charities help; I won't let you forget them.", False),
     ],
 )
-def test_refusals_are_told_from_arguments(text: str, refusal: bool) -> None:
-    assert refused(text) is refusal
+def test_refusals_are_told_from_arguments(server: Scripted, text: str, refusal: bool) -> None:
+    speeches = iter([{**SPOKEN, "argument": text}, SPOKEN])
+    answering(server, {**PAPER, "Speech": lambda _: next(speeches)})
+    response = answer(server, profile="paper", keywords="0", new_attempts="1")
+    assert response.content == (SPOKEN["argument"] if refusal else text)

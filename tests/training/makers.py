@@ -32,6 +32,11 @@ def write_lines(path: Path, rows: list[Any]) -> Path:
     return path
 
 
+def in_blocks(reasoning: str, argument: str) -> str:
+    """A speech that shows its reasoning, as the debater writes it."""
+    return f"<reasoning and analysis process> {reasoning} <argument> {argument}"
+
+
 def chats(path: Path) -> Path:
     """Answers as the debater gives them, to its own prompts; all of one form."""
     rows = []

@@ -16,11 +16,10 @@ from tests.models import scripted
 from tests.models.by_schema import answering, filling, prompt_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
-from tests.training.makers import answer_and_record
+from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Response
-from touche_rad.debaters.inspiredebate._conversation import join_blocks
 from touche_rad.debaters.inspiredebate.training._samples import held_out
 from touche_rad.errors import InputError, UserError
 from touche_rad.plugins import trainer
@@ -136,7 +135,7 @@ def contest(**fields: Any) -> Contest:
     """Two debaters on the penny, each citing what it says."""
 
     def speech_of(speaker: str, argument: Argument) -> Speech:
-        text = join_blocks(f"Because of {argument.id}.", f"I say: {argument.text}")
+        text = in_blocks(f"Because of {argument.id}.", f"I say: {argument.text}")
         return Speech(speaker=speaker, text=text, arguments=[argument])  # type: ignore[call-arg]
 
     return Contest(
@@ -259,7 +258,7 @@ def test_each_speech_of_both_sides_is_one_sample(
 
 
 def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps(tmp_path: Path) -> None:
-    speech = join_blocks("So.", f"I say: {' '.join(['Word'] * 147)} end.")
+    speech = in_blocks("So.", f"I say: {' '.join(['Word'] * 147)} end.")
     long = Speech(speaker="second", text=speech, arguments=[CHARITY])  # type: ignore[call-arg]
     speeches = (contest().speeches[0], long)
     _, record = train_on_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))

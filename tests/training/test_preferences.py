@@ -14,11 +14,10 @@ from tests.debaters.world import debate
 from tests.models import scripted
 from tests.models.by_schema import answering, schema_of
 from tests.terminal import touche_rad
-from tests.training.makers import answer_and_record
+from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.debaters.inspiredebate._conversation import join_blocks
 from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of, spoken
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, ScoredAnswer, pairs
 from touche_rad.errors import InputError, UserError
@@ -120,7 +119,7 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
     contests, verdicts = [], []
     for number, (pro, con) in enumerate(plays):
         speeches = tuple(
-            Speech(speaker=name, text=join_blocks(f"r {name}", f"{name} {number}.{at}"))
+            Speech(speaker=name, text=in_blocks(f"r {name}", f"{name} {number}.{at}"))
             for at in range(2)
             for name in ("A", "B")
         )
@@ -159,7 +158,7 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     assert "as a supporter of the topic" in opening[-1]["content"]
     assert "for the topic" in opening[0]["content"]
     assert [message["role"] for message in later] == ["system", "user", "assistant", "user"]
-    assert later[-1]["content"].startswith(join_blocks("r B", "B 0.0")), "as in the debate"
+    assert later[-1]["content"].startswith(in_blocks("r B", "B 0.0")), "as in the debate"
 
 
 def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from touche_rad.runs.journal import RUN, Journal
 from touche_rad.runs.work import Done
 from touche_rad.text import count_words
 from touche_rad.users import ModelUser, RuleUser, Speaker
-from touche_rad.users._model_user import EMPTY, REPETITION
 from touche_rad.users.persona import bundled_personas, load_persona
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
@@ -200,13 +198,13 @@ def test_too_many_words_are_cut_at_a_sentences_end(server: Scripted) -> None:
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ("Zoos are prisons.", REPETITION),
-        ("zoos  are prisons!", REPETITION),
-        ("These zoos are all prisons.", REPETITION),
-        ("Zoo breeding saves endangered species!", REPETITION),
-        ("Endangered species.", REPETITION),
-        (" \n ", EMPTY),
-        ("...", REPETITION),
+        ("Zoos are prisons.", "repeats"),
+        ("zoos  are prisons!", "repeats"),
+        ("These zoos are all prisons.", "repeats"),
+        ("Zoo breeding saves endangered species!", "repeats"),
+        ("Endangered species.", "repeats"),
+        (" \n ", "no words"),
+        ("...", "repeats"),
     ],
 )
 def test_words_that_do_not_fit_are_sent_back_once(
@@ -216,9 +214,9 @@ def test_words_that_do_not_fit_are_sent_back_once(
     assert ask_model_user(server, debate_after("Zoos are prisons.")) == "Cages drive animals mad."
     again = server.asked[1]["messages"]
     assert [message["role"] for message in again] == ["system", "user", "assistant", "user"]
-    assert again[-1]["content"].startswith(problem)
+    assert problem in again[-1]["content"]
     server.always = say(wrong)
-    with pytest.raises(ModelError, match=re.escape(problem)):
+    with pytest.raises(ModelError, match=problem):
         ask_model_user(server, debate_after("Zoos are prisons."))
     assert len(server.asked) == 4
 
