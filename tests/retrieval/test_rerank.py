@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from retrieval.stance.backend import backend
@@ -30,7 +29,8 @@ from tests.models.scripted import Handler, Scripted
 from tests.nli import by_chance
 from tests.retrieval.small import opened
 from tests.terminal import touche_rad
-from touche_rad.errors import ToucheRadError, UserError
+from touche_rad.debate import Argument, Hit
+from touche_rad.errors import OptionError, ToucheRadError, UserError
 from touche_rad.plugins import Services, close_index, find, make
 from touche_rad.testing import check_retriever
 
@@ -52,23 +52,23 @@ FOLLOWS = "Small change is of use to those who help the needy."
 BOTH = (*AGREEING, CHARITY, *ARGUMENTS[4:])
 
 
-def routes(**of: Callable[[dict[str, Any]], Any]) -> scripted.Answer:
+def routes(**replies: Callable[[dict[str, Any]], Any]) -> scripted.Answer:
     """Answer some routes, and 404 elsewhere."""
 
     def act(handler: Handler) -> None:
         route = handler.path.rpartition("/")[2]
-        if route not in of:
+        if route not in replies:
             handler.say(404, b'{"detail": "Not Found"}')
             return
         assert handler.body.pop("model") == "tiny"
-        scripted.says(of[route](handler.body))(handler)
+        scripted.says(replies[route](handler.body))(handler)
 
     return act
 
 
 def scores(texts: Sequence[str]) -> list[float]:
     """The truth: who attacks what the user says comes first, and who says the same, last."""
-    sides = {one.text: one.attacks for one in BOTH}
+    sides = {argument.text: argument.attacks for argument in BOTH}
     return [{WORTHLESS: 0.9, WORTH: 0.1}.get(sides.get(text, ""), 0.4) for text in texts]
 
 
@@ -84,33 +84,44 @@ def rerank(body: dict[str, Any]) -> Any:
 
 def score(body: dict[str, Any]) -> Any:
     assert set(body) == {"text_1", "text_2"}
-    rows = [{"index": at, "score": one} for at, one in enumerate(scores(body["text_2"]))]
+    rows = [{"index": at, "score": score} for at, score in enumerate(scores(body["text_2"]))]
     return {"data": rows}
 
 
 @pytest.fixture
 def ranking() -> Iterator[Scripted]:
-    with scripted.serving() as made:
-        made.always = routes(rerank=rerank)
-        yield made
+    with scripted.serving() as server:
+        server.always = routes(rerank=rerank)
+        yield server
 
 
-def found(by: str, said: str = SAID, **options: str) -> list[str]:
-    given = {"of": "text", "by": by, **options}
-    hits = find("retriever", "rerank").make(Services(index=BothSides(BOTH)), given).search(said, 9)
-    assert [hit.rank for hit in hits] == list(range(len(hits)))
-    return [hit.argument.id for hit in hits]
+def search_reranked(by: str, **options: str) -> list[Hit]:
+    options = {"of": "text", "by": by, **options}
+    return (
+        find("retriever", "rerank").make(Services(index=BothSides(BOTH)), options).search(SAID, 9)
+    )
 
 
-@pytest.mark.parametrize("of", [{"rerank": rerank}, {"score": score}])
+@pytest.mark.parametrize("replies", [{"rerank": rerank}, {"score": score}])
 @pytest.mark.parametrize("ending", ["", "/v1"])
-def test_who_attacks_the_claim_comes_first(ranking: Scripted, of: Any, ending: str) -> None:
-    ranking.always = routes(**of)
+def test_who_attacks_the_claim_comes_first(ranking: Scripted, replies: Any, ending: str) -> None:
+    ranking.always = routes(**replies)
     by = f"{ranking.url.removesuffix('/v1')}{ending}#tiny"
     plain = find("retriever", "text").make(Services(index=BothSides(BOTH))).search(SAID, 9)
     assert plain[0].argument == JARS
-    assert found(by)[0] == CHARITY.id
-    assert found(by, top="1")[0] == JARS.id
+    hits = search_reranked(by)
+    assert hits[0].argument == CHARITY
+    assert hits[0].score == 0.9
+    assert hits[0].path[-1] == "reranked 0.90"
+
+
+def test_hits_behind_the_reranked_ones_stay_in_their_order(ranking: Scripted) -> None:
+    by = f"{ranking.url}#tiny"
+    plain = find("retriever", "text").make(Services(index=BothSides(BOTH))).search(SAID, 9)
+    hits = search_reranked(by, top="1")
+    assert [hit.argument for hit in hits] == [hit.argument for hit in plain]
+    assert [hit.rank for hit in hits] == list(range(len(plain)))
+    assert [hit.score for hit in hits] == pytest.approx([0.1 - at for at in range(len(plain))])
 
 
 def test_the_connections_to_servers_are_closed_with_the_index(
@@ -136,10 +147,10 @@ def test_the_connections_to_servers_are_closed_with_the_index(
 def test_the_instruction_stands_before_the_query(ranking: Scripted) -> None:
     by = f"{ranking.url}#tiny"
     for options in ({}, {"instruction": "Find friends."}, {"instruction": ""}):
-        found(by, **options)
-    asked = [body["query"] for body in ranking.asked if body["query"].endswith(SAID)]
+        search_reranked(by, **options)
+    queries = [body["query"] for body in ranking.asked if body["query"].endswith(SAID)]
     default = "Find an argument that argues against this claim."
-    assert asked == [f"{default} {SAID}", f"Find friends. {SAID}", SAID]
+    assert queries == [f"{default} {SAID}", f"Find friends. {SAID}", SAID]
 
 
 FIRST = {
@@ -155,18 +166,18 @@ def test_the_argument_of_a_debater_follows_the_reranker(
 ) -> None:
     """The model takes the first argument that it is shown."""
 
-    def written(told: str) -> dict[str, Any]:
-        texts = {told.find(one.text): one.text for one in BOTH if one.text in told}
-        text = texts[min(texts)]
-        return {"numbers": [1], "arguments": [1], "response": text}
+    def quote_the_first(prompt: str) -> dict[str, Any]:
+        shown = [argument.text for argument in BOTH if argument.text in prompt]
+        return {"numbers": [1], "arguments": [1], "response": min(shown, key=prompt.find)}
 
-    answering(server, {**FIRST, "Written": written})
-    asked, index = [debate(SAID)], BothSides(BOTH)
-    (plain,) = answers(server, debater, asked, index)
-    assert [one.attacks for one in plain.arguments] == [WORTH]
+    answering(server, {**FIRST, "Written": quote_the_first})
+    debates = [debate(SAID)]
+    index = BothSides(BOTH)
+    (plain,) = answers(server, debater, debates, index)
+    assert [argument.attacks for argument in plain.arguments] == [WORTH]
     by = f"rerank(of=text,by={ranking.url}#tiny)"
-    (reranked,) = answers(server, debater, asked, index, retriever=by)
-    assert [one.attacks for one in reranked.arguments] == [WORTHLESS]
+    (reranked,) = answers(server, debater, debates, index, retriever=by)
+    assert [argument.attacks for argument in reranked.arguments] == [WORTHLESS]
 
 
 def test_a_turn_goes_on_when_the_server_is_down_and_it_is_said_once(
@@ -179,28 +190,57 @@ def test_a_turn_goes_on_when_the_server_is_down_and_it_is_said_once(
     ranking.always = scripted.fails(500)
     for _ in range(2):
         assert debater.answer(debate(SAID)).arguments[0].id == JARS.id
-    told = [one for one in caplog.messages if "hits stay in the order of text" in one]
-    assert len(told) == 1
-    assert ": 500: no" in told[0]
+    warnings = [message for message in caplog.messages if "order of text" in message]
+    assert len(warnings) == 1
+    assert ": 500: no" in warnings[0]
+    failed = len(ranking.asked)
+    debater.answer(debate(SAID))
+    assert len(ranking.asked) == failed, "a server that failed is not asked again at once"
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "fact"),
     [
-        (routes(), "has no route /rerank or /score: start a server with such a model"),
+        (routes(), "no route /rerank or /score"),
         (scripted.fails(400, "the model cannot rank"), ": 400: the model cannot rank"),
         (scripted.fails(404, "The model `tiny` does not exist."), "404: The model"),
     ],
 )
-def test_a_server_that_cannot_rank_is_told_in_one_line(
-    ranking: Scripted, answer: scripted.Answer, told: str
+def test_a_server_that_cannot_rank_is_refused_in_one_line(
+    ranking: Scripted, answer: scripted.Answer, fact: str
 ) -> None:
     ranking.always = answer
     options = f"-i demo -r rerank -O by={ranking.url}#tiny".split()
     ended = touche_rad("retrieve", "--say", SAID, *options)
     assert ended.code == 2
-    assert told in ended.err
+    assert fact in ended.err
     assert len(ended.err.strip().splitlines()) == 1
+
+
+def rows_without_a_number(body: dict[str, Any]) -> Any:
+    return {
+        "results": [{"index": at, "relevance_score": None} for at in range(len(body["documents"]))]
+    }
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [lambda body: {"results": []}, lambda body: {"rows": []}, rows_without_a_number],
+)
+def test_a_reply_without_a_score_for_each_text_keeps_the_order(
+    ranking: Scripted, caplog: pytest.LogCaptureFixture, reply: Any
+) -> None:
+    ranking.always = routes(rerank=reply)
+    hits = search_reranked(f"{ranking.url}#tiny")
+    assert hits[0].argument == JARS
+    assert "relevance_score" in caplog.text
+
+
+def test_a_reranker_must_be_named() -> None:
+    with pytest.raises(OptionError, match="by=URL#MODEL"):
+        search_reranked("")
+    with pytest.raises(UserError, match="HOST:PORT"):
+        search_reranked("http://127.0.0.1:1")
 
 
 @pytest.mark.services
@@ -208,13 +248,18 @@ def test_a_local_cross_encoder_ranks_as_it_scores(tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 
     folder = by_chance(tmp_path / "one", ("LABEL_0",))
-    texts = {one.text: one.id for one in BOTH}
-    order = CrossEncoder(str(folder)).rank(SAID, list(texts), return_documents=True)
-    told = found(str(folder), instruction="", of="text")
-    assert told == [texts[row["text"]] for row in order if texts[row["text"]] in told]
+    texts = [argument.text for argument in BOTH]
+    order = CrossEncoder(str(folder)).rank(SAID, texts, return_documents=True)
+    hits = search_reranked(str(folder), instruction="")
+    ranked = [hit.argument.text for hit in hits]
+    assert ranked == [row["text"] for row in order if row["text"] in ranked]
     check_retriever("rerank", {"by": str(folder)})
+
+
+@pytest.mark.services
+def test_a_model_with_three_labels_is_no_reranker(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not one score"):
-        found(str(by_chance(tmp_path / "three")))
+        search_reranked(str(by_chance(tmp_path / "three")))
 
 
 LABELS = ("contradiction", "entailment", "neutral")
@@ -224,13 +269,15 @@ def classify(body: dict[str, Any]) -> Any:
     """What two texts say of each other: the same entails, `not` contradicts, else neither."""
     rows = []
     for at, text in enumerate(body["input"]):
-        one, _, two = text.partition("</s></s>")
-        here = "not" in one.split(), "not" in two.split()
-        near = two == FOLLOWS or len(set(one.split()) & set(two.split())) > 2
-        row = 2 if not near else 1 if here[0] == here[1] else 0
-        probs = np.full(3, 0.05)
-        probs[row] = 0.9
-        rows.append({"index": at, "label": LABELS[row], "probs": probs.tolist(), "num_classes": 3})
+        premise, _, hypothesis = text.partition("</s></s>")
+        words = set(premise.split())
+        others = set(hypothesis.split())
+        label = "neutral"
+        if hypothesis == FOLLOWS or len(words & others) > 2:
+            same = ("not" in words) == ("not" in others)
+            label = "entailment" if same else "contradiction"
+        probs = [0.9 if name == label else 0.05 for name in LABELS]
+        rows.append({"index": at, "label": label, "probs": probs, "num_classes": 3})
     return {"data": rows[::-1]}
 
 
@@ -241,20 +288,25 @@ def tokenize(body: dict[str, Any]) -> Any:
 def test_an_nli_model_on_a_server_tells_the_side(ranking: Scripted) -> None:
     ranking.always = routes(classify=classify, tokenize=tokenize)
     name = f"nli:{ranking.url}#tiny"
-    against, along = backend(name).stances(f"{WORTHLESS}</s></s>", [CHARITY, JARS])
-    assert against.against > 0.8
-    assert along.against < -0.8
+    opposing, agreeing = backend(name).stances(f"{WORTHLESS}</s></s>", [CHARITY, JARS])
+    assert opposing.against > 0.8
+    assert agreeing.against < -0.8
     pairs = [text for text in ranking.asked[-1]["input"] if WORTHLESS in text]
+    assert pairs
     assert all(text.count("</s></s>") == 1 for text in pairs)
-    for options, first in (
-        ("weight=9", CHARITY.id),
-        ("weight=9,side=for", JARS.id),
-        ("weight=0", JARS.id),
-    ):
-        spec = f"stance(of=text,by={name},{options})"
-        hits = make("retriever", spec, Services(index=BothSides(BOTH))).search(WORTHLESS, 9)
-        assert hits[0].argument.id == first
-        assert hits[0].path[-1].startswith("same 0.")
+
+
+@pytest.mark.parametrize(
+    ("options", "first"), [("weight=9", CHARITY), ("weight=9,side=for", JARS), ("weight=0", JARS)]
+)
+def test_the_side_of_an_argument_changes_its_rank(
+    ranking: Scripted, options: str, first: Argument
+) -> None:
+    ranking.always = routes(classify=classify, tokenize=tokenize)
+    spec = f"stance(of=text,by=nli:{ranking.url}#tiny,{options})"
+    hits = make("retriever", spec, Services(index=BothSides(BOTH))).search(WORTHLESS, 9)
+    assert hits[0].argument == first
+    assert hits[0].path[-1].startswith("same 0.")
 
 
 def test_the_retrievers_with_a_server_hold_their_contracts(ranking: Scripted) -> None:
@@ -267,11 +319,21 @@ def test_the_guard_asks_an_nli_model_on_a_server(server: Scripted, ranking: Scri
     ranking.always = routes(classify=classify, tokenize=tokenize)
     answering(server, {"Written": {"numbers": [1], "response": FOLLOWS}})
     index = BothSides([CHARITY])
-    asked = [debate("The penny is worthless.")]
-    (plain,) = answers(server, "composed", asked, index)
+    debates = [debate("The penny is worthless.")]
+    (plain,) = answers(server, "composed", debates, index)
     assert plain.content != FOLLOWS
-    (guarded,) = answers(server, "composed", asked, index, guard=f"nli:{ranking.url}#tiny")
+    (guarded,) = answers(server, "composed", debates, index, guard=f"nli:{ranking.url}#tiny")
     assert guarded.content == FOLLOWS
+
+
+def never_neutral(body: dict[str, Any]) -> Any:
+    """An NLI model whose third label no plain pair shows."""
+    rows = []
+    for at in range(len(body["input"])):
+        likely = at % 2
+        probs = [0.9 if row == likely else 0.05 for row in range(3)]
+        rows.append({"index": at, "label": LABELS[likely], "probs": probs})
+    return {"data": rows}
 
 
 def good(body: dict[str, Any]) -> Any:
@@ -280,16 +342,19 @@ def good(body: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("of", "told"),
+    ("replies", "fact"),
     [
-        ({}, "has no route /classify"),
-        ({"classify": lambda body: {"data": []}}, "expected 6 rows with probs"),
-        ({"classify": good}, "is not an NLI model: its labels are good"),
+        ({}, "/classify"),
+        ({"classify": lambda body: {"data": []}}, "6 rows with probs"),
+        ({"classify": good}, "labels are good"),
+        ({"classify": never_neutral}, "6 plain pairs"),
     ],
 )
-def test_a_server_without_an_nli_model_is_told(ranking: Scripted, of: Any, told: str) -> None:
-    ranking.always = routes(**of)
-    with pytest.raises(ToucheRadError, match=told):
+def test_a_server_without_an_nli_model_is_refused(
+    ranking: Scripted, replies: Any, fact: str
+) -> None:
+    ranking.always = routes(**replies)
+    with pytest.raises(ToucheRadError, match=fact):
         backend(f"nli:{ranking.url}#tiny")
 
 

@@ -18,9 +18,9 @@ class Handler(scripted.Handler):
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
-        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         with self.server.lock:
-            self.server.asked.append({"path": parts.path, **asked})
+            self.server.asked.append({"path": parts.path, **query})
         self.server.act(self)
 
 
@@ -62,7 +62,7 @@ def breaks(handler: scripted.Handler) -> None:
 
 @contextmanager
 def serving() -> Iterator[SearXNGServer]:
-    with SearXNGServer() as made:
-        threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-        yield made
-        made.shutdown()
+    with SearXNGServer() as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
