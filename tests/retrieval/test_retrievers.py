@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,12 @@ def bees(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
     return opened(BEES, tmp_path_factory.mktemp("bees") / "index")
 
 
-def _made(name: str, index: PisaArguments, **options: str) -> Any:
+def _make_retriever(name: str, index: PisaArguments, **options: str) -> Any:
     return find("retriever", name).make(Services(index=index), options)
 
 
 def _ids(name: str, index: PisaArguments, query: str, k: int = 5, **options: str) -> list[str]:
-    return [hit.argument.id for hit in _made(name, index, **options).search(query, k)]
+    return [hit.argument.id for hit in _make_retriever(name, index, **options).search(query, k)]
 
 
 def _by_id(hits: list[Hit]) -> dict[str, Hit]:
@@ -56,35 +57,37 @@ def test_each_needs_an_index_and_names_a_wrong_option(bees: PisaArguments, name:
     with pytest.raises(UserError, match="needs an argument index"):
         find("retriever", name).make(Services())
     with pytest.raises(OptionError, match="has no option 'nearr'"):
-        _made(name, bees, nearr="1")
+        _make_retriever(name, bees, nearr="1")
 
 
 def test_a_chain_goes_by_what_attacks_what_you_say(bees: PisaArguments) -> None:
-    hits = _by_id(_made("chain", bees).search("Roofs starve wild bees", 9))
+    hits = _by_id(_make_retriever("chain", bees).search("Roofs starve wild bees", 9))
     assert hits["3"].path == (f"2 says the same as you: {BEES[1].text}", "attacks that")
     assert hits["3"].score == pytest.approx(0.8)
 
 
 def test_a_chain_knows_its_side(bees: PisaArguments) -> None:
     query = "Beehives on roofs starve the wild bees nearby."
-    against = _by_id(_made("chain", bees, near="0.7").search(query, 9))
-    for_it = _by_id(_made("chain", bees, near="0.7", side="for").search(query, 9))
+    against = _by_id(_make_retriever("chain", bees, near="0.7").search(query, 9))
+    supporting = _by_id(_make_retriever("chain", bees, near="0.7", side="for").search(query, 9))
     assert list(against)[:3] == ["3", "1", "4"]
     assert against["1"].path[-1] == "supports what that attacks"
     assert against["4"].path[1].startswith("1 supports what that attacks: Beehives on roofs feed")
-    assert list(for_it)[:2] == ["2", "5"]
-    assert not set(against) & set(for_it)
+    assert list(supporting)[:2] == ["2", "5"]
+    assert not set(against) & set(supporting)
 
 
 def test_chains_of_an_index_without_links_are_searched_for(bees: PisaArguments) -> None:
     class Plain:
         """The official index: it only searches."""
 
-        search, search_all, get = bees.search, bees.search_all, bees.get
+        search = bees.search
+        search_all = bees.search_all
+        get = bees.get
 
     plain: Any = Plain()
     query = "Beehives on roofs starve the wild bees nearby."
-    hits = _by_id(_made("chain", plain).search(query, 9))
+    hits = _by_id(_make_retriever("chain", plain).search(query, 9))
     assert hits["3"].path[-1] == "attacks that"
 
 
@@ -99,20 +102,27 @@ def test_circles_end(tmp_path: Path) -> None:
         for n in range(5)
     ]
     index = opened(ring, tmp_path / "index")
-    for steps in ("0", "1", "4"):
-        hits = _made("chain", index, steps=steps, near="0").search("Claim number 0 stands", 50)
-        assert len({hit.argument.id for hit in hits}) == len(hits) <= 5
+    for steps in ("1", "4"):
+        retriever = _make_retriever("chain", index, steps=steps, near="0")
+        hits = retriever.search("Claim number 0 stands", 50)
+        ids = [hit.argument.id for hit in hits]
+        assert 0 < len(ids) <= 5
+        assert len(set(ids)) == len(ids)
         assert all(len(hit.path) <= int(steps) + 1 for hit in hits)
-        assert bool(hits) == (steps != "0")
+    assert _ids("chain", index, "Claim number 0 stands", steps="0", near="0") == []
 
 
 def test_first_second_and_steps_limit_how_far_a_chain_reaches(bees: PisaArguments) -> None:
     def ends(**options: str) -> set[str]:
         query = "beehives and bees on roofs in town"
-        made = [_made("chain", bees, near="0", side=side, **options) for side in ("against", "for")]
-        return {hit.argument.id for one in made for hit in one.search(query, 9)}
+        sides = [
+            _ids("chain", bees, query, 9, near="0", side=side, **options)
+            for side in ("against", "for")
+        ]
+        return set(chain.from_iterable(sides))
 
-    assert ends(first="1", second="1", steps="1") < ends(steps="1") <= ends()
+    assert ends(first="1", second="1", steps="1") < ends(steps="1")
+    assert ends(steps="1") <= ends()
 
 
 def _hit(id_: str, score: float = 1.0, topic: str = "") -> Hit:
@@ -130,7 +140,7 @@ def test_each_setting_of_the_hybrid_has_its_effect(bees: PisaArguments) -> None:
     query = "Beehives on roofs in town"
 
     def scores(**options: str) -> dict[str, float]:
-        hits = _made("hybrid", bees, **options).search(query, 9)
+        hits = _make_retriever("hybrid", bees, **options).search(query, 9)
         return {hit.argument.id: hit.score for hit in hits}
 
     plain = scores()
@@ -142,26 +152,30 @@ def test_each_setting_of_the_hybrid_has_its_effect(bees: PisaArguments) -> None:
 
 
 def test_opposing_puts_chains_behind_the_first_attackers_and_words_last(
-    bees: PisaArguments, tmp_path: Path
+    bees: PisaArguments,
 ) -> None:
     query = "Beehives on roofs starve the wild bees"
-    attack, chain = _ids("attack", bees, query, 9), _ids("chain", bees, query, 9)
+    attack = _ids("attack", bees, query, 9)
+    chained = _ids("chain", bees, query, 9)
     about = [hit.argument.id for hit in bees.search("all", query, 9)]
-    assert set(chain) - set(attack), "this case has what only chains reach"
-
-    def behind(*lists: list[str]) -> list[str]:
-        return list(dict.fromkeys(one for ids in lists for one in ids))
-
+    assert set(chained) - set(attack), "this case has what only chains reach"
     for lead in (0, 1, 3):
-        expected = behind(attack[:lead], chain, attack[lead:], about)[:9]
-        assert _ids("opposing", bees, query, 9, lead=str(lead)) == expected
-    blind = [one.model_copy(update={"attacks": "", "supports": ""}) for one in BEES]
-    hidden = opened(blind, tmp_path / "hidden")
-    found = _ids("opposing", hidden, query, 4)
-    assert not _ids("attack", hidden, query, 4)
-    about = [hit.argument.id for hit in hidden.search("all", query, 4)]
-    assert found == behind(_ids("chain", hidden, query, 4), about)[:4]
-    assert found, "where no claims are known, words find something still"
+        ids = [*attack[:lead], *chained, *attack[lead:], *about]
+        expected = list(dict.fromkeys(ids))[:9]
+        hits = _make_retriever("opposing", bees, lead=str(lead)).search(query, 9)
+        assert [hit.argument.id for hit in hits] == expected
+        assert [hit.score for hit in hits] == [1 / (hit.rank + 1) for hit in hits]
+
+
+def test_opposing_finds_words_where_no_claims_are_known(tmp_path: Path) -> None:
+    query = "Beehives on roofs starve the wild bees"
+    blind = [argument.model_copy(update={"attacks": "", "supports": ""}) for argument in BEES]
+    index = opened(blind, tmp_path / "blind")
+    assert _ids("attack", index, query, 4) == []
+    about = [hit.argument.id for hit in index.search("all", query, 4)]
+    ids = [*_ids("chain", index, query, 4), *about]
+    assert about
+    assert _ids("opposing", index, query, 4) == list(dict.fromkeys(ids))[:4]
 
 
 TOPICS = pd.DataFrame(
@@ -182,35 +196,36 @@ def pipeline(request: pytest.FixtureRequest, bees: PisaArguments) -> Any:
     return _pipeline(request.param, bees)
 
 
-def _rows(found: pd.DataFrame) -> list[tuple[Any, ...]]:
-    return list(found[["qid", "docno", "score", "rank"]].itertuples(index=False, name=None))
+def _rows(ranking: pd.DataFrame) -> list[tuple[Any, ...]]:
+    return list(ranking[["qid", "docno", "score", "rank"]].itertuples(index=False, name=None))
 
 
 def test_a_ranking_keeps_the_queries_columns(pipeline: Any) -> None:
-    found = pipeline.transform(TOPICS)
-    assert list(found.columns)[:6] == ["qid", "query", "user", "docno", "score", "rank"]
-    assert set(found["qid"]) <= {"q1", "q2"}
-    assert set(zip(found["qid"], found["user"], strict=True)) <= {("q1", "ann"), ("q2", "bob")}
-    assert len(found)
-    assert all(list(one["rank"]) == list(range(len(one))) for _, one in found.groupby("qid"))
-    assert found["score"].dtype == float
-    assert found["rank"].dtype == int
+    ranking = pipeline.transform(TOPICS)
+    assert list(ranking.columns)[:6] == ["qid", "query", "user", "docno", "score", "rank"]
+    assert len(ranking)
+    users = set(zip(ranking["qid"], ranking["user"], strict=True))
+    assert users <= {("q1", "ann"), ("q2", "bob")}
+    for _, rows in ranking.groupby("qid"):
+        assert list(rows["rank"]) == list(range(len(rows)))
+    assert ranking["score"].dtype == float
+    assert ranking["rank"].dtype == int
 
 
 def test_pipelines_compose(pipeline: Any, bees: PisaArguments) -> None:
-    plain, other = pipeline.transform(TOPICS), _pipeline("text", bees)
+    plain = pipeline.transform(TOPICS)
     top = (pipeline % 1).transform(TOPICS)
     assert _rows(top) == _rows(plain[plain["rank"] < 1])
     doubled = (pipeline >> pt.apply.doc_score(lambda row: row["score"] * 2)).transform(TOPICS)
     assert sorted(doubled["score"]) == pytest.approx(sorted(plain["score"] * 2))
     fused = (pipeline + pipeline).transform(TOPICS)
     assert sorted(fused["score"]) == pytest.approx(sorted(plain["score"] * 2))
-    either = (pipeline | other).transform(TOPICS)
-    pairs = [
-        set(zip(one["qid"], one["docno"], strict=True))
-        for one in (plain, other.transform(TOPICS), either)
-    ]
-    assert pairs[2] == pairs[0] | pairs[1]
+    by_text = _pipeline("text", bees)
+    rankings = (plain, by_text.transform(TOPICS), (pipeline | by_text).transform(TOPICS))
+    first, second, either = (
+        set(zip(ranking["qid"], ranking["docno"], strict=True)) for ranking in rankings
+    )
+    assert either == first | second
     length = pt.apply.doc_score(lambda row: float(len(row["docno"])))
     features = (pipeline >> (length**length)).transform(TOPICS)
     assert features["features"].map(list).tolist() == [[1.0, 1.0]] * len(plain)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,10 +12,14 @@ from retrieval.index.pisa import PisaArguments
 from retrieval.stance import Stance
 from retrieval.stance.backend import backend
 from retrieval.stance.nli import Nli, Rows, rows_of
+from tests.models import scripted
+from tests.models.scripted import Scripted
 from tests.nli import always
 from tests.retrieval.small import opened
+from tests.test_prompt_formats import missing
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
+from touche_rad.models.errors import InvalidAnswer
 from touche_rad.plugins import Services, find
 
 HARM = "Zoos should be closed because they harm animals."
@@ -37,10 +41,6 @@ def zoos(tmp_path_factory: pytest.TempPathFactory) -> PisaArguments:
     return opened((AGAINST, FOR, OTHER), tmp_path_factory.mktemp("zoos") / "ix")
 
 
-def _sums_to_one(stance: Stance) -> bool:
-    return stance.same + stance.opposite + stance.unrelated == pytest.approx(1.0)
-
-
 @pytest.fixture(scope="module")
 def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that is always quite sure that the premise entails the hypothesis."""
@@ -49,21 +49,21 @@ def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.services
 def test_an_nli_model_is_read_by_its_own_labels(nli: Path) -> None:
-    (found,) = backend(f"nli:{nli}").stances(SAID, [AGAINST])
-    (other,) = backend(f"nli:{nli}").stances("\ud800", [OTHER])
-    assert _sums_to_one(found)
-    assert _sums_to_one(other)
+    model = backend(f"nli:{nli}")
+    stances = [*model.stances(SAID, [AGAINST]), *model.stances("\ud800", [OTHER])]
+    sums = [stance.same + stance.opposite + stance.unrelated for stance in stances]
+    assert sums == pytest.approx([1.0, 1.0])
     # What entails both claims alike is on neither side: half for each, and little is unrelated.
-    assert found.against == pytest.approx(0.0, abs=1e-6)
-    assert found.unrelated < 0.1
-    assert backend(f"nli:{nli}").stances(SAID, []) == []
+    assert stances[0].against == pytest.approx(0.0, abs=1e-6)
+    assert stances[0].unrelated < 0.1
+    assert model.stances(SAID, []) == []
 
 
 @pytest.mark.services
-def test_a_hypothesis_of_which_something_may_be_cut_off_is_told(nli: Path) -> None:
-    read = Nli(str(nli))
-    assert read.reads_whole(SAID)
-    assert not read.reads_whole("coin " * 300)
+def test_a_hypothesis_of_which_something_may_be_cut_off_is_not_read_whole(nli: Path) -> None:
+    model = Nli(str(nli))
+    assert model.reads_whole(SAID)
+    assert not model.reads_whole("coin " * 300)
 
 
 @pytest.mark.parametrize(
@@ -89,49 +89,76 @@ def test_labels_of_nli_are_known_in_their_common_spellings(
 
 
 @pytest.mark.services
-def test_what_is_no_nli_model_is_told() -> None:
-    with pytest.raises(UserError, match="there is no such folder"):
+def test_a_folder_that_does_not_exist_is_named() -> None:
+    with pytest.raises(UserError, match="nowhere"):
         backend("nli:nowhere")
-    with pytest.raises(OptionError, match="there is no stance backend 'rule'"):
-        backend("rule")
 
 
-def test_a_language_model_is_asked_once_for_all_candidates(zoos: PisaArguments) -> None:
-    import re
+@pytest.mark.parametrize("name", ["rule", "nli:"])
+def test_an_unknown_backend_is_named(name: str) -> None:
+    with pytest.raises(OptionError, match=name):
+        backend(name)
 
-    from tests.models import scripted
-    from tests.test_prompt_formats import missing
-    from touche_rad.models.errors import InvalidAnswer
 
-    def judged(handler: Any) -> None:
-        asked = handler.body["messages"][-1]["content"]
-        numbered = dict(re.findall(r"^(\d+)\. (.*)$", asked, re.MULTILINE))
-        sides = {AGAINST.text: "opposite", FOR.text: "same", OTHER.text: "unrelated"}
-        told = [{"number": int(at), "position": sides[text]} for at, text in numbered.items()]
-        scripted.content(json.dumps({"positions": told}))(handler)
+def judge_positions(handler: scripted.Handler) -> None:
+    """Answer with the true position of each argument in the prompt."""
+    prompt = handler.body["messages"][-1]["content"]
+    sides = {AGAINST.text: "opposite", FOR.text: "same", OTHER.text: "unrelated"}
+    positions = [
+        {"number": int(number), "position": sides[text]}
+        for number, text in re.findall(r"^(\d+)\. (.*)$", prompt, re.MULTILINE)
+    ]
+    scripted.content(json.dumps({"positions": positions}))(handler)
 
-    with scripted.serving() as server:
-        server.always = judged
-        asked = {"of": "text", "by": f"model:{server.url}#tiny", "weight": "2"}
-        hits = find("retriever", "stance").make(Services(index=zoos), asked).search(SAID, 5)
-        assert hits[0].argument.id == "1"
-        assert hits[0].path[-1] == "same 0.05, opposite 0.90"
-        assert len(server.asked) == 1
-        system, user = server.asked[0]["messages"]
-        assert SAID in user["content"]
-        assert SAID not in system["content"]
-        # The server lets a model that finds no end write no more positions than were asked for.
-        schema = server.asked[0]["response_format"]["json_schema"]["schema"]
-        positions = schema["properties"]["positions"]
-        shown = len(re.findall(r"^\d+\. ", user["content"], re.MULTILINE))
-        assert positions["minItems"] == positions["maxItems"] == shown == 2
-        assert list(missing(f"{system['content']}\n{user['content']}", schema)) == []
-        stances = backend(f"model:{server.url}#tiny").stances(SAID, [FOR, OTHER])
-        assert [stance.against < 0 for stance in stances] == [True, False]
-        assert stances[1].unrelated > 0.8
-        server.always = scripted.content('{"positions": []}')
-        (unknown,) = backend(f"model:{server.url}#tiny").stances(SAID, [FOR])
-        assert unknown.against == 0
-        server.always = scripted.content("I will not.")
-        with pytest.raises(InvalidAnswer):
-            backend(f"model:{server.url}#tiny").stances(SAID, [FOR])
+
+@pytest.fixture
+def judging(server: Scripted) -> Scripted:
+    server.always = judge_positions
+    return server
+
+
+def test_a_language_model_is_asked_once_for_all_candidates(
+    judging: Scripted, zoos: PisaArguments
+) -> None:
+    options = {"of": "text", "by": f"model:{judging.url}#tiny", "weight": "2"}
+    hits = find("retriever", "stance").make(Services(index=zoos), options).search(SAID, 5)
+    assert hits[0].argument.id == "1"
+    assert hits[0].path[-1] == "same 0.05, opposite 0.90"
+    assert len(judging.asked) == 1
+
+
+def test_the_prompt_shows_each_argument_and_the_schema_has_as_many_positions(
+    judging: Scripted,
+) -> None:
+    backend(f"model:{judging.url}#tiny").stances(SAID, [FOR, OTHER])
+    system, user = judging.asked[0]["messages"]
+    assert SAID in user["content"]
+    assert SAID not in system["content"]
+    # The server lets a model that finds no end write no more positions than were asked for.
+    schema = judging.asked[0]["response_format"]["json_schema"]["schema"]
+    positions = schema["properties"]["positions"]
+    assert len(re.findall(r"^\d+\. ", user["content"], re.MULTILINE)) == 2
+    assert positions["minItems"] == 2
+    assert positions["maxItems"] == 2
+    assert list(missing(f"{system['content']}\n{user['content']}", schema)) == []
+
+
+def test_a_language_model_tells_the_side(judging: Scripted) -> None:
+    model = backend(f"model:{judging.url}#tiny")
+    agreeing, unrelated = model.stances(SAID, [FOR, OTHER])
+    assert agreeing.against < -0.8
+    assert unrelated.against == 0
+    assert unrelated.unrelated > 0.8
+    assert model.stances(SAID, []) == []
+
+
+def test_a_position_that_the_model_leaves_out_is_unknown(server: Scripted) -> None:
+    server.always = scripted.content('{"positions": []}')
+    (unknown,) = backend(f"model:{server.url}#tiny").stances(SAID, [FOR])
+    assert unknown == Stance(1 / 3, 1 / 3, 1 / 3)
+
+
+def test_an_answer_without_positions_is_invalid(server: Scripted) -> None:
+    server.always = scripted.content("I will not.")
+    with pytest.raises(InvalidAnswer):
+        backend(f"model:{server.url}#tiny").stances(SAID, [FOR])
