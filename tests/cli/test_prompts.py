@@ -45,7 +45,7 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
 def test_a_plugin_that_sends_the_prompts_of_others_shows_them(tmp_path: Path) -> None:
     shown = touche_rad("prompts", "grice", "-O", "judge=zsl")
     assert shown.code == 0
-    assert "Judge the system's last response" in shown.out
+    assert "system's last response" in shown.out
     refused = touche_rad("prompts", "grice", "-o", tmp_path / "copied")
     assert refused.code == 2
     assert "grice" in refused.err

@@ -111,7 +111,7 @@ def test_a_damaged_line_is_kept_and_reported(
     session.log.path.write_bytes(damaged)
     again = reopen(session, run)
     assert again.study.answers["ana"][place] == {QUANTITY: 1, RELATION: 1, MANNER: 1}
-    assert f"{again.log.path}:3 is damaged: the line is kept" in caplog.text
+    assert f"{again.log.path}:3 is damaged" in caplog.text
     again.answer(place, QUALITY, 0)
     assert again.log.path.read_bytes().startswith(damaged)
     assert reopen(again, run).study.answers["ana"][place] == {
@@ -136,13 +136,13 @@ def test_a_file_of_another_program_is_left_alone(run: Path, tmp_path: Path, is_l
 
 def test_a_pipe_is_no_log(run: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "labels.jsonl.log")
-    with pytest.raises(UserError, match="not a regular file"):
+    with pytest.raises(UserError, match="regular file"):
         open_session(run, tmp_path / "labels.jsonl")
 
 
 def test_two_processes_do_not_write_one_log(run: Path, tmp_path: Path) -> None:
     open_session(run, tmp_path / "labels.jsonl")
-    with pytest.raises(UserError, match="another process is at work on it"):
+    with pytest.raises(UserError, match="another process"):
         open_session(run, tmp_path / "labels.jsonl")
 
 
@@ -152,12 +152,12 @@ def test_a_log_of_another_run_or_of_a_newer_version_is_refused(run: Path, tmp_pa
     other_run = write_run(tmp_path / "other.jsonl", 5)
     text = session.log.path.read_text()
     session.log.path.write_text(f'{text}{{"at":')
-    with pytest.raises(UserError, match="is of another run: digest was"):
+    with pytest.raises(UserError, match="another run: digest"):
         open_session(other_run, session.output)
     assert session.log.path.read_text() == f'{text}{{"at":', "nothing is cut"
     AppendLog(tmp_path / "new", replace(LABELS, format=2)).close()
     (tmp_path / "new").replace(session.log.path)
-    with pytest.raises(UserError, match="made by a newer touche-rad"):
+    with pytest.raises(UserError, match="newer touche-rad"):
         open_session(run, session.output)
 
 
@@ -188,7 +188,7 @@ def test_an_event_of_an_earlier_version_that_lacks_a_field_is_named(
     session.log.close()
     with session.log.path.open("a") as stream:
         stream.write('{"by":"ana","maxim":"quantity"}\n')
-    with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: expected an event"):
+    with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: "):
         open_session(run, session.output)
 
 
