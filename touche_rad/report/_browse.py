@@ -64,6 +64,7 @@ def debates_as_json(
                 ]
             )
             part.append(to_json(turns))
+        # A claim is never cut: its debates are compared with each other.
         if sum(map(len, part)) > PART_LETTERS:
             parts.append(f"[{','.join(part)}]")
             part = []

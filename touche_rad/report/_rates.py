@@ -125,6 +125,7 @@ def _count_verdicts(
                 of_turn = count_yes([verdicts], criteria)
                 missing = len(criteria) - int(of_turn[:, 1].sum())
                 problems[f"{names[run]}: missing verdicts, counted as no"] += missing
+                # All criteria count: a missing verdict is a no.
                 counts[claim, run, :, 0] += of_turn[:, 0]
                 counts[claim, run, :, 1] += 1
 

@@ -60,6 +60,7 @@ class RunOrigin:
 
 def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
     """Return the origin of each run; statuses lie beside the runs."""
+    # A judge's status has the digest of its input, and the status of that run has the same one.
     by_digest = {}
     for folder in dict.fromkeys(path.parent for path in paths):
         for place in sorted(folder.glob(f"*{STATUS}")):
@@ -141,6 +142,7 @@ def read_sources(
             return replace(source, judgements=list(files.read_outcomes(path, bad)))
         if kind is not Kind.RUN:
             raise InputError(path, f"expected a run (such as evaluations), got {kind.value}")
+        # The rankings are read later; here only bad lines are found.
         deque(files.read_run(path, bad), maxlen=0)
         return source
 

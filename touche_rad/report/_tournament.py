@@ -80,6 +80,7 @@ def _is_ratings(path: Path) -> bool:
     """Whether a file is a tournament's result, by its name or its content."""
     if path.name == RATINGS or path.suffix != ".json" or not path.is_file():
         return path.name == RATINGS
+    # Its first field says what it is; a folder of runs may have large files.
     with path.open("rb") as stream:
         return b'"touche-rad tournament ' in stream.read(100)
 

@@ -177,6 +177,7 @@ def ranking_in_words(
         if number(gain) == number(0):
             lead = f"{leader} and {second} have the same {measure}"
         elif tested is not None and tested.low is not None and tested.high is not None:
+            # The tested difference is second minus leader; the sentence has it the other way.
             between = interval(-tested.high, -tested.low)
             lead += ", significantly" if _is_significant(tested) else ", not significantly"
             lead += f" (95 % interval of the difference {between}"

@@ -59,6 +59,7 @@ def judgement_board(report: JudgementReport) -> Board:
     )
     votes: dict[str, list[bool]] = {}
     for name in names:
+        # The verdicts of the baseline are all yes: there is nothing to open.
         if name != BASELINE:
             board.squares.append((name, [_square(rows[name, key]) for key in measured]))
             votes[name] = _votes(report, name)

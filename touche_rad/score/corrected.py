@@ -126,6 +126,7 @@ def _judged_turns(report: JudgementReport, run: str, key: str, says_sample: bool
             debates.append(number)
             scores.append(float(verdicts.get(key) or 0))
             labels.append(math.nan if label is None else float(label))
+            # A label that does not say how its turn was selected counts as chosen.
             sample = turn.get("sample", "" if label is None else "unknown")
             selected.append(sample not in ("", "random"))
     return JudgedTurns(

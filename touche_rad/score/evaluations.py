@@ -114,6 +114,7 @@ def read_evaluated(
 ) -> Run:
     """Read a run with at least one verdict; a file without any is refused before its bad lines."""
     skipped = files.BadLines(skip=True)
+    # A file of another kind gets one error, and not one for its first line.
     rows = [row for row, _ in _rows(path, criteria, skipped)]
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
@@ -121,6 +122,7 @@ def read_evaluated(
         if kind in files.DEBATES:
             fix = f": run `touche-rad judge {path} -o EVALUATIONS` first"
         raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
+    # Read again, so that the caller learns of bad lines.
     if skipped.count:
         rows = [row for row, _ in _rows(path, criteria, bad or files.BadLines())]
     blank = [row.line for row in rows if row.problem is ProblemKind.BLANK]
@@ -163,6 +165,7 @@ def _rows(
     """Yield each line with its record; a skipped line keeps its place."""
     last = 0
     for number, line in numbered_lines(path, bad, verbatim=True):
+        # Lines that are no UTF-8 were skipped: labels are positions, so each keeps its place.
         for skipped in range(last + 1, number):
             yield JudgedLine(skipped, ProblemKind.BAD_LINE), {}
         last = number
@@ -170,6 +173,7 @@ def _rows(
             yield JudgedLine(number, ProblemKind.BLANK), {}
             continue
         try:
+            # A byte order mark does no harm here; the official scorer refuses it.
             record = parse(line.removeprefix("\ufeff"))
             if not isinstance(record, dict):
                 raise FieldError("", f"expected an object, got {type(record).__name__}")
@@ -200,6 +204,7 @@ def _rows(
                     for criterion in criteria
                 }
             )
+            # A verdict under another name may be a misspelt criterion.
             others = turn.keys() - set(criteria.titles)
             unknown += [name for name in others if "score" in _object(turn[name])]
         row = JudgedLine(

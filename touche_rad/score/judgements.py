@@ -78,6 +78,7 @@ def score_judgements(
     else:
         read = partial(read_evaluated, criteria=criteria, bad=bad)
         evaluated = each_run(paths, read, refused, progress)
+        # All runs are read before one is matched: the order of most runs may be all that is known.
         known = find_reference(list(evaluated.values()), truth, labels, policy)
         reference = None if policy.by_place else known
         if exclude is not None:
@@ -99,6 +100,7 @@ def score_judgements(
         source = reference.source if reference else None
     marked = [tag for tag in marked if tag in aligned]
     scores = {tag: alignment.scores for tag, alignment in aligned.items()}
+    # The baseline is measured beside the runs, on the same bootstrap samples.
     yes = dict.fromkeys(criteria.keys, 1.0)
     always_yes = [[yes] * len(turns) for turns in labels]
     rows, figures = measure(labels, {**scores, BASELINE: always_yes}, criteria, samples, seed)

@@ -49,6 +49,7 @@ def match_strictly(
     known = known_reference(truth, labels)
     run = read_evaluated(tag, path, criteria, files.BadLines(skip=True))
     scores = read_official(path)
+    # The official scorer has no ids: only a run of the labels' shape can be matched by place.
     shapes = [("debates", len(scores), len(labels))]
     for number, (of_debate, turns) in enumerate(zip(scores, labels, strict=False), 1):
         shapes.append((f"turns in debate {number}", len(of_debate), len(turns)))
@@ -56,6 +57,7 @@ def match_strictly(
         if count != expected:
             fix = f": {NO_SCORE}" if known and scores else ""
             raise UserError(f"{path}: {count} {what}, and {truth} has {expected}{fix}")
+    # Digests in the labels are proof of what was labelled; a file beside them is not.
     if known and known.source == truth:
         for place, row in enumerate(run.rows):
             known.check(path, row, place)
@@ -74,6 +76,7 @@ def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
     """
     end = fix and f": {fix}"
     for number, (row, turns) in enumerate(zip(run.rows, labels, strict=False), 1):
+        # A line has verdicts on all its turns, or on the answered ones only.
         got = len(row.turns)
         if row.problem is None and got and len(turns) not in (got, len(row.conversation)):
             raise InputError(
@@ -105,6 +108,7 @@ class Matcher:
             for row, turns in zip(run.rows, known.turns, strict=False)
             if row.conversation and set(turns).isdisjoint(row.conversation)
         ]
+        # Who asks for places gets them, but is told of lines that share no turn with their debate.
         if lines:
             message = f"{len(lines)} lines are other debates than the labels in their places"
             self._note(ProblemKind.OTHER_DEBATES, f"{message}, but are scored", line=lines[0])
@@ -156,6 +160,7 @@ class Matcher:
         places: dict[int, JudgedLine] = {}
         unknown: list[tuple[int, JudgedLine]] = []
         lost: list[tuple[int, ProblemKind, JudgedLine]] = []
+        # Lines that are sure of their debate come first; lost and unknown ones get what is left.
         for position, row in enumerate(self.run.rows):
             if row.problem is not None:
                 lost.append((position, row.problem, row))
@@ -256,6 +261,7 @@ class Matcher:
             judged = row.answered
         places: dict[int, Mapping[str, ReadScore]] = {}
         for turn, verdicts in zip(judged, row.turns, strict=True):
+            # Equal turns may occur twice in a debate: a turn whose own place fits stays there.
             text = row.conversation[turn : turn + 1]
             place = turn
             if text and text[0] in words and words[turn : turn + 1] != text:

@@ -73,6 +73,7 @@ def each_run(
             if progress is not None:
                 progress(number, len(runs))
     if errors and not results:
+        # Nothing is left to score: the first error is raised, with the others as its notes.
         first, *others = errors.values()
         first.__notes__ = [*map(str, others), *refused.values()]
         raise first

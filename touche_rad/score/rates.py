@@ -40,6 +40,7 @@ def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> 
         samples: Number of bootstrap samples of claims.
         seed: Random seed of the bootstrap.
     """
+    # Each judge counts alike, whatever the number of its verdicts.
     values = shares(counts.sum(axis=0)).mean(axis=0)
     draws = None
     if len(counts) > 1:

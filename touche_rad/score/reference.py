@@ -83,6 +83,7 @@ class Reference:
         """
         if row.id in self._by_id:
             return self._by_id[row.id]
+        # A debate gets a vote for each of its turns that the line has.
         votes: Counter[int] = Counter()
         for turn in row.conversation:
             votes.update(self._by_turn.get(turn, ()))

@@ -45,6 +45,7 @@ def repair(run: Path, source: Path | None = None) -> Repair:
         raise UserError(f"{run}: expected simulations or evaluations, got {kind.value}")
     result = Repair()
     bad = CollectedErrors()
+    # The lines by number, None where one cannot be read: each keeps its place.
     values = {line.number: line.value for line in records(run, bad)}
     values |= {error.line or 0: None for error in bad.errors}
     rows: list[Record] = []
@@ -75,6 +76,7 @@ def _arrange(rows: list[Record], source: Path, result: Repair) -> list[Record]:
         if not row:
             continue
         key = digests(debate_of(row))
+        # A debate that the input does not have: it is not the input of this run.
         if "simulation" not in row or key not in rows_of:
             return rows
         rows_of[key].append((at, row))

@@ -58,10 +58,12 @@ def ratio_interval(
 
 def compare(observed: float, draws: Floats) -> tuple[float, float, float]:
     """Return the interval and the two-sided p-value of a difference, by those in the samples."""
+    # Without an effect, samples would swing around 0 as these swing around the observed value.
     swing = np.abs(draws - observed)
     tolerance = 1e-12  # differences of equal size may differ in the last digit
     as_large = int(np.count_nonzero(swing >= abs(observed) - tolerance))
     reach = float(np.quantile(swing, CONFIDENCE))
+    # The observed data count as one sample, so that p is never 0 (Davison and Hinkley 1997).
     p = (1 + as_large) / (1 + len(draws))
     return observed - reach, observed + reach, p
 
@@ -69,6 +71,7 @@ def compare(observed: float, draws: Floats) -> tuple[float, float, float]:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm-corrected p-values (Holm 1979) in the given order."""
     ascending = np.argsort(p_values, kind="stable")
+    # The smallest p times the number of tests, the next times one less; none below the one before.
     factors = np.arange(len(p_values), 0, -1)
     corrected = np.empty(len(p_values))
     corrected[ascending] = np.maximum.accumulate(

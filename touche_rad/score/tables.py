@@ -57,6 +57,7 @@ class Table:
         if not self.rows:
             return []
         columns = [list(column) for column in zip(self.heads, *self.rows, strict=True)]
+        # First the optional columns go, then the names get shorter, then the table is split.
         required = len(columns) - self.optional
         while _width(columns) > width and len(columns) > required:
             columns.pop()

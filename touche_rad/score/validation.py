@@ -268,6 +268,7 @@ def _check_debate(
     if is_simulation and not files.has_configuration(debate):
         message = "TIRA refuses a line without simulation.configuration"
         result.add(line, "the configuration is missing", message)
+    # The messages before the last response are those of the input.
     first = len(debate.turns) if result.kind == Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         place = f"turn {number}: "
@@ -340,6 +341,7 @@ def _compare_with_input(
     if bad.count:
         message = f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}"
         result.add(None, "the input has lines that cannot be read", message, "warning")
+    # A line that cannot be read has its debate in the input, too.
     numbers = sorted([*unread, *(number for number, *_ in lines)])
     input_of = dict(zip(numbers, inputs, strict=False))
     of_claim = {debate.claim: debate for debate in inputs if debate.claim}
@@ -364,6 +366,7 @@ def _compare_with_input(
             if claim not in of_claim:
                 message = f"not in {source}: {short_repr(claim)}"
                 result.add(number, "a debate is additional", message)
+        # The places are shifted, so only the claims say what belongs together.
         input_of = {number: of_claim.get(debate.claim, Debate()) for number, debate, _ in lines}
 
     for number, debate, evaluation in lines:
