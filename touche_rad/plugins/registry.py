@@ -16,7 +16,7 @@ from functools import cached_property
 from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Generic, Literal, overload
+from typing import Annotated, Any, Final, Generic, Literal, Protocol, overload
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
@@ -399,24 +399,31 @@ C = TypeVar("C", bound=type)
 _decorated: dict[tuple[Kind, str], Plugin[Any]] = {}
 
 
-def _decorator(kind: Kind, name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-    def register(plugin: C) -> C:
-        # A fallback, and what a run's tag names, must be what we ship.
-        if name in _installed(kind, tuple(sys.path)):
-            raise UserError(f"there is a {kind} {name!r} already: choose another name")
-        module = plugin.__module__
-        _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
-        return plugin
-
-    return register
+class _Decorator(Protocol):
+    def __call__(self, name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]: ...
 
 
-debater = functools.partial(_decorator, "debater")
+def _decorator(kind: Kind) -> _Decorator:
+    def named(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+        def register(plugin: C) -> C:
+            # A fallback, and what a run's tag names, must be what we ship.
+            if name in _installed(kind, tuple(sys.path)):
+                raise UserError(f"there is a {kind} {name!r} already: choose another name")
+            module = plugin.__module__
+            _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
+            return plugin
+
+        return register
+
+    return named
+
+
+debater = _decorator("debater")
 """`@debater("NAME", needs=(...))` registers a class as a debater."""
-judge = functools.partial(_decorator, "judge")
-panel = functools.partial(_decorator, "panel")
-retriever = functools.partial(_decorator, "retriever")
-index_backend = functools.partial(_decorator, "index")
+judge = _decorator("judge")
+panel = _decorator("panel")
+retriever = _decorator("retriever")
+index_backend = _decorator("index")
 
 
 def registered(kind: Kind) -> dict[str, Plugin[Any]]:
