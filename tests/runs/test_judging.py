@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from touche_rad.errors import WorkError
 from touche_rad.files.outputs import Status
 from touche_rad.plugins import LoadedJudge, LoadedPanel
 from touche_rad.runs import judging
-from touche_rad.runs.judging import PRIOR, judge_turns, judge_view
+from touche_rad.runs.judging import PRIOR, CachedJudge, judge_turns, judge_view
 from touche_rad.runs.panels import judge_contest
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
@@ -145,6 +145,63 @@ def test_each_view_is_judged_if_the_whole_debate_takes_too_long() -> None:
     turns = anyio.run(partial(judge_turns, LoadedJudge(judge), views, grice(), deadline=0.02))
     assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
     assert sorted(judge.views, key=lambda view: len(view.turns)) == views
+
+
+class Counting(Giving):
+    """Judges whole debates, too, with these verdicts."""
+
+    def __init__(self, *of_turns: Verdicts) -> None:
+        super().__init__(four_verdicts())
+        self.of_turns = of_turns
+        self.debates: list[Debate] = []
+
+    async def judge_all(self, debate: Debate) -> Sequence[Verdicts]:
+        self.debates.append(debate)
+        return self.of_turns
+
+
+def test_nested_views_are_judged_with_one_call() -> None:
+    second = VIEW.with_utterance("And?").with_response(Response(content="No."))
+    judge = Counting(four_verdicts(0.75), four_verdicts(1.0))
+    turns = anyio.run(judge_turns, LoadedJudge(judge), [VIEW, second], grice())
+    assert [turn.verdicts[Maxim.MANNER].score for turn in turns] == [0.75, 1.0]
+    assert judge.debates == [second]
+    assert judge.views == []
+
+
+@pytest.mark.parametrize(
+    "of_turns",
+    [(four_verdicts(0.75),), (four_verdicts(0.75), four_verdicts(0.75, manner=None))],
+    ids=["a turn is missing", "a verdict is missing"],
+)
+def test_an_incomplete_result_for_a_debate_is_not_used(of_turns: Sequence[Verdicts]) -> None:
+    second = VIEW.with_utterance("And?").with_response(Response(content="No."))
+    judge = Counting(*of_turns)
+    turns = anyio.run(judge_turns, LoadedJudge(judge), [VIEW, second], grice())
+    assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
+
+
+def test_views_of_different_debates_are_judged_alone() -> None:
+    stranger = fakes.debate_of("Cars are bad.", "Why?").with_response(Response(content="No."))
+    judge = Counting(four_verdicts(0.75), four_verdicts(0.75))
+    turns = anyio.run(judge_turns, LoadedJudge(judge), [VIEW, stranger], grice())
+    assert judge.debates == []
+    assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
+
+
+def test_the_oldest_verdicts_make_room() -> None:
+    plugin = Giving(four_verdicts())
+    first, second = (VIEW.model_copy(update={"claim": claim}) for claim in ("first", "second"))
+
+    async def judge_by_turns() -> list[int]:
+        cached = CachedJudge(LoadedJudge(plugin), grice(), size=1)
+        counts = []
+        for view in (first, first, second, second, first):
+            await cached.judge(view)
+            counts.append(len(plugin.views))
+        return counts
+
+    assert anyio.run(judge_by_turns) == [1, 1, 2, 2, 3]
 
 
 def test_a_panel_has_a_time_limit() -> None:
