@@ -100,6 +100,29 @@ def test_a_plugin_is_not_created_without_what_it_needs() -> None:
         find("debater", "parrot").make(Services())
 
 
+@pytest.mark.parametrize(
+    ("need", "command"),
+    [
+        ("module:json", None),
+        ("module:no_such_module", "pip install no_such_module"),
+        ("extra:dense/json", None),
+        ("extra:dense/no_such_module", "pip install 'touche-rad[dense]'"),
+        ("model", "OPENAI_MODEL"),
+    ],
+)
+def test_an_unmet_need_has_the_command_that_meets_it(need: str, command: str | None) -> None:
+    @debater("needy", needs=(need,))
+    class Needy:
+        """Need something."""
+
+    missing = find("debater", "needy").missing(index=True)
+    if command is None:
+        assert missing == []
+    else:
+        assert len(missing) == 1
+        assert command in missing[0]
+
+
 @pytest.mark.parametrize("need", ["indexes", "extra:dense", "module:", "modul:numpy"])
 def test_a_need_of_another_form_is_an_error(need: str) -> None:
     @debater("needy", needs=(need,))

@@ -14,7 +14,7 @@ from retrieval.index.store import read_manifest
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.plugins import Kind, find
-from touche_rad.plugins.digests import code_of
+from touche_rad.plugins.digests import code_of, digest_of
 
 JUDGE = """
 from pathlib import Path
@@ -182,3 +182,35 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
     examples = {"examples of judge fsl1"}
     place = {"by of retriever rerank"}
     assert changed == [examples, examples, {"stance of debater grounded"}, place]
+
+
+def test_of_a_large_file_the_ends_and_the_size_count(tmp_path: Path) -> None:
+    mega = 2**20
+    path = tmp_path / "weights"
+    content = bytearray(8 * mega)
+
+    def digest_with_change(place: int) -> str:
+        changed = content.copy()
+        changed[place] = 1
+        path.write_bytes(changed)
+        return digest_of(path)
+
+    path.write_bytes(content)
+    unchanged = digest_of(path)
+    assert digest_with_change(4 * mega - 1) != unchanged
+    assert digest_with_change(4 * mega) == unchanged
+    assert digest_with_change(7 * mega - 1) == unchanged
+    assert digest_with_change(7 * mega) != unchanged
+    assert digest_with_change(8 * mega - 1) != unchanged
+    path.write_bytes(content + b"\0")
+    assert digest_of(path) != unchanged
+
+
+def test_the_digest_of_a_folder_has_the_names_and_no_compiled_code(tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text("1")
+    digest = digest_of(tmp_path)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "first.pyc").write_text("1")
+    assert digest_of(tmp_path) == digest
+    (tmp_path / "first.py").rename(tmp_path / "second.py")
+    assert digest_of(tmp_path) != digest
