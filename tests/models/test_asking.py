@@ -22,6 +22,7 @@ from touche_rad.errors import UserError
 from touche_rad.models import Message, Model, ask_in_parts, sending
 from touche_rad.models import errors as faults
 from touche_rad.models.endpoint import Address
+from touche_rad.models.examples import Examples
 from touche_rad.models.sending import Usage
 
 
@@ -127,6 +128,8 @@ LASTING = {
     "wrong key": (fails(401), faults.Unauthorized),
     "forbidden": (fails(403), faults.Unauthorized),
     "overflow": (fails(400, "This model's maximum context length is 8"), faults.PromptTooLong),
+    "overflow by 413": (fails(413, "The prompt is too long"), faults.PromptTooLong),
+    "overflow by 422": (fails(422, "max_model_len is 8"), faults.PromptTooLong),
     "cut": (
         says(
             {**reply('{"words": "fi', finish_reason="length"), "usage": {"completion_tokens": 1024}}
@@ -390,6 +393,36 @@ def test_a_choice_is_read_in_any_spelling(server: Scripted, text: str) -> None:
     answer = _with_model(server, lambda model: model.ask(ASKED, Shown))
     assert answer == Shown(verdict="yes")
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("tokens", [['{"verdict": "', "yes", '"}'], ['{"verdict": ', '"yes', '"}']])
+def test_a_field_has_the_probabilities_of_its_choice(server: Scripted, tokens: list[str]) -> None:
+    tops = [{"token": "yes", "logprob": -0.1}, {"token": "no", "logprob": -2.5}]
+    listed = [{"token": token, "top_logprobs": tops if "yes" in token else []} for token in tokens]
+    server.always = content("".join(tokens), logprobs={"content": listed})
+    answer, likely = _with_model(server, lambda model: model.ask_scored(ASKED, Shown))
+    assert answer == Shown(verdict="yes")
+    assert likely == (("verdict", pytest.approx({"yes": 0.917, "no": 0.083}, abs=0.001)),)
+
+
+class Sorts(BaseModel):
+    """Fields of each sort that schemas have."""
+
+    either: int | str
+    choice: Literal["yes", "no"]
+    texts: list[str]
+    share: float = Field(ge=0, le=1)
+    holds: bool
+
+
+@pytest.mark.parametrize("varied", [False, True])
+def test_an_example_fits_its_schema(varied: bool) -> None:
+    examples = Examples(varied=varied)
+    answer = anyio.run(Model(examples).ask, ASKED, Sorts)
+    assert answer.texts
+    (request,) = examples.requests
+    assert request.schema_name == "Sorts"
+    assert request.prompt == "Judge.\nA text."
 
 
 @pytest.mark.parametrize("text", ['{"verdict": "yes or no"}', '{"verdict": "yesterday"}'])

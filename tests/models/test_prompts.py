@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from touche_rad.errors import UserError
-from touche_rad.models import Message, Prompt
+from touche_rad.models import Message, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis
 
 SOURCE = """=== system
@@ -118,3 +118,11 @@ def test_a_negation_is_only_explained_where_it_negates_the_claim(
     prompt = Prompt("position", '=== user\n{% include "thesis.jinja" %}\n')
     (message,) = prompt.messages(thesis=Thesis(thesis))
     assert ("negation" in message.content) is negated
+
+
+def test_a_prompt_is_shortened_by_half_of_its_oldest_lines(tmp_path: Path) -> None:
+    prompt = _read(tmp_path, "=== user\n{{ lines | join(' ') }} {{ end }}")
+    shorten = drop_oldest(prompt, "lines", {"lines": list("abcde"), "end": "!"})
+    assert shorten(()) == (Message("user", "d e !"),)
+    assert shorten(()) == (Message("user", "e !"),)
+    assert shorten(()) is None
