@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -154,27 +155,55 @@ def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> No
     assert not run.with_name("out").exists()
 
 
-def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(tmp_path: Path) -> None:
-    write_dataset("debaters", tmp_path / "ours", "--turns", "3")
-    truths, run, out = tmp_path / "ours/truths", tmp_path / "run", tmp_path / "out"
-    run.mkdir()
-    lines = ["{}"]
+def debates_on_claims() -> list[Any]:
+    """The records of a debater's run on the demo's claims; the first debate is lost."""
+    records: list[Any] = [{}]
     for row, line in zip(CLAIMS.read_text().splitlines()[2:], DEBATES.open(), strict=False):
         record = json.loads(line)
         record["simulation"]["configuration"]["topic"]["description"] = row.partition("\t")[0]
-        lines.append(json.dumps(record))
-    (run / "simulations.jsonl").write_text("\n".join(lines) + "\n")
-    ended = touche_rad("dataset", "evaluate", run, truths, "-o", out, "-j", "always-yes", "--quiet")
+        records.append(record)
+    return records
+
+
+def evaluate_debater(folder: Path, records: list[Any], *options: str) -> Ended:
+    write_dataset("debaters", folder / "ours", "--turns", "3")
+    (folder / "run").mkdir()
+    lines = [json.dumps(record) for record in records]
+    (folder / "run/simulations.jsonl").write_text("\n".join(lines) + "\n")
+    return evaluate(folder / "run", *options)
+
+
+def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(tmp_path: Path) -> None:
+    ended = evaluate_debater(tmp_path, debates_on_claims(), "-j", "always-yes", "--quiet")
     assert ended.code == 0, ended.err
-    measures = read_measures(out)
+    measures = read_measures(tmp_path / "out")
     assert measures["missing responses"] == 3
-    assert measures["quantity"] == measures["mean"] == 27 / 30
-    assert (out / "evaluations.jsonl").is_file()
-    on_other_claim = lines[2].replace("Zoos do more harm than good", "Zoos do good")
-    (run / "simulations.jsonl").write_text(
-        "\n".join([*lines[:2], on_other_claim, *lines[3:]]) + "\n"
-    )
-    ended = touche_rad("dataset", "evaluate", run, truths, "-o", tmp_path / "other")
+    assert measures["quantity"] == 27 / 30
+    assert measures["mean"] == 27 / 30
+    assert measures["responses over 60 words"] == 0
+    assert measures["responses without citation"] == 1, "one of the demo's responses"
+    assert (tmp_path / "out/evaluations.jsonl").is_file()
+
+
+def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path: Path) -> None:
+    records = debates_on_claims()
+    responses = [turn["systemResponse"] for turn in records[1]["simulation"]["userTurns"]]
+    for response, words in zip(responses, (60, 61, 1), strict=True):
+        text = " ".join(["word"] * words)
+        response["utterance"] = text
+        response["response"]["content"] = text
+    responses[2]["response"]["arguments"] = []
+    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", "--quiet")
+    assert ended.code == 0, ended.err
+    measures = read_measures(tmp_path / "out")
+    assert measures["responses over 60 words"] == 1
+    assert measures["responses without citation"] == 2
+
+
+def test_a_debaters_run_on_another_claim_is_refused_with_its_line(tmp_path: Path) -> None:
+    records = debates_on_claims()
+    records[2]["simulation"]["configuration"]["topic"]["description"] = "Zoos do good."
+    ended = evaluate_debater(tmp_path, records)
     assert ended.code == 2
     assert len(ended.err.splitlines()) == 1
     assert "run/simulations.jsonl:3: " in ended.err
