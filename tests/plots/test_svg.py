@@ -48,6 +48,8 @@ def test_a_scale_has_round_ends(values: list[float], low: float, high: float, st
     ticks = list(smallest.ticks())
     assert ticks[0] == pytest.approx(low)
     assert ticks[-1] == pytest.approx(high)
+    assert smallest.across(low - step) == smallest.across(low), "the left end"
+    assert smallest.across(high + step) == smallest.across(high), "the right end"
 
 
 def test_lines_of_many_series_repeat_the_colours() -> None:

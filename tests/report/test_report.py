@@ -18,7 +18,7 @@ from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Maxim
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
-from touche_rad.plots.svg import Dot, dot_plot, scale
+from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report import write_report
 
 CLAIMS = demo_file("claims.tsv")
@@ -595,24 +595,6 @@ def test_no_text_of_a_plot_is_cut_at_its_top(tmp_path: Path) -> None:
     assert len(plots) == 7
     for plot in plots:
         assert min(float(y) for y in re.findall(r'<text x="[^"]*" y="([^"]*)"', plot)) >= 16
-
-
-def test_a_scale_puts_values_between_its_ends() -> None:
-    axis = scale([0.5, 1.0])
-    assert axis.low == 0.5
-    assert axis.high == 1.0
-    assert axis.across(0.5) == 132
-    assert axis.across(1.0) == 338
-    assert axis.across(2) == 338
-
-
-def test_plots_put_values_where_they_belong() -> None:
-    svg = dot_plot("F1", [Dot("a<b", 0.75, 0.5, 1.0), Dot("c", 1.0, None, None)], [("always", 0.5)])
-    assert '<circle cx="286.5"' in svg
-    assert '<line x1="235.0" y1="38" x2="338.0" y2="38"' in svg
-    assert "a&lt;b" in svg
-    assert "always 0.500" in svg
-    assert dot_plot("none", []).count("<circle") == 0
 
 
 def test_long_names_in_a_plot_keep_their_ends() -> None:
