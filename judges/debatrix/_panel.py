@@ -153,7 +153,7 @@ class Debatrix:
         return JudgeCalls(
             self.model,
             debate.header(dimension),
-            debate.codes,
+            tuple(debate.speaker_of),
             dimension=dimension,
             ties=self._ties(debate),
             separate=self.options.separate,

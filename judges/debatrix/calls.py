@@ -109,77 +109,34 @@ class JudgeCalls:
     shortens: bool
     """Whether a prompt that is too long is sent without its oldest entries, or fails."""
 
-    @property
-    def _decides(self) -> str:
-        return self.dimension.decides if self.dimension else ""
+    async def about_speech(self, name: str, **values: object) -> tuple[str, DimensionScore | None]:
+        """Analyse a speech by the prompt `analyse`, or join its analyses by `speech_summary`.
 
-    @property
-    def _tie_rule(self) -> str:
-        """Return what to do if the debaters are about equal."""
-        rule = ""
-        if self.dimension:
-            rule = self.dimension.ties if self.ties else self.dimension.no_ties
-        if self.ties:
-            return rule or "If no debater is better, it is a tie."
-        rule = rule or "If the debaters are close, choose the better one."
-        return f"There is no tie. {rule}"
-
-    async def analyse_speech(
-        self, past: Sequence[SpeechEntry], new: SpeechEntry, *, raw: bool, answers: bool
-    ) -> tuple[str, DimensionScore | None]:
-        """Analyse a speech; with its mark, unless that is asked for separately."""
-        return await self._about_speech(
-            "analyse", "past", past=past, raw=raw, new=new, answers=answers
-        )
-
-    async def summarise_speech(
-        self, new: SpeechEntry, views: Sequence[View]
-    ) -> tuple[str, DimensionScore | None]:
-        """Join the dimensions' analyses of a speech; with its mark, as in `analyse_speech`."""
-        return await self._about_speech("speech_summary", new=new, views=views)
-
-    async def _about_speech(
-        self, name: str, oldest: str = "", **values: object
-    ) -> tuple[str, DimensionScore | None]:
-        schema = Analysis if self.separate else SpeechView
-        answer = await self._ask(name, schema, oldest, separate=self.separate, **values)
+        The result has the mark, too, unless that is asked for separately.
+        """
+        answer = await self._ask(name, Analysis if self.separate else SpeechView, **values)
         if self.separate:
             return answer.analysis, None
         return answer.analysis, DimensionScore(clean(answer.comment), answer.score)
+
+    async def about_debate(
+        self, name: str, *, decide: bool = True, **values: object
+    ) -> tuple[str, DebateVerdict | None]:
+        """Analyse the debate by the prompt `debate`, or join its analyses by `summary`.
+
+        The result has the verdict, too, if one call asks for both.
+        """
+        at_once = decide and not self.separate
+        schema = _verdict_schema(self.codes, self.ties, True) if at_once else Analysis
+        form = self._answer(analysed=True) if at_once else ""
+        answer = await self._ask(name, schema, answer=form, **values)
+        return answer.analysis, self._verdict(answer) if at_once else None
 
     async def judge_speech(self, new: SpeechEntry, analysis: str) -> DimensionScore:
         """Judge a speech by its analysis: a comment, then its score."""
         is_dimension = self.dimension is not None
         answer = await self._ask("speech", Comment, new=new, analysis=analysis, own=is_dimension)
         return await self._score(f"a speech, {new.title}", answer.comment)
-
-    async def analyse_debate(
-        self, past: Sequence[SpeechEntry], *, raw: bool, decide: bool
-    ) -> tuple[str, DebateVerdict | None]:
-        """Analyse the debate from its analyses, or with `raw` from its speeches.
-
-        The result has the verdict, too, if one call asks for both.
-        """
-        return await self._about_debate("debate", "past", decide, past=past, raw=raw)
-
-    async def summarise(self, views: Sequence[View]) -> tuple[str, DebateVerdict | None]:
-        """Join the dimensions' views; with the verdict, if one call asks for both."""
-        return await self._about_debate("summary", views=views)
-
-    async def _about_debate(
-        self, name: str, oldest: str = "", decide: bool = True, **values: object
-    ) -> tuple[str, DebateVerdict | None]:
-        at_once = decide and not self.separate
-        answer = await self._ask(
-            name,
-            _verdict_schema(self.codes, self.ties, True) if at_once else Analysis,
-            oldest,
-            decides=self._decides,
-            tie_rule=self._tie_rule,
-            answer=self._answer(analysed=True) if at_once else "",
-            **values,
-        )
-        return answer.analysis, self._verdict(answer) if at_once else None
 
     async def discuss(self, analysis: str, earlier: Sequence[View]) -> str:
         """Return the statement of a dimension's judge to the panel."""
@@ -191,14 +148,7 @@ class JudgeCalls:
 
         async def ask(schema: type[BaseModel], code: str = "", answer: str = "") -> Any:
             return await self._ask(
-                "verdict",
-                schema,
-                analysis=analysis,
-                title=title,
-                code=code,
-                answer=answer,
-                decides=self._decides,
-                tie_rule=self._tie_rule,
+                "verdict", schema, analysis=analysis, title=title, code=code, answer=answer
             )
 
         if not self.separate:
@@ -213,9 +163,7 @@ class JudgeCalls:
         async def pick() -> DebateVerdict:
             comment = (await ask(Comment)).comment
             schema = create_model("Winner", winner=(_names(self.codes, self.ties), ...))
-            answer = await self._ask(
-                "pick", schema, comment=comment, codes=self.codes, ties=self.ties
-            )
+            answer = await self._ask("pick", schema, comment=comment)
             return DebateVerdict(winner=answer.winner, comment=clean(comment))
 
         calls: list[Callable[[], Awaitable[DimensionScore | DebateVerdict]]] = [
@@ -252,24 +200,39 @@ class JudgeCalls:
         }
         return DebateVerdict(marks, values["winner"], clean(values["comment"]))
 
-    async def _ask(self, name: str, schema: type[Any], oldest: str = "", **values: object) -> Any:
+    async def _ask(self, name: str, schema: type[Any], **values: object) -> Any:
         """Ask a prompt.
 
-        A prompt that is too long drops the first entries of the value `oldest`. An answer that is
-        cut off is asked for again with twice the token limit.
+        A prompt that is too long drops the first of its earlier speeches or analyses. An answer
+        that is cut off is asked for again with twice the token limit.
         """
+        # What to do if the debaters are about equal.
+        tie_rule = ""
+        if self.dimension:
+            tie_rule = self.dimension.ties if self.ties else self.dimension.no_ties
+        if self.ties:
+            tie_rule = tie_rule or "If no debater is better, it is a tie."
+        else:
+            tie_rule = tie_rule or "If the debaters are close, choose the better one."
+            tie_rule = f"There is no tie. {tie_rule}"
+        values |= {
+            "header": self.header,
+            "codes": self.codes,
+            "ties": self.ties,
+            "separate": self.separate,
+            "decides": self.dimension.decides if self.dimension else "",
+            "tie_rule": tie_rule,
+        }
         prompt = Prompt.load(__package__, name)
-        values = {"header": self.header, **values}
-        shorten = drop_oldest(prompt, oldest, values) if oldest and self.shortens else None
-        limit = max(
-            self.model.settings.max_tokens, ANSWER_TOKENS + TOKENS_PER_DEBATER * len(self.codes)
-        )
+        limit = ANSWER_TOKENS + TOKENS_PER_DEBATER * len(self.codes)
+        limit = max(self.model.settings.max_tokens, limit)
+        drops = self.shortens and "past" in values
         ask = partial(
             self.model.ask,
             prompt.messages(**values),
             schema,
             step=f"debatrix.{name}",
-            shorten=shorten,
+            shorten=drop_oldest(prompt, "past", values) if drops else None,
         )
         try:
             return await ask(max_tokens=limit)

@@ -70,9 +70,10 @@ async def judge_column(
         for place, speech in enumerate(in_turn):
             past = {"full": analysis_memory, "half": context_memory}.get(context, [])
             try:
-                analysis, mark = await calls.analyse_speech(
-                    tuple(past),
-                    speech,
+                analysis, mark = await calls.about_speech(
+                    "analyse",
+                    past=tuple(past),
+                    new=speech,
                     raw=context == "half",
                     answers=any(earlier.code != speech.code for earlier in context_memory),
                 )
@@ -98,8 +99,11 @@ async def judge_column(
 
     # Then the debate as a whole.
     try:
-        result.analysis, result.verdict = await calls.analyse_debate(
-            debate.speeches if direct else analysis_memory, raw=direct, decide=decide or direct
+        result.analysis, result.verdict = await calls.about_debate(
+            "debate",
+            decide=decide or direct,
+            past=debate.speeches if direct else analysis_memory,
+            raw=direct,
         )
         if result.verdict is None and (decide or direct):
             result.verdict = await calls.judge_debate(
@@ -145,7 +149,7 @@ async def combine_by_summary(
     """Return the chair's analysis of all dimensions, and the verdict on it."""
     views = [_view(result, result.analysis) for result in results if result.analysis]
     try:
-        analysis, verdict = await chair.summarise(views)
+        analysis, verdict = await chair.about_debate("summary", views=views)
         return analysis, verdict or await chair.judge_debate(
             analysis=analysis, title="Your analysis of the debate across the dimensions"
         )
@@ -163,7 +167,7 @@ async def judge_speeches(
         if not analysed:
             return "", DimensionScore(reason="no dimension analysed the speech")
         views = [_view(result, result.analyses[place]) for result in analysed]
-        analysis, mark = await chair.summarise_speech(speech, views)
+        analysis, mark = await chair.about_speech("speech_summary", new=speech, views=views)
         return analysis, mark or await chair.judge_speech(speech, analysis)
 
     calls = [partial(judge, place, speech) for place, speech in enumerate(speeches)]

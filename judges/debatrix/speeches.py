@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from judges.debatrix.dimensions import DebateDimension
-from touche_rad.contest import Contest, Side
+from touche_rad.contest import Contest
 from touche_rad.models import Prompt
 from touche_rad.text import clean
 
@@ -96,38 +96,11 @@ class SpeechEntry:
 
 
 @dataclass(frozen=True)
-class LabelledDebater:
-    """A debater; the model answers with the code, so that no name can mislead it."""
-
-    code: str
-    name: str
-    side: Side
-    duty: str = ""
-
-
-@dataclass(frozen=True)
 class PreparedDebate:
     """What the prompts show of a debate."""
 
     contest: Contest
     chunk_words: int
-
-    @cached_property
-    def debaters(self) -> tuple[LabelledDebater, ...]:
-        """The debaters in their order."""
-        debaters: list[LabelledDebater] = []
-        count = {"pro": 0, "con": 0}
-        for number, (name, side) in enumerate(self.contest.sides.items(), 1):
-            duty = _DUTIES.get((side, count[side]), "") if self.teams else ""
-            count[side] += 1
-            label = clean(name)[:_LONGEST_NAME] or f"debater {number}"
-            debaters.append(LabelledDebater(f"debater_{number}", label, side, duty))
-        return tuple(debaters)
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """The debaters' codes."""
-        return tuple(debater.code for debater in self.debaters)
 
     @property
     def teams(self) -> bool:
@@ -136,8 +109,8 @@ class PreparedDebate:
 
     @cached_property
     def speaker_of(self) -> Mapping[str, str]:
-        """The speaker of each code."""
-        return dict(zip(self.codes, self.contest.sides, strict=True))
+        """The speaker of each code; the model answers with codes, so that no name misleads it."""
+        return {f"debater_{number}": name for number, name in enumerate(self.contest.sides, 1)}
 
     @cached_property
     def speeches(self) -> tuple[SpeechEntry, ...]:
@@ -154,10 +127,23 @@ class PreparedDebate:
 
     def header(self, dimension: DebateDimension | None) -> str:
         """Return the beginning of every prompt of a dimension, or of the panel's chair."""
+        debaters = []
+        count = {"pro": 0, "con": 0}
+        for code, name in self.speaker_of.items():
+            side = self.contest.sides[name]
+            debaters.append(
+                {
+                    "code": code,
+                    "name": clean(name)[:_LONGEST_NAME] or code.replace("_", " "),
+                    "side": side,
+                    "duty": _DUTIES.get((side, count[side]), "") if self.teams else "",
+                }
+            )
+            count[side] += 1
         (message,) = Prompt.load(__package__, "header").messages(
             motion=clean(self.contest.motion)[:_LONGEST_MOTION],
             info=clean(self.contest.info)[:_LONGEST_INFO],
-            debaters=self.debaters,
+            debaters=debaters,
             teams=self.teams,
             quotes=any(re.search("^>", speech.text, re.MULTILINE) for speech in self.speeches),
             name=dimension.name if dimension else "",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, ClassVar, Final, Literal
 
 from judges.debgraph._feedback import (
     Detailed,
-    SideFinding,
     close_call,
     condense,
     find_feedback,
@@ -135,9 +133,11 @@ class DebGraph:
                 }
                 for clash in clashes
             ],
-            "points": {side: counted.record() for side, counted in by_side.items()},
+            "points": {
+                side: {**vars(counted), "total": counted.total} for side, counted in by_side.items()
+            },
             "feedback": {
-                "detailed": {side: list(map(_finding_record, findings[side])) for side in SIDES},
+                "detailed": {side: list(map(vars, findings[side])) for side in SIDES},
                 "condensed": summary,
                 "close": close,
             },
@@ -212,7 +212,3 @@ def _speaker(contest: Contest, winner: Winner) -> str | None:
 
 def _first_fault(verdicts: Sequence[Fact | Clash]) -> str:
     return next((verdict.fault for verdict in verdicts if verdict.fault), "")
-
-
-def _finding_record(finding: SideFinding) -> dict[str, Any]:
-    return {**asdict(finding), "arguments": list(finding.arguments)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from judges.debgraph._options import Options
 from judges.debgraph._verdicts import Clash, Fact
@@ -66,16 +66,6 @@ class Points:
     def total(self) -> int:
         """One point for each claim with a premise and for each rebuttal."""
         return len(self.supported) + self.rebuttals
-
-    def record(self) -> dict[str, Any]:
-        """Return the points as JSON."""
-        return {
-            "claims": list(self.claims),
-            "supported": list(self.supported),
-            "rebuttals": self.rebuttals,
-            "struck": list(self.struck),
-            "total": self.total,
-        }
 
 
 def points(

@@ -200,7 +200,9 @@ def findings(outcome: Outcome, side: str, about: str, key: str) -> list[tuple[li
     """The arguments of a side's findings of one kind, with one of their fields."""
     detailed = outcome.details["feedback"]["detailed"][side]
     return [
-        (finding["arguments"], finding[key]) for finding in detailed if finding["about"] == about
+        (list(finding["arguments"]), finding[key])
+        for finding in detailed
+        if finding["about"] == about
     ]
 
 

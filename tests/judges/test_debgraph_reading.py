@@ -270,6 +270,6 @@ def test_a_circle_of_premises_ends_nothing_and_is_told(server: Scripted) -> None
     )
     assert outcome.details["circles"] == [[1, 2, 3]]
     findings = outcome.details["feedback"]["detailed"]["pro"]
-    assert [1, 2, 3] in [
+    assert (1, 2, 3) in [
         finding["arguments"] for finding in findings if finding["about"] == "structure"
     ]
