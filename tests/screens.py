@@ -12,6 +12,7 @@ the files anew and read their diff:
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -63,6 +64,12 @@ def _check_stable(name: str, text: str, folders: Sequence[Path]) -> None:
         text = pattern.sub(word, text)
     lines = [line.rstrip() for line in text.splitlines()]
     check_golden(SCREENS / f"{name}.txt", "\n".join(lines) + "\n")
+
+
+def check_record(name: str, record: object) -> None:
+    """Compare JSON data with `tests/golden/records/NAME.json`."""
+    text = json.dumps(record, ensure_ascii=False, indent=1)
+    check_golden(SCREENS.parent / "records" / f"{name}.json", f"{text}\n")
 
 
 def check_golden(path: Path, text: str) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.screens import check_record
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 from touche_rad.exchange.reports import view_of
 
@@ -40,18 +40,8 @@ def test_a_report_has_the_answer_its_documents_and_its_conversation(place: Path)
     assert [report["metadata"]["topic_id"] for report in reports] == [
         topic["request_id"] for topic in topics
     ]
-    debate = next(iter(files.read_debates(DEBATES)))
-    second = reports[1]
-    assert [message["role"] for message in second["metadata"]["extra"]["conversation"]] == [
-        "user",
-        "assistant",
-        "user",
-    ]
-    response = debate.turns[1].response
-    assert response is not None
-    assert " ".join(sentence["text"] for sentence in second["answer"]) == response.content
-    assert second["answer"][0]["citations"] == [argument.id for argument in response.arguments]
-    assert set(second["documents"]) == set(second["references"])
+    check_record("autojudge.report", reports[1])
+    check_record("autojudge.topic", topics[1])
 
 
 @pytest.mark.parametrize(
@@ -86,55 +76,26 @@ def test_a_report_read_back_is_the_view_of_its_response(place: Path) -> None:
     debate = next(iter(files.read_debates(DEBATES)))
     for turn, report in enumerate(reports[:3]):
         view = view_of(report, {})
-        expected = debate.view(turn)
         assert view.claim == debate.claim
-        assert [said.utterance for said in view.turns] == [
-            said.utterance for said in expected.turns
-        ]
-        responses = [said.response for said in view.turns]
-        assert [response and response.content for response in responses] == [
-            said.response and said.response.content for said in expected.turns
-        ]
-        for response, said in zip(responses, expected.turns, strict=True):
-            assert response is not None
-            assert said.response is not None
-            cited = [(argument.id, argument.text) for argument in said.response.arguments]
-            assert [(argument.id, argument.text) for argument in response.arguments] == cited
+        assert view.turns == debate.view(turn).turns
 
 
-def test_a_turn_without_all_labels_has_no_mean(tmp_path: Path) -> None:
+def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
+    """The first turn has not all labels, and so no mean; the second one has."""
     labels = tmp_path / "labels.jsonl"
     lines = demo_file("labels.jsonl").read_text().splitlines()
     first = json.loads(lines[0])
     first[0]["quality"] = None
     labels.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
-    call = ("export", "autojudge", DEBATES, "--labels", labels, "-o", tmp_path / "aj")
-    assert touche_rad(*call).code == 0
-    lines = (tmp_path / "aj/truth.eval.txt").read_text().splitlines()
-    measures = [line.split("\t")[2] for line in lines if line.split("\t")[1] == "1.1"]
-    assert measures == ["QUANTITY", "RELATION", "MANNER"]
-
-
-def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
-    labels = demo_file("labels.jsonl")
-    runs = ("export", "autojudge", DEBATES, "--labels", labels, "-o", tmp_path / "aj")
-    assert touche_rad(*runs).code == 0
-    lines = [line.split("\t") for line in (tmp_path / "aj/truth.eval.txt").open()]
-    assert {run for run, *_ in lines} == {"debates"}
-    values = {(topic, measure): float(value) for _, topic, measure, value in lines}
-    of_debates = list(files.read_labels(labels))
-    first = [float(label or 0) for label in of_debates[0][1].values()]
-    maxims = ("QUANTITY", "QUALITY", "RELATION", "MANNER")
-    assert [values["1.2", measure] for measure in maxims] == first
-    assert values["1.2", "GRICE"] == sum(first) / 4
-    yes = [turn[Maxim.MANNER] or 0 for of_debate in of_debates for turn in of_debate]
-    assert values["all", "MANNER"] == pytest.approx(sum(yes) / len(yes))
-    short = tmp_path / "short.jsonl"
-    short.write_text(labels.read_text().splitlines()[0] + "\n")
-    refused = touche_rad("export", "autojudge", DEBATES, "--labels", short, "-o", tmp_path / "few")
+    call = ("export", "autojudge", DEBATES, "-o", tmp_path / "aj", "--labels")
+    assert touche_rad(*call, labels).code == 0
+    rows = (tmp_path / "aj/truth.eval.txt").read_text().splitlines()
+    check_record("autojudge.truth", [*rows[:9], *rows[-5:]])
+    labels.write_text(lines[0] + "\n")
+    refused = touche_rad(*call, labels, "--replace")
     assert refused.code == 2
-    assert str(short) in refused.err
-    twice = touche_rad(*runs, "--labels", labels, "--labels", labels, "--replace")
+    assert str(labels) in refused.err
+    twice = touche_rad(*call, labels, "--labels", labels, "--replace")
     assert twice.code == 2
     assert "--labels" in twice.err
 

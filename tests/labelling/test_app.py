@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
+from tests.screens import check_record
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
 from touche_rad.labelling.session import LabelSession
@@ -107,13 +108,10 @@ def test_settling_shows_all_answers(tmp_path: Path) -> None:
     debate, turn = queue["places"][0]
     assert len(queue["places"]) == 1
     assert queue["unsettled"] == 1
-    hidden = client.get("turn", params={"debate": debate, "turn": turn}).json()
-    assert "others" not in hidden  # an annotator does not see them
-    shown = client.get("turn", params={"debate": debate, "turn": turn, "settle": True}).json()
-    assert shown["differ"] == ["quality"]
-    others = {row["name"]: row["answers"]["quality"] for row in shown["others"]}
-    assert others == {"ana": 1, "ben": 0}
-    body = {"debate": debate, "turn": turn, "maxim": "quality", "label": 1, "settle": True}
+    place = {"debate": debate, "turn": turn}
+    assert "others" not in client.get("turn", params=place).json()  # an annotator does not see them
+    check_record("label.settle", client.get("turn", params={**place, "settle": True}).json())
+    body = {**place, "maxim": "quality", "label": 1, "settle": True}
     assert client.post("answer", json=body).json()["state"]["unsettled"] == 0
 
 
@@ -185,17 +183,7 @@ def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(
 
 
 def test_a_turn_is_shown_with_what_was_said_before(client: TestClient) -> None:
-    shown = client.get("turn?debate=2&turn=1").json()
-    assert shown["debate"] == 2
-    assert shown["turn"] == 1
-    assert shown["id"] == "d2"
-    assert shown["earlier"] == [
-        {"user": "Claim 2, user turn 0.", "system": "Ferries run late in winter, case 2.0."}
-    ]
-    assert shown["user"] == "Claim 2, user turn 1."
-    assert shown["sentences"] == ["Ferries run late in winter, case 2.1."]
-    assert shown["words"] == 7
-    assert shown["unshown"] == 0
+    check_record("label.turn", client.get("turn?debate=2&turn=1").json())
     assert client.get("turn?debate=2&turn=3").status_code == 404
 
 
@@ -205,12 +193,7 @@ def test_the_state_counts_the_answers_of_each_turn(client: TestClient) -> None:
     debate, turn = places[2]
     body = {"debate": debate, "turn": turn, "maxim": "quality", "label": None}
     assert client.post("answer", json=body).json()["complete"] is False
-    state = client.get("queue").json()
-    assert state["counts"][:3] == [4, 0, 1]
-    assert state["total"] == 12
-    assert state["can_undo"] is True
-    assert state["annotators"] == ["ana"]
-    assert state["open"] is None
+    check_record("label.queue", client.get("queue").json())
 
 
 def test_the_labels_file_is_written_when_the_server_ends(

@@ -95,23 +95,20 @@ def test_verdicts_on_other_debates_are_refused(tmp_path: Path) -> None:
     assert "not in" in refused["a"]
 
 
-def test_the_turns_on_which_the_only_judge_is_least_certain_come_first(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl", 1)
-    judge = write_verdicts(tmp_path / "a.jsonl", run, [0.9, 0.45, 0.2])
-    exchanges = read_exchanges(run)
-    judges = read_verdicts([judge], exchanges, grice(), {})
-    queue = make_queue(exchanges, judges, grice(), random_share=0.0, seed=0)
-    assert [turn.place.turn for turn in queue] == [1, 2, 0]
-    assert [turn.rank for turn in queue] == [0, 1, 2]
-
-
-def test_among_equal_differences_the_turn_without_a_middle_score_comes_first(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("scores", "order"),
+    [([[0.9, 0.45, 0.2]], [1, 2, 0]), ([[0, 0.2, 0], [0.5, 0.2, 0], [1, 0.9, 1]], [2, 0, 1])],
+    ids=["the least certain of one judge", "the most apart of three judges"],
+)
+def test_disputed_turns_come_first(
+    scores: list[list[float]], order: list[int], tmp_path: Path
 ) -> None:
     run = write_run(tmp_path / "run.jsonl", 1)
-    scores = {"a": [0.0, 0.2, 0.0], "b": [0.5, 0.2, 0.0], "c": [1.0, 0.9, 1.0]}
-    paths = [write_verdicts(tmp_path / f"{name}.jsonl", run, of) for name, of in scores.items()]
+    paths = [
+        write_verdicts(tmp_path / f"{number}.jsonl", run, of_judge)
+        for number, of_judge in enumerate(scores)
+    ]
     exchanges = read_exchanges(run)
     judges = read_verdicts(paths, exchanges, grice(), {})
     queue = make_queue(exchanges, judges, grice(), random_share=0.0, seed=0)
-    assert [turn.place.turn for turn in queue] == [2, 0, 1]
+    assert [turn.place.turn for turn in queue] == order

@@ -10,6 +10,7 @@ import re
 
 import pytest
 
+from tests.screens import check_record
 from touche_rad.debate import Argument, Response
 from touche_rad.pages import (
     json_island,
@@ -52,28 +53,7 @@ def test_an_answer_says_what_each_citation_supports_in_which_words() -> None:
         "The moon is made of green cheese. Tickets pay for rangers."
     )
     answer = marked_answer(Response(content=content, arguments=(zoos, tickets)))
-    assert answer["words"] == 21
-    sentences = answer["sentences"]
-    assert [sentence["number"] for sentence in sentences] == [1, 2, 3, 4, 5]
-    assert [sentence["source"] for sentence in sentences] == [1, None, 1, None, 2]
-    states = ["supported", "free", "supported", "unsupported", "supported"]
-    assert [sentence["state"] for sentence in sentences] == states
-    assert [bool(sentence["why"]) for sentence in sentences] == [True, False, True, True, True]
-    first, second = answer["citations"]
-    assert first == {
-        "number": 1,
-        "id": "a",
-        "parts": [
-            ("Zoos breed rare animals.", [1]),
-            (" ", []),
-            ("Visitors learn about nature there.", [3]),
-        ],
-        "topic": "Zoos",
-        "attacks": "Close zoos.",
-        "path": [],
-        "uses": "sentences 1 and 3: each is quoted",
-    }
-    assert second["uses"] == "sentence 5 is quoted"
+    check_record("answer", answer)
 
 
 def test_a_page_allows_its_own_scripts_and_what_it_names() -> None:
