@@ -161,8 +161,7 @@ def system_and_last_message(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Path) -> None:
-    objection = "Coins are cheap. The penny should not go."
-    opening, third, reply = train_on_contest(tmp_path, contest(opening=objection))
+    opening, third, reply = train_on_contest(tmp_path, contest())
     assert [record["side"] for record in (opening, third, reply)] == ["pro", "pro", "con"]
     assert {record["topic"] for record in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
@@ -170,6 +169,11 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
         assert answer["argument"] == f"I say: {argument.text}"
         assert answer["reasoning"] == f"Because of {argument.id}."
         assert f"1. [{argument.topic}] {argument.text}" in system_and_last_message(record)[1]
+
+
+def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
+    objection = "Coins are cheap. The penny should not go."
+    opening, third, reply = train_on_contest(tmp_path, contest(opening=objection))
     assert "for the topic" in system_and_last_message(opening)[0]
     assert "You speak first" in system_and_last_message(opening)[1]
     assert "against the topic" in system_and_last_message(reply)[0]

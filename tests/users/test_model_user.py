@@ -304,6 +304,12 @@ def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage
     assert identity["user"] == "model:expert(evidence=0)"
     assert identity["persona"] == load_persona("expert").digest
     assert identity["model"]["name"] == "tiny"
+
+
+def test_the_trace_names_the_persona_and_the_turn_of_each_call(
+    server: Scripted, stage: Stage
+) -> None:
+    stage.play("model(persona=expert)", turns=2)
     traced = (stage.folder / "run.jsonl.trace.jsonl").read_text().splitlines()
     calls = [json.loads(line) for line in traced]
     assert [(call["plugin"], call["debate"], call["turn"]) for call in calls] == [
