@@ -43,15 +43,6 @@ def test_it_attacks_what_the_user_says_whichever_side_that_is() -> None:
     assert in_favour.id == "7.2"
 
 
-def test_nothing_is_said_twice_in_a_debate() -> None:
-    texts: list[str] = []
-    for _ in range(3):
-        texts.append(PENNY_IS_WORTHLESS)
-        texts.append(GROUNDED.answer(debate(*texts)).content)
-    quotations = [without_frame(content) for content in texts[1::2]]
-    assert len(set(quotations)) == 3
-
-
 def test_each_sentence_is_one_of_the_cited_text() -> None:
     long = debate("Night trains reach more towns than short flights and own empty tracks.")
     for unanswered in (long, debate(PENNY_IS_FINE), debate("No penny.")):

@@ -12,7 +12,7 @@ import pytest
 
 from retrieval.stance.nli import Nli
 from tests.debaters.test_with_a_model import CHARITY, INVENTED, NEGATED, answer, writing
-from tests.debaters.world import ARGUMENTS
+from tests.debaters.world import ARGUMENTS, cited_texts
 from tests.models.by_schema import called, prompts
 from tests.models.scripted import Scripted
 from tests.nli import always, taught
@@ -63,7 +63,7 @@ def test_an_entailed_sentence_stands_without_a_second_call(
     writing(server, text)
     response = answer(server, "composed", guard=f"nli:{knowing}")
     assert response.content == text
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
     assert called(server) == ["Written"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.debaters.world import ARGUMENTS, BothSides, answers, debate
+from tests.debaters.world import ARGUMENTS, BothSides, answers, cited_texts, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Scripted
@@ -119,9 +119,9 @@ def test_what_is_quoted_is_cited_the_first_used_first_and_at_most_two(server: Sc
     both = {**SPOKEN, "argument": f"{CHARITY} And {ROUNDED.lower()} {ARGUMENTS[3].text}"}
     answering(server, {**PAPER, "Speech": both})
     response = answer(server, profile="paper", field="attacks", message="yes")
-    assert [argument.text for argument in response.arguments] == [CHARITY, ROUNDED]
+    assert cited_texts(response) == [CHARITY, ROUNDED]
     shorter = answer(server, profile="paper", field="attacks", message="yes", cited="1")
-    assert [argument.text for argument in shorter.arguments] == [CHARITY]
+    assert cited_texts(shorter) == [CHARITY]
 
 
 ZEBRAS = {**SPOKEN, "argument": "Zebras graze quietly at dusk."}
@@ -148,7 +148,7 @@ def test_an_argument_that_paraphrases_is_kept_and_cites_what_it_names(server: Sc
     answering(server, {**PAPER, "Speech": naming(CHARITY)})
     response = answer(server)
     assert response.content == PARAPHRASE["argument"]
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
 
 
 def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
@@ -163,7 +163,7 @@ def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
         '- "Sweden lost nine million kronor.": drop "sweden lost nine million kronor".' in request
     )
     assert response.content == CHARITY
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
 
 
 def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Scripted) -> None:
@@ -182,7 +182,7 @@ def test_a_quotation_with_the_wrong_number_cites_what_it_quotes(server: Scripted
     response = answer(server)
     assert called(server) == ["Terms", "Speech"]
     assert response.content == CHARITY
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
 
 
 def test_a_quotation_is_known_to_be_on_our_side(server: Scripted) -> None:
@@ -190,7 +190,7 @@ def test_a_quotation_is_known_to_be_on_our_side(server: Scripted) -> None:
     response = answer(server, index=BothSides(ARGUMENTS[1:3]), field="text")
     assert "fills jars" in prompts(server, "Speech")[0], "the user's side is among the evidence"
     assert response.content == CHARITY
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
 
 
 def test_evidence_of_the_users_side_is_never_quoted(server: Scripted) -> None:

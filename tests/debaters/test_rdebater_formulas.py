@@ -13,7 +13,6 @@ from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._reading import predicates
 from touche_rad.debaters.rdebater._retrieval import (
     RetrievedArgument,
-    by_likeness,
     by_words,
     prior_evidence,
     prior_schemes,
@@ -70,15 +69,6 @@ def test_priors_are_strictly_above_the_threshold_and_exemplars_use_one_of_them(
     prior = prior_evidence(records, schemes)
     assert [record for record in records if set(record.schemes) & set(schemes)] == list(prior)
     assert not (prior and not schemes)
-
-
-@given(some.lists(some.integers(-4, 4), max_size=9), some.integers(0, 9))
-def test_the_k_that_are_most_like_stand_first(likeness: list[int], k: int) -> None:
-    arguments = [argument(number) for number in range(len(likeness))]
-    nearest = by_likeness(arguments, list(map(float, likeness)))[:k]
-    assert [candidate.likeness for candidate in nearest] == sorted(likeness, reverse=True)[:k]
-    places = [(-candidate.likeness, int(candidate.argument.id)) for candidate in nearest]
-    assert places == sorted(places), "equal ones as they stood"
 
 
 @given(TEXTS, some.lists(TEXTS, max_size=5))

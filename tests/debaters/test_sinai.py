@@ -14,6 +14,7 @@ from tests.debaters.world import (
     BothSides,
     answers,
     argument,
+    cited_texts,
     debate,
 )
 from tests.models.by_schema import answering, called, prompts
@@ -157,7 +158,7 @@ def test_only_what_the_model_names_is_cited(server: Scripted) -> None:
     """The response shares a word with another argument that was selected, too."""
     assert "penny" in ROUNDED
     answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": [CHARITY]}})
-    assert [argument.text for argument in answer(server, profile="paper").arguments] == [CHARITY]
+    assert cited_texts(answer(server, profile="paper")) == [CHARITY]
 
 
 def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
@@ -244,13 +245,11 @@ def test_a_citation_tells_how_it_was_reached(server: Scripted) -> None:
 def test_what_was_used_first_is_cited_first_and_at_most_two(server: Scripted) -> None:
     both = {**WRITTEN, "arguments": [ROUNDED.upper(), CHARITY, "No such argument anywhere at all."]}
     answering(server, {**PAPER, "Written": both})
-    assert [argument.text for argument in answer(server, profile="paper", cited="2").arguments] == [
+    assert cited_texts(answer(server, profile="paper", cited="2")) == [
         ROUNDED,
         CHARITY,
     ]
-    assert [argument.text for argument in answer(server, profile="paper", cited="1").arguments] == [
-        ROUNDED
-    ]
+    assert cited_texts(answer(server, profile="paper", cited="1")) == [ROUNDED]
 
 
 def test_arguments_that_are_named_wrongly_are_found_by_their_words(server: Scripted) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.debaters.world import AGAINST_PENNY, ARGUMENTS, BothSides, argument, debate
+from tests.debaters.world import AGAINST_PENNY, ARGUMENTS, BothSides, argument, cited_texts, debate
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
@@ -64,7 +64,7 @@ def test_the_model_chooses_the_quotation_and_how_to_begin(server: Scripted) -> N
     )
     response = answer(server, "grounded")
     assert response.content == f"Not so: {CHARITY}"
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
     assert called(server) == ["Choice"]
 
 
@@ -113,7 +113,7 @@ def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> 
     writing(server, text)
     response = answer(server, "composed")
     assert response.content == text
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
     assert called(server) == ["Written"]
 
 
@@ -171,7 +171,7 @@ def test_what_another_argument_says_is_cited_from_it_without_a_repair(
     answering(server, {"Written": wrong})
     response = answer(server, "composed")
     assert response.content.lower() == f"{begins}{CHARITY}".lower()
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
     assert called(server) == ["Written"]
 
 
@@ -209,7 +209,7 @@ def test_what_cannot_be_supported_is_replaced_by_a_quotation_of_what_was_chosen(
     writing(server, INVENTED)
     response = answer(server, "composed")
     assert response.content.endswith(CHARITY)
-    assert [argument.text for argument in response.arguments] == [CHARITY]
+    assert cited_texts(response) == [CHARITY]
 
 
 NEGATED = "Charities do not collect the penny that nobody misses."

@@ -112,3 +112,7 @@ def debate(*texts: str) -> Debate:
             for user, system in zip(users, systems, strict=True)
         ),
     )
+
+
+def cited_texts(response: Response) -> list[str]:
+    return [argument.text for argument in response.arguments]
