@@ -85,14 +85,6 @@ def coarse(
     return list(arguments.values())
 
 
-def by_likeness(
-    arguments: Sequence[Argument], likeness: Sequence[float]
-) -> list[RetrievedArgument]:
-    """Return the candidates, the most similar to the debate first; ties keep their order."""
-    records = list(map(RetrievedArgument, arguments, likeness))
-    return sorted(records, key=lambda record: -record.likeness)
-
-
 def scheme_means(evidence: Sequence[RetrievedArgument], k: int) -> dict[Scheme, float]:
     """Return s̄(S): the mean label of each scheme over k records; 0 if a record does not use it."""
     annotations = [record.annotation for record in evidence if record.annotation]
@@ -187,10 +179,11 @@ def retrieved(
     cosines, basis = likeness(index, compared_field, history_text(debate), candidates)
     notes.append(f"ranked by the cosine of {basis}")
 
-    # The first k without repeated texts, and without texts that refer to another text, unless
-    # all do.
+    # The k most similar to the debate without repeated texts, and without texts that refer to
+    # another text, unless all do; ties keep their order.
     by_text: dict[str, RetrievedArgument] = {}
-    for record in by_likeness(candidates, cosines):
+    records = map(RetrievedArgument, candidates, cosines)
+    for record in sorted(records, key=lambda record: -record.likeness):
         by_text.setdefault(clean(record.argument.text).lower(), record)
     evidence = list(by_text.values())
     if options.standalone:
