@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 from touche_rad.text import (
     CHUNK,
     clean,
-    colour_setting,
     content_words,
-    count_of,
     count_words,
     cut_to_words,
-    is_blank,
-    load_json,
     printable,
     sentences,
     split_sentences,
@@ -128,14 +124,6 @@ def test_printed_text_has_only_printable_characters(text: str) -> None:
     assert printable(shown) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "blank"),
-    [("", True), (" \n\t", True), ("\u200b\x00", True), ("a", False), ("\u200b.", False)],
-)
-def test_a_text_without_a_visible_character_is_blank(text: str, blank: bool) -> None:
-    assert is_blank(text) == blank
-
-
 def test_long_texts_are_split_in_pieces_at_spaces() -> None:
     text = "bees " * CHUNK
     parts = split_sentences(text)
@@ -144,39 +132,3 @@ def test_long_texts_are_split_in_pieces_at_spaces() -> None:
     assert " ".join(parts) == text.strip()
     assert split_sentences("x" * (2 * CHUNK + 1)) == ["x" * CHUNK, "x" * CHUNK, "x"]
     assert split_sentences("One. Two.") == ["One.", "Two."]
-
-
-@pytest.mark.parametrize(
-    ("variables", "setting"),
-    [
-        ({}, None),
-        ({"TERM": "dumb"}, False),
-        ({"TERM": "xterm"}, None),
-        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
-        ({"FORCE_COLOR": "0"}, None),
-        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
-    ],
-)
-def test_colour_follows_the_usual_variables(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], setting: bool | None
-) -> None:
-    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert colour_setting() is setting
-
-
-def test_json_that_is_nested_too_deeply_is_no_json() -> None:
-    assert load_json(b'{"a": 1}') == {"a": 1}
-    with pytest.raises(ValueError, match="deep"):
-        load_json("[" * 200_000)
-
-
-def test_a_noun_agrees_with_its_number() -> None:
-    assert [count_of(number, "copy", "copies") for number in (0, 1, 2)] == [
-        "0 copies",
-        "1 copy",
-        "2 copies",
-    ]
-    assert count_of(3, "turn") == "3 turns"

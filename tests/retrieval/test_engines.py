@@ -21,19 +21,18 @@ from touche_rad.plugins import open_index
 
 def _compare(arguments: list[Argument], place: Path, step: int = 1) -> None:
     """The default engine's hits are those of numpy's, and of its folder opened without PISA."""
-    queries = list(dict.fromkeys(one.attacks for one in arguments))[::step]
+    queries = list(dict.fromkeys(argument.attacks for argument in arguments))[::step]
     default = opened(arguments, place / "default")
     with without_pisa():
-        other = opened(arguments, place / "numpy")
-        again = open_index(str(place / "default"))
+        by_numpy = opened(arguments, place / "numpy")
+        default_by_numpy = open_index(str(place / "default"))
     for field in FIELDS:
-        expected = default.search_all(field, queries, 10)
-        found = other.search_all(field, queries, 10)
-        assert again.search_all(field, queries, 10) == found
-        ids = [[hit.argument.id for hit in hits] for hits in expected]
-        assert [[hit.argument.id for hit in hits] for hits in found] == ids
-        scores = [hit.score for hits in expected for hit in hits]
-        assert [hit.score for hits in found for hit in hits] == pytest.approx(scores, rel=2e-4)
+        results = by_numpy.search_all(field, queries, 10)
+        assert default_by_numpy.search_all(field, queries, 10) == results
+        for expected, hits in zip(default.search_all(field, queries, 10), results, strict=True):
+            assert [hit.argument.id for hit in hits] == [hit.argument.id for hit in expected]
+            scores = [hit.score for hit in expected]
+            assert [hit.score for hit in hits] == pytest.approx(scores, rel=2e-4)
 
 
 def test_the_demo_is_searched_alike(tmp_path: Path) -> None:
@@ -52,8 +51,8 @@ def test_an_index_says_what_built_it_and_every_command_opens_it(tmp_path: Path) 
         assert json.loads((place / "manifest.json").read_text())["engine"] == "numpy"
         checked = touche_rad("doctor", "-i", place, "--json").out
         without = touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place)
-    index = next(one for one in json.loads(checked) if one["what"] == "index")
+    (index,) = (check for check in json.loads(checked) if check["what"] == "index")
     assert index["ok"], index
     assert "Zoos" in without.out
-    for where in (place, "demo"):  # with PISA
-        assert touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", where) == without
+    for location in (place, "demo"):  # with PISA
+        assert touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", location) == without

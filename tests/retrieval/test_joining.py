@@ -1,4 +1,4 @@
-"""Near statements are groups_of as comparing them one by one would join them."""
+"""Near statements are grouped as a comparison of each with each would group them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retrieval.index import statements as joining
 from retrieval.index.statements import LONGEST, NEAR, NEGATION_STEMS, Key, groups_of
 
 
-def _plainly(keys: list[Key], shared: int) -> list[int]:
+def _groups_one_by_one(keys: list[Key], compared: int) -> list[int]:
     """Every statement against the first so many earlier ones that begin with one of its words."""
     often = Counter(word for key in keys for word in key)
     parent = list(range(len(keys)))
@@ -30,17 +30,16 @@ def _plainly(keys: list[Key], shared: int) -> list[int]:
         rarest = sorted(key, key=lambda word: (often[word], word))
         for word in rarest[: len(key) - -(-len(key) * 7 // 10) + 1]:
             others = starting.setdefault((word, frozenset(words & NEGATION_STEMS)), [])
-            if len(others) == shared:
+            if len(others) == compared:
                 continue
             for other in others:
                 both = len(words & set(keys[other]))
                 if both >= NEAR * (len(words) + len(keys[other]) - both):
-                    mine, its = root(place), root(other)
-                    parent[max(mine, its)] = min(mine, its)
+                    roots = (root(place), root(other))
+                    parent[max(roots)] = min(roots)
             others.append(place)
-    roots = [root(place) for place in range(len(keys))]
-    numbers = {one: number for number, one in enumerate(sorted(set(roots)))}
-    return [numbers[one] for one in roots]
+    first_places = [root(place) for place in range(len(keys))]
+    return [sorted(set(first_places)).index(place) for place in first_places]
 
 
 WORDS = [*(f"w{number}" for number in range(9)), "not", "never"]
@@ -50,8 +49,8 @@ WORDS = [*(f"w{number}" for number in range(9)), "not", "never"]
     st.lists(st.sets(st.sampled_from(WORDS), min_size=1, max_size=9), max_size=40),
     st.sampled_from([1, 3, 100]),
 )
-def test_any_few_words(sets: list[set[str]], shared: int) -> None:
-    keys = list(dict.fromkeys(tuple(sorted(one)) for one in sets))
+def test_any_few_words(statements: list[set[str]], compared: int) -> None:
+    keys = list(dict.fromkeys(tuple(sorted(words)) for words in statements))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joining, "MAX_COMPARED", shared)
-        assert groups_of(keys).tolist() == _plainly(keys, shared)
+        patch.setattr(joining, "MAX_COMPARED", compared)
+        assert groups_of(keys).tolist() == _groups_one_by_one(keys, compared)

@@ -326,16 +326,6 @@ def test_the_guard_asks_an_nli_model_on_a_server(server: Scripted, ranking: Scri
     assert guarded.content == FOLLOWS
 
 
-def never_neutral(body: dict[str, Any]) -> Any:
-    """An NLI model whose third label no plain pair shows."""
-    rows = []
-    for at in range(len(body["input"])):
-        likely = at % 2
-        probs = [0.9 if row == likely else 0.05 for row in range(3)]
-        rows.append({"index": at, "label": LABELS[likely], "probs": probs})
-    return {"data": rows}
-
-
 def good(body: dict[str, Any]) -> Any:
     rows = [{"index": at, "label": "good", "probs": [0.9, 0.1]} for at in range(len(body["input"]))]
     return {"data": rows}
@@ -347,7 +337,6 @@ def good(body: dict[str, Any]) -> Any:
         ({}, "/classify"),
         ({"classify": lambda body: {"data": []}}, "6 rows with probs"),
         ({"classify": good}, "labels are good"),
-        ({"classify": never_neutral}, "6 plain pairs"),
     ],
 )
 def test_a_server_without_an_nli_model_is_refused(

@@ -156,12 +156,6 @@ def test_a_folder_is_searched_by_words_and_titles(texts: Path) -> None:
     assert search(web, "arches", 0) == []
 
 
-def test_each_file_is_found_once(texts: Path) -> None:
-    (texts / "long.txt").write_text("\n\n".join(f"Arches number {n}." for n in range(9)))
-    addresses = [page.address for page in search(web_search(str(texts)), "arches", 3)]
-    assert sorted(addresses) == ["bridge.md", "long.txt"]
-
-
 def test_passages_are_whole_sentences_that_fit_on_a_page(texts: Path) -> None:
     sentence = "Ferries of Velda cross the bay in winter."
     (texts / "ferries.txt").write_text(f"{sentence} " * 50)

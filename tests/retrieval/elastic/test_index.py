@@ -57,20 +57,19 @@ def test_every_argument_is_there_as_it_was(demo: ElasticArguments, local: PisaAr
 @pytest.mark.parametrize("field", FIELDS)
 def test_both_homes_give_the_same(demo: ElasticArguments, local: PisaArguments, field: str) -> None:
     queries = [one.attacks for one in local.arguments()][:200]
-    here, there = local.search_all(field, queries, 10), demo.search_all(field, queries, 10)
-    first = sum(
-        one[:1] == other[:1] or one[0].argument == other[0].argument
-        for one, other in zip(here, there, strict=True)
-    )
-    shared = sum(
-        len({hit.argument.id for hit in one} & {hit.argument.id for hit in other})
-        for one, other in zip(here, there, strict=True)
-    )
-    assert first >= 0.95 * len(queries)
-    assert shared >= 0.93 * sum(map(len, here))
-    assert sum(map(len, there)) == sum(map(len, here))
-    scores = [(one[0].score, other[0].score) for one, other in zip(here, there, strict=True) if one]
-    assert all(one == pytest.approx(other, rel=0.2) for one, other in scores)
+    expected = local.search_all(field, queries, 10)
+    results = demo.search_all(field, queries, 10)
+    assert [len(hits) for hits in results] == [len(hits) for hits in expected]
+    pairs = [(here, there) for here, there in zip(expected, results, strict=True) if here]
+    first = [here[0].argument == there[0].argument for here, there in pairs]
+    assert sum(first) >= 0.95 * len(pairs)
+    shared = [
+        len({hit.argument.id for hit in here}.intersection(hit.argument.id for hit in there))
+        for here, there in pairs
+    ]
+    assert sum(shared) >= 0.93 * sum(map(len, expected))
+    best = [here[0].score for here, _ in pairs]
+    assert [there[0].score for _, there in pairs] == pytest.approx(best, rel=0.2)
 
 
 QUERIES = {
@@ -107,20 +106,6 @@ def test_equal_scores_stand_by_id_at_any_depth(location: str) -> None:
     for k in (1, 7, 39, 40):
         hits = index.search("text", "same words", k)
         assert [hit.argument.id for hit in hits] == sorted(one.id for one in twins)[:k]
-
-
-def test_odd_arguments_come_back_whole(location: str) -> None:
-    odd = [
-        Argument.model_validate(
-            {"id": "a", "text": "half \ud800 a pair", "topic": "T", "more": {"deep": [1, None]}}
-        ),
-        Argument(id="ü/☃ ?#", text=""),
-        Argument(id="c", text="long " * 20_000, tags=("x", "y"), references=("http://e.org/",)),
-    ]
-    build_index(odd, location)
-    index = open_index(location)
-    assert list(index.arguments()) == odd
-    assert index.get("ü/☃ ?#") == odd[1]
 
 
 def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
@@ -253,18 +238,6 @@ def test_any_query_is_searched_on_the_official_index(
         assert len(official.search(field, query, 3)) <= 3
     found = official.search("text", f"Night trains {query}", len(BEES))
     assert BEES[5] in [hit.argument for hit in found]
-
-
-def test_debaters_answer_from_it(demo: ElasticArguments, tmp_path: Path) -> None:
-    out = tmp_path / "run.jsonl"
-    debates = str(DEMO.with_name("debates.jsonl"))
-    ran = touche_rad("respond", debates, "-d", "grounded", "-i", demo.location, "-o", str(out))
-    assert ran.code == 0, ran.err
-    answers = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(answers) == 60
-    cited = [one["arguments"][0]["id"] for one in answers if one["arguments"]]
-    assert len(cited) >= 50
-    assert all(map(demo.get, cited))
 
 
 ODD = (
