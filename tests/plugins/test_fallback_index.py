@@ -36,16 +36,6 @@ def _search(index: FallbackIndex) -> list[str]:
     return [hit.argument.id for hit in index.search_all("text", ["zoos uniforms cost"], 9)[0]]
 
 
-def test_the_first_index_is_used_while_it_works() -> None:
-    first = Counting()
-    fallback = Counting()
-    index = FallbackIndex(lambda: first, fallback)
-    assert _search(index)
-    assert first.asked == 1
-    assert fallback.asked == 0
-    assert len(index) == len(ARGUMENTS)
-
-
 def test_a_failed_index_is_skipped_for_a_while(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -59,6 +49,7 @@ def test_a_failed_index_is_skipped_for_a_while(
     assert results == [results[0]] * 3
     assert first.asked == 1
     assert fallback.asked == 3
+    assert len(index) == len(ARGUMENTS)
     assert caplog.text.count("the cluster is red") == 1
     monkeypatch.setattr(indexes.time, "monotonic", lambda: 1e12)
     first.fault = None

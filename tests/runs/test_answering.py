@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable
+from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -268,23 +269,19 @@ def test_a_call_that_hangs_does_not_stop_later_calls() -> None:
 def test_a_coroutine_that_nobody_awaits_is_closed(recwarn: pytest.WarningsRecorder) -> None:
     """A run may stop just when a plain method returns a coroutine."""
 
-    class Stopping:
-        def answer(self, debate: Debate) -> Awaitable[Response]:
-            async def write() -> Response:
-                return Response(content="Never.")
+    async def work() -> None:
+        async def write() -> None: ...
 
+        def stop_and_write(debate: Debate) -> Awaitable[None]:
             loop.call_soon_threadsafe(task.cancel)
             return write()
 
-    async def work() -> None:
-        nonlocal loop, task
         loop = asyncio.get_running_loop()
-        task = asyncio.create_task(Answerer([LoadedDebater(Stopping(), "stopping")]).answer(DEBATE))
+        debater = LoadedDebater(SimpleNamespace(answer=stop_and_write), "stopping")  # type: ignore[arg-type]
+        task = asyncio.create_task(Answerer([debater]).answer(DEBATE))
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    loop: asyncio.AbstractEventLoop
-    task: asyncio.Task[Answer]
     anyio.run(work)
     gc.collect()
     assert not [str(warning.message) for warning in recwarn]

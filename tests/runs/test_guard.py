@@ -93,11 +93,6 @@ def test_unknown_and_repeated_citations_are_dropped_with_a_note() -> None:
     ]
 
 
-def test_citations_are_not_checked_without_an_index() -> None:
-    answer = Response(content="Yes.", arguments=(cite("x"), cite("x")))
-    assert guard(answer, None, 60)[0].arguments == (cite("x"),)
-
-
 def test_a_cut_drops_the_argument_whose_words_are_gone() -> None:
     content = f"{ARGUMENTS[2].text} {ARGUMENTS[0].text}"
     answer = Response(content=content, arguments=(ARGUMENTS[2], ARGUMENTS[0]))

@@ -123,11 +123,6 @@ def test_official_names_dicts_and_rounding_are_accepted() -> None:
         assert verdict == Verdict(score=1.0, rationale="a b", extra={"model": "m"})
 
 
-class NeverWhole(Giving):
-    async def judge_all(self, view: Debate) -> Any:
-        await anyio.sleep_forever()
-
-
 class NeverPanel:
     async def judge(self, contest: Contest) -> Outcome:
         await anyio.sleep_forever()
@@ -139,69 +134,54 @@ def test_a_judge_of_a_view_has_a_time_limit() -> None:
     assert "0.02 seconds" in result.unscored[Maxim.QUANTITY]
 
 
-def test_each_view_is_judged_if_the_whole_debate_takes_too_long() -> None:
-    views = [VIEW, VIEW.with_utterance("And?").with_response(Response(content="No."))]
-    judge = NeverWhole(four_verdicts())
-    turns = anyio.run(partial(judge_turns, LoadedJudge(judge), views, grice(), deadline=0.02))
-    assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
-    assert sorted(judge.views, key=lambda view: len(view.turns)) == views
+SECOND = VIEW.with_utterance("And?").with_response(Response(content="No."))
+STRANGER = fakes.debate_of("Cars are bad.", "Why?").with_response(Response(content="No."))
+GOOD = four_verdicts(0.75)
+INCOMPLETE = four_verdicts(0.75, manner=None)
 
 
-class Counting(Giving):
-    """Judges whole debates, too, with these verdicts."""
+class Whole(Giving):
+    """Gives these verdicts on a whole debate, or none within the time limit."""
 
     def __init__(self, *of_turns: Verdicts) -> None:
         super().__init__(four_verdicts())
         self.of_turns = of_turns
-        self.debates: list[Debate] = []
 
     async def judge_all(self, debate: Debate) -> Sequence[Verdicts]:
-        self.debates.append(debate)
+        await anyio.sleep(0 if self.of_turns else 60)
         return self.of_turns
 
 
-def test_nested_views_are_judged_with_one_call() -> None:
-    second = VIEW.with_utterance("And?").with_response(Response(content="No."))
-    judge = Counting(four_verdicts(0.75), four_verdicts(1.0))
-    turns = anyio.run(judge_turns, LoadedJudge(judge), [VIEW, second], grice())
-    assert [turn.verdicts[Maxim.MANNER].score for turn in turns] == [0.75, 1.0]
-    assert judge.debates == [second]
-    assert judge.views == []
-
-
 @pytest.mark.parametrize(
-    "of_turns",
-    [(four_verdicts(0.75),), (four_verdicts(0.75), four_verdicts(0.75, manner=None))],
-    ids=["a turn is missing", "a verdict is missing"],
+    ("second", "of_turns", "is_used"),
+    [
+        (SECOND, [GOOD, GOOD], True),
+        (SECOND, [GOOD], False),
+        (SECOND, [GOOD, INCOMPLETE], False),
+        (SECOND, [], False),
+        (STRANGER, [GOOD, GOOD], False),
+    ],
+    ids=["good", "a turn is missing", "a verdict is missing", "too late", "different debates"],
 )
-def test_an_incomplete_result_for_a_debate_is_not_used(of_turns: Sequence[Verdicts]) -> None:
-    second = VIEW.with_utterance("And?").with_response(Response(content="No."))
-    judge = Counting(*of_turns)
-    turns = anyio.run(judge_turns, LoadedJudge(judge), [VIEW, second], grice())
-    assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
-
-
-def test_views_of_different_debates_are_judged_alone() -> None:
-    stranger = fakes.debate_of("Cars are bad.", "Why?").with_response(Response(content="No."))
-    judge = Counting(four_verdicts(0.75), four_verdicts(0.75))
-    turns = anyio.run(judge_turns, LoadedJudge(judge), [VIEW, stranger], grice())
-    assert judge.debates == []
-    assert [turn.verdicts for turn in turns] == [four_verdicts(), four_verdicts()]
+def test_a_good_result_on_a_whole_debate_is_used(
+    second: Debate, of_turns: list[Verdicts], is_used: bool
+) -> None:
+    judge = LoadedJudge(Whole(*of_turns))
+    turns = anyio.run(partial(judge_turns, judge, [VIEW, second], grice(), deadline=0.5))
+    expected = GOOD if is_used else four_verdicts()
+    assert [turn.verdicts for turn in turns] == [expected] * 2
 
 
 def test_the_oldest_verdicts_make_room() -> None:
     plugin = Giving(four_verdicts())
-    first, second = (VIEW.model_copy(update={"claim": claim}) for claim in ("first", "second"))
 
-    async def judge_by_turns() -> list[int]:
+    async def judge_in_turns() -> None:
         cached = CachedJudge(LoadedJudge(plugin), grice(), size=1)
-        counts = []
-        for view in (first, first, second, second, first):
+        for view in (VIEW, VIEW, SECOND, SECOND, VIEW):
             await cached.judge(view)
-            counts.append(len(plugin.views))
-        return counts
 
-    assert anyio.run(judge_by_turns) == [1, 1, 2, 2, 3]
+    anyio.run(judge_in_turns)
+    assert plugin.views == [VIEW, SECOND, VIEW]
 
 
 def test_a_panel_has_a_time_limit() -> None:

@@ -205,12 +205,7 @@ def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     }
     assert second["configuration"]["topic"]["description"] == 'A "quoted" claim'
     assert len(first["userTurns"]) == len(second["userTurns"]) == 3
-    for turn in first["userTurns"]:
-        answer = turn["systemResponse"]
-        assert turn["utterance"]
-        assert answer["utterance"] == answer["response"]["content"] == GOOD.content
-        assert [argument["id"] for argument in answer["response"]["arguments"]] == ["1.1"]
-    assert "milliseconds" not in output_of(source).read_text()
+    assert all(turn["utterance"] for turn in first["userTurns"])
     assert status.counts == {"answers": 6}
     assert len(list(files.read_debates(output_of(source)))) == 2
 

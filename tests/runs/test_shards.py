@@ -128,15 +128,6 @@ def test_more_shards_than_debates(folder: Path) -> None:
     assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
 
 
-def test_a_part_of_an_earlier_version_is_refused(folder: Path) -> None:
-    run_shards(folder, JUDGE, 2)
-    part = folder / "run.jsonl.shards/1-of-2/units.jsonl"
-    part.write_text('{"unit": 0, "lines": [], "counts": {}, "notes": [], "fallbacks": []}\n')
-    ended = merge(folder)
-    assert ended.code == 1
-    assert "run.jsonl.shards/1-of-2/units.jsonl is damaged" in ended.err
-
-
 def test_a_finished_part_is_not_made_again(folder: Path) -> None:
     run_shards(folder, JUDGE, 2)
     part = folder / "run.jsonl.shards/1-of-2/units.jsonl"

@@ -338,11 +338,11 @@ def test_health_counts_the_answers_that_are_not_the_debaters() -> None:
 
 
 def test_a_fallback_verdict_is_not_kept() -> None:
-    judge = Scripted(verdicts=ConnectionError("the model is down"))
+    judge = Scripted()
     client = _client(judge)
-    body = _question(userTurnIndex=0)
-    assert client.post("/quality", json=body).json()["score"] == 1.0
-    judge.verdicts = None
-    assert client.post("/quality", json=body).json()["score"] == 0.25
-    assert client.post("/manner", json=body).json()["score"] == 0.25
+    scores = []
+    for judge.verdicts in (ConnectionError("the model is down"), None, None):
+        reply = client.post("/quality", json=_question(userTurnIndex=0))
+        scores.append(reply.json()["score"])
+    assert scores == [1.0, 0.25, 0.25]
     assert len(judge.seen) == 2
