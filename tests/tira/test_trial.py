@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -43,17 +42,6 @@ def test_the_screen_of_a_trial(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     check_screen("submit.trial", ended, place)
     assert len((place / "submission" / "evaluations.jsonl").read_text().splitlines()) == 2
     assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
-
-
-def test_the_next_commands_of_a_trial_are_those_of_the_client(place: Path) -> None:
-    ended = run_trial(place, "-d", "verbatim", "-j", "length(longest=70)")
-    lines = [line for line in ended.out.splitlines() if " code-submission " in line]
-    clients = [shlex.split(line) for line in lines]
-    assert [words[words.index("--command") + 1] for words in clients] == [
-        "touche-rad simulate -d verbatim",
-        "touche-rad judge -j 'length(longest=70)'",
-    ]
-    assert all(words[-1] == "--dry-run" for words in clients)
 
 
 def test_only_a_debater_or_a_judge_with_an_index_needs_the_collection_in_the_image(
@@ -198,11 +186,6 @@ def test_the_file_of_another_entry_is_not_replaced(place: Path, plugin: Path) ->
     assert ended.code == 1
     assert "of the entry mine: rename" in " ".join(ended.out.split())
     assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
-
-
-def test_a_folder_that_is_not_in_git_begins_there(place: Path) -> None:
-    following = run_trial(place, "-d", "verbatim").out.partition("Run next:")[2]
-    assert "  git init\n  git add .\n  git commit -m Submission\n" in following
 
 
 def test_files_that_are_not_committed_are_named_and_compiled_ones_ignored(
