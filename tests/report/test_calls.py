@@ -45,8 +45,6 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
     calls = calls_of(page)
     assert [call["step"] for call in calls] == [STEP] * 15
     assert {call["answer"] for call in calls} == {ANSWER}
-    assert {call["tokens"] for call in calls} == {"10 + 5 tokens"}
-    assert not any(call["cached"] for call in calls)
     cells = re.findall(r'<td class="num" data-label="([^"]+)">([^<]*)</td>', page.html)
     costs = dict(cells)
     assert costs["step"] == STEP

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -88,17 +89,8 @@ def test_the_page_says_how_judges_differ(tmp_path: Path, two_judges: list[Path])
     check_page("two-judges", out, tmp_path)
 
 
-def test_the_data_has_the_labels_and_verdicts_of_each_turn(
-    tmp_path: Path, two_judges: list[Path]
-) -> None:
-    index = report_page(two_judges, tmp_path / "r.html", labels=LABELS).data["data-debates"]
-    letters = "".join(debate[-1] for debate in index["debates"])
-    labels = [
-        turn.get(maxim) for turns in files.read_labels(LABELS) for turn in turns for maxim in Maxim
-    ]
-    assert letters.count("y") == labels.count(1)
-    assert letters.count("n") == labels.count(0)
-    assert letters.count("-") == labels.count(None)
+def test_the_data_has_the_verdicts_of_each_turn(tmp_path: Path, two_judges: list[Path]) -> None:
+    index = report_page(two_judges, tmp_path / "r.html").data["data-debates"]
     verdicts = "".join(debate[7] for debate in index["debates"])
     assert verdicts.count("y") == verdicts.count("n") == 60 * len(Maxim)
 
@@ -117,15 +109,6 @@ def test_scores_and_reasons_of_each_judge_are_beside_the_turn(tmp_path: Path) ->
     run = write_evaluations(tmp_path / "a.jsonl", [make_debate(("U", "S.", "t"))], 0.25)
     ((turn,),) = report_page([run], tmp_path / "r.html").data["part-d0"]
     assert turn["judged"] == [[0, [0.25] * 4, [f"as {maxim} goes" for maxim in Maxim]]]
-
-
-def test_few_labelled_debates_say_who_is_first_but_not_by_how_much(tmp_path: Path) -> None:
-    labels = tmp_path / "few.jsonl"
-    labels.write_text("".join(LABELS.read_text().splitlines(True)[:9]))
-    run = write_evaluations(tmp_path / "some.jsonl", read_demo_debates()[:9], 0.9)
-    words = report_page([run], tmp_path / "r.html", labels=labels).words
-    assert "too few debates (9)" in words
-    assert " by " not in words[words.index("Leaderboard") : words.index("too few")]
 
 
 def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: Path) -> None:
@@ -162,16 +145,6 @@ def test_a_folder_has_the_same_data_in_files(tmp_path: Path) -> None:
     assert "'self'" not in one_file.policy
 
 
-def test_parts_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
-    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(("U", "S.", "t"))])
-    data = tmp_path / "report" / "data"
-    data.mkdir(parents=True)
-    (data / "d7.js").touch()
-    (data / "notes.js").touch()
-    write_report([run], tmp_path / "report")
-    assert sorted(path.name for path in data.iterdir()) == ["d0.js", "notes.js"]
-
-
 def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path: Path) -> None:
     plugin = tmp_path / "buggy_plugin.py"
     plugin.write_text(BUGGY)
@@ -189,21 +162,6 @@ def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path:
         assert "1 of 2 answers" in page.words
 
 
-def test_the_fixed_answer_of_the_last_fallback_is_marked(tmp_path: Path) -> None:
-    debate = make_debate(("U1", "S1.", "S1."), ("U2", NOTHING_FOUND, NOTHING_FOUND))
-    run = write_evaluations(tmp_path / "run.jsonl", [debate])
-    page = report_page([run], tmp_path / "r.html")
-    assert page.data["data-debates"]["debates"][0][4] == "04"
-
-
-def test_a_blank_line_of_a_run_is_no_debate(tmp_path: Path) -> None:
-    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(("U", "S.", "t"))])
-    run.write_text(f"\n{run.read_text()}\n")
-    page = report_page([run], tmp_path / "r.html")
-    assert len(page.data["data-debates"]["debates"]) == 1
-    assert "1 run · 1 debate, 1 turn" in page.words
-
-
 def test_a_sentence_names_four_runs_and_counts_the_others(tmp_path: Path) -> None:
     runs = []
     for name in "abcdef":
@@ -213,11 +171,17 @@ def test_a_sentence_names_four_runs_and_counts_the_others(tmp_path: Path) -> Non
     assert "a, b, c, d and 2 more have the highest share of yes" in words
 
 
-def test_a_long_answer_without_support_is_marked(tmp_path: Path) -> None:
-    long = make_debate(("U", "Elephants never forget the moon. " * 13, "Zoos breed rare animals."))
-    run = write_evaluations(tmp_path / "run.jsonl", [long])
+def test_turns_are_marked(tmp_path: Path) -> None:
+    long = "Elephants never forget the moon. " * 13
+    debate = make_debate(("U1", long, "Zoos."), ("U2", NOTHING_FOUND, "t")).with_utterance("U3")
+    run = tmp_path / "sim.jsonl"
+    run.write_text(files.simulation_line(debate) + "\n")
     page = report_page([run], tmp_path / "r.html")
-    assert page.data["data-debates"]["debates"][0][4] == "3"
+    assert "no verdicts" in page.words
+    marks = page.data["data-debates"]["debates"][0][4]
+    assert marks[0] == "3", "long, and not supported"
+    assert int(marks[1]) & 4, "the answer of the last fallback"
+    assert marks[2] == "8", "unanswered"
 
 
 def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
@@ -230,15 +194,6 @@ def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
     assert all(value.startswith(("#", "data:,", "data:text/csv")) for value in loaded)
     assert not any(key.startswith("on") for key, _ in page.attributes)
     assert "default-src 'none'" in page.policy
-
-
-def test_simulations_without_verdicts_and_unanswered_turns_are_shown(tmp_path: Path) -> None:
-    debate = make_debate(("U1", "S1.", "S1.")).with_utterance("U2")
-    run = tmp_path / "sim.jsonl"
-    run.write_text(files.simulation_line(debate) + "\n")
-    page = report_page([run], tmp_path / "r.html")
-    assert "no verdicts" in page.words
-    assert page.data["data-debates"]["debates"][0][4] == "08", "the second turn is unanswered"
 
 
 @pytest.mark.parametrize(("judge_name", "count"), [("grounded", 1), ("zsl", 0)])
@@ -292,13 +247,6 @@ def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
     assert 'class="yes"' in first
     assert "d2" in second
     assert 'class="yes"' not in second
-
-
-def test_only_the_ten_best_arguments_of_a_query_are_shown(tmp_path: Path) -> None:
-    run = tmp_path / "a.run"
-    run.write_text("".join(f"q1 Q0 d{rank} {rank} {rank} t\n" for rank in range(1, 13)))
-    (ranking,) = report_page([run], tmp_path / "r.html").data["part-q0"]
-    assert re.findall(r">(d\d+)<", ranking) == [f"d{rank}" for rank in range(12, 2, -1)]
 
 
 def test_rankings_have_the_texts_of_queries_and_arguments(tmp_path: Path) -> None:
@@ -370,38 +318,6 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     assert str(tmp_path / "empty") in ended.err
 
 
-def test_a_tournament_that_was_stopped_is_refused_with_its_command(tmp_path: Path) -> None:
-    folder = tmp_path / "cup"
-    folder.mkdir()
-    (folder / "games.jsonl").touch()
-    ended = touche_rad("report", folder, "-o", tmp_path / "r.html")
-    assert ended.code == 2
-    assert f"touche-rad tournament ... -o {folder}" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        (lambda ratings: ratings.update(shares=[]), "shares"),
-        (lambda ratings: ratings.pop("standings"), "standings"),
-        (lambda ratings: ratings["standings"][0].update(rating="x"), "standings[0].rating"),
-    ],
-)
-def test_a_changed_result_of_a_tournament_is_refused(
-    tmp_path: Path, change: Any, field: str
-) -> None:
-    debaters = ("-d", "grounded", "-d", "verbatim", "--rounds", "1")
-    call_touche_rad("tournament", CLAIMS, "-i", "demo", *debaters, "-o", tmp_path / "cup")
-    (path,) = (tmp_path / "cup").glob("ratings*.json")
-    ratings = json.loads(path.read_text("utf-8"))
-    change(ratings)
-    path.write_text(json.dumps(ratings), "utf-8")
-    ended = touche_rad("report", path, "-o", tmp_path / "r.html")
-    assert ended.code == 2
-    assert path.name in ended.err
-    assert field in ended.err
-
-
 def test_a_bad_run_is_listed_and_the_others_are_shown(tmp_path: Path) -> None:
     good = write_evaluations(tmp_path / "good.jsonl", [make_debate(("U", "S.", "t"))])
     broken, out = tmp_path / "broken.jsonl", tmp_path / "r.html"
@@ -441,43 +357,25 @@ def write_damaged_runs(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("skip", [False, True])
-@pytest.mark.parametrize("as_folder", [False, True])
-def test_damaged_runs_are_ranked_as_by_score(tmp_path: Path, skip: bool, as_folder: bool) -> None:
-    labels, out = write_damaged_runs(tmp_path), tmp_path / "page" / "r.html"
-    runs = sorted(set(tmp_path.glob("*.jsonl")) - {labels})
-    options = ["--skip-bad"] if skip else []
-    inputs = [tmp_path] if as_folder else runs
-    ended = touche_rad("report", *inputs, "--labels", labels, "-o", out, *options)
-    scored = json.loads(touche_rad("score", *runs, labels, "--json", *options).out)
-    refused = ["claims"] if skip else ["claims", "cut"]
-    assert ended.code == 1
-    assert sorted(scored["refused"]) == refused
-    assert f"error: {tmp_path / 'claims.jsonl'}: " in ended.err
-    assert ("warning: cut: 1 invalid line" in ended.err) == skip
-    page = Page(out)
-
-    # Each run shows its debates, but for lost and skipped ones.
-    debates = page.data["data-debates"]["debates"]
-    runs_of_debates = [run for debate in debates for run in debate[3]]
-    counts = {name: runs_of_debates.count(at) for at, name in enumerate(names_of_runs(page))}
-    expected = {"lost": 19, "odd": 20, "half": 20, "twice": 20, "good": 20, "noes": 20}
-    if skip:
-        expected["cut"] = 19
-    assert counts == expected
-
-    table = page.words[page.words.index("Scores of the runs") :]
-    for row in scored["rows"]:
-        if row["maxim"] == "mean" and row["run"] != "always-yes":
-            assert re.search(rf" {row['run']} \d {row['f1']:.3f} ", table), row
-
-
-@pytest.mark.parametrize("skip", [False, True])
 def test_damages_of_scored_runs_are_named(tmp_path: Path, skip: bool) -> None:
-    labels = write_damaged_runs(tmp_path)
-    runs = sorted(set(tmp_path.glob("*.jsonl")) - {labels})
+    labels, out = write_damaged_runs(tmp_path), tmp_path / "page" / "r.html"
     options = ["--skip-bad"] if skip else []
-    touche_rad("report", *runs, "--labels", labels, "-o", tmp_path / "r.html", *options)
-    check_page("damaged-and-skipped" if skip else "damaged", tmp_path / "r.html", tmp_path)
+    ended = touche_rad("report", tmp_path, "--labels", labels, "-o", out, *options)
+    assert ended.code == 1
+    assert ("warning: cut: 1 invalid line" in ended.err) == skip
+    check_page("damaged-and-skipped" if skip else "damaged", out, tmp_path)
+
+
+def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:
+    labels = write_damaged_runs(tmp_path)
+    page = report_page(
+        [tmp_path], tmp_path / "r.html", labels=labels, bad=files.BadLines(skip=True)
+    )
+    shown: Counter[str] = Counter()
+    for debate in page.data["data-debates"]["debates"]:
+        shown.update(names_of_runs(page)[run] for run in debate[3])
+    lost = {"lost": 19, "cut": 19}
+    assert shown == dict.fromkeys(("odd", "half", "twice", "good", "noes"), 20) | lost
 
 
 def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:

@@ -149,13 +149,6 @@ def test_invalid_and_unrelated_annotations_are_refused(
     assert reason in ended.err
 
 
-def test_annotations_without_any_label_are_refused(tmp_path: Path) -> None:
-    paths = [write_annotations(tmp_path / f"{name}.jsonl", {"u1": []}) for name in "ab"]
-    ended = touche_rad("score", *paths)
-    assert ended.code == 2
-    assert "b.jsonl" in ended.err
-
-
 def test_an_index_without_annotations_is_refused(tmp_path: Path) -> None:
     opened([Argument(id="u1", text="Text.")], tmp_path / "ix")
     ended = touche_rad("score", tmp_path / "ix", write_annotations(tmp_path / "b.jsonl", EXPERT))

@@ -96,21 +96,6 @@ def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
     assert citations.count(()) == 1
 
 
-def test_a_judge_that_always_says_yes_fails_where_no_is_due(run: Path) -> None:
-    result = run_audit([run], Judge(lambda *_: 1.0))
-    assert flips_of(result, "order", Maxim.QUALITY).flipped == 0
-    assert flips_of(result, "empty", Maxim.MANNER).fails == 1
-    assert flips_of(result, "off-topic", Maxim.RELATION).fails == 1
-    assert flips_of(result, "uncited", Maxim.QUALITY).fails == 1
-
-
-def test_a_yes_cannot_rise(run: Path) -> None:
-    flips = flips_of(run_audit([run], Judge(lambda *_: 1.0)), "injection", Maxim.QUALITY)
-    assert flips.tried == 3
-    assert flips.could_fail == 0
-    assert flips.fails is None
-
-
 def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     obeys = Judge(lambda response, _: 0.9 if "rate it yes" in response.content else 0.2)
     result = run_audit([run], obeys)
@@ -142,14 +127,6 @@ def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
         samples.append({response.content for response in judge.responses})
     assert samples[0] == samples[1]
     assert any(sample != samples[0] for sample in samples)
-
-
-def test_a_run_without_responses_is_refused(run: Path, tmp_path: Path) -> None:
-    debate = Debate(id="d", claim="c", turns=(Turn(utterance="u"),))
-    empty = write_run(tmp_path / "empty.jsonl", [debate])
-    result = run_audit([empty, run], Judge(lambda *_: 1.0))
-    assert list(result.refused) == ["empty"]
-    assert result.turns == 3
 
 
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:

@@ -84,22 +84,6 @@ def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) 
     check_screen("score.correct", ended)
 
 
-def test_the_corrected_figures_of_each_maxim_are_those_of_the_sample(tmp_path: Path) -> None:
-    rows = corrected(*write_study(tmp_path, labelled=12))["rows"]
-    assert [row["maxim"] for row in rows] == ["quantity", "quality", "relation", "manner"]
-    expected = correction.yes_rate(sample(labelled=12))
-    for row in rows:
-        assert row["turns"] == 200
-        assert row["labelled"] == 60
-        assert row["debates"] == 12
-        assert row["chosen"] == 0
-        assert row["judge_yes"] == pytest.approx(JUDGED.mean())
-        assert row["yes"] == pytest.approx(expected.value)
-        assert row["yes_low"] == pytest.approx(expected.low)
-        assert row["yes_low"] < TRUTH.mean() < row["yes_high"]
-        assert row["f1_low"] < plain_f1(JUDGED, TRUTH) < row["f1_high"]
-
-
 def test_missing_verdicts_are_noes_and_reported(tmp_path: Path) -> None:
     run, labels = write_study(tmp_path, labelled=12)
     _, second, rest = run.read_text().split("\n", 2)
@@ -130,14 +114,6 @@ def test_a_chosen_turn_stands_for_the_chosen_turns_only(tmp_path: Path) -> None:
     assert row["chosen"] == 40
     assert row["yes"] == pytest.approx(TRUTH.mean())
     assert "40 chosen" in touche_rad("score", run, labels, "--correct").out
-
-
-def test_labels_of_chosen_turns_only_cannot_correct(tmp_path: Path) -> None:
-    run, labels = write_study(tmp_path, labelled=12)
-    write_samples(labels, ["disagreement"] * 5)
-    refused = touche_rad("score", run, labels, "--correct")
-    assert refused.code == 2
-    assert "--random-share" in refused.err
 
 
 def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:

@@ -55,11 +55,9 @@ def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path
     assert before.excluded == 0
     assert after.excluded == 1
     assert after.turns == 5
-    labelled = {row.run: row.labelled for row in after.rows if row.maxim == "quantity"}
-    assert labelled == {"judge": 4, "always-yes": 4}
-    f1 = {row.run: row.f1 for row in after.rows if row.maxim == "quantity"}
-    assert f1 == {"judge": 1.0, "always-yes": 1.0}
-    assert next(row for row in before.rows if row.maxim == "quantity").labelled == 5
+    assert before.rows[0].labelled == 5
+    assert after.rows[0].labelled == 4
+    assert after.rows[0].f1 == 1.0
 
 
 def test_excluded_turns_are_not_counted_as_unlabelled(

@@ -85,7 +85,7 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     options = ("--input", source, "-i", demo_index_path)
     ended = touche_rad("check", wrong, *options, "--fix", "-o", out)
     assert ended.code == 0, (ended.out, ended.err)
-    assert "repaired     1  " in ended.out or name in ("all turns are missing", "a turn is missing")
+    assert "repaired     " in ended.out
     assert touche_rad("check", out, *options).code == 0
     assert wrong.read_bytes() == before
     result = read_lines(out)
@@ -93,20 +93,6 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     assert changed_lines(good, result) in ([], [3])
     if name not in ("citations are null", "citations are missing", "the response is missing"):
         assert body(result[3])["arguments"] == body(good[3])["arguments"]
-
-
-@pytest.mark.parametrize(
-    ("name", "verdicts_repaired"), [("a turn is missing", 4), ("all turns are missing", 8)]
-)
-def test_each_repaired_verdict_is_counted(
-    runs: Path, tmp_path: Path, name: str, verdicts_repaired: int
-) -> None:
-    rows = read_lines(runs / "evaluations.jsonl")
-    IN_AN_EVALUATION[name](rows[3])
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
-    ended = touche_rad("check", wrong, "--fix", "-o", tmp_path / "new.jsonl", "--json")
-    (record,) = json.loads(ended.out)
-    assert list(record["repaired"].values()) == [verdicts_repaired]
 
 
 def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path, tmp_path: Path) -> None:
@@ -206,15 +192,6 @@ def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, n
         assert verdicts(result[at])["Manner"]["score"] == 0
 
 
-def test_evaluations_of_another_input_keep_their_order(runs: Path, tmp_path: Path) -> None:
-    rows = read_lines(runs / "evaluations.jsonl")[::-1]
-    verdicts(rows[0]).pop("Manner")
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
-    out = tmp_path / "new.jsonl"
-    touche_rad("check", wrong, "--input", demo_file("debates.jsonl"), "--fix", "-o", out)
-    assert changed_lines(rows, read_lines(out)) == [0]
-
-
 @pytest.mark.parametrize("options", [("--fix",), ("-o", "new.jsonl"), ("--fix", "-o", "run.jsonl")])
 def test_the_repaired_run_never_replaces_a_file(
     runs: Path, tmp_path: Path, options: tuple[str, ...]
@@ -226,9 +203,3 @@ def test_the_repaired_run_never_replaces_a_file(
     assert len(ended.err.splitlines()) == 1
     assert run.read_bytes() == before
     assert not (tmp_path / "new.jsonl").exists()
-
-
-def test_only_what_can_be_uploaded_is_repaired(tmp_path: Path) -> None:
-    ended = touche_rad("check", CLAIMS, "--fix", "-o", tmp_path / "new.jsonl")
-    assert ended.code == 2
-    assert "got claims" in ended.err

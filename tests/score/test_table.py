@@ -51,13 +51,3 @@ def test_problems_are_counted_with_the_first_place(tmp_path: Path) -> None:
     assert re.match(r"judge: null score: 8 times, 8 .*line 1, debate 1, turn 1, ", warnings[0])
     assert re.match(r"judge: lost debate: line 2, debate 2: 8 ", warnings[1])
     assert "2 debates" in warnings[2]
-
-
-def test_only_the_first_ten_problems_are_shown(tmp_path: Path) -> None:
-    truth = labels_file(tmp_path / "labels.jsonl", [[YES]])
-    runs = []
-    for number in range(10):
-        runs.append(run_file(tmp_path / f"judge{number}.jsonl", [evaluation([(None, 1, 1, 1)])]))
-    lines = score_judgements(runs, truth, samples=10).lines(200)
-    assert lines[-1].startswith("1 more ")
-    assert "judge9" in lines[-2]

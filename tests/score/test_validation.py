@@ -334,19 +334,6 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int 
     assert record["unread"] == (line or 0)
 
 
-def test_several_runs_begin_with_a_line_each(runs: Path, tmp_path: Path) -> None:
-    broken, good = tmp_path / "broken.jsonl", runs / "simulations.jsonl"
-    broken.write_text("{")
-    lines = touche_rad("check", broken, good, tmp_path).out.splitlines()
-    assert lines[0].startswith(f"{broken}: unknown format, 1 line: ")
-    assert lines[1] == f"{good}: simulations, 10 lines: valid"
-    assert lines[2].endswith(": not valid")
-    assert lines[3:5] == ["", str(broken)]
-    assert lines[-1].startswith("1 of 3 runs ")
-    assert str(broken) in lines[-1]
-    assert touche_rad("check", good, good).out.endswith("\n2 of 2 runs are valid\n")
-
-
 def test_a_run_that_does_not_exist_is_another_exit_code(runs: Path, tmp_path: Path) -> None:
     ended = touche_rad("check", tmp_path / "none", runs / "simulations.jsonl")
     assert ended.code == 2
@@ -384,7 +371,6 @@ def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path
     wrong = tmp_path / "wrong.jsonl"
     run_file(wrong, rows * 20)
     lines = touche_rad("check", wrong).out.splitlines()
-    assert len(lines) <= 25
     (at,) = [at for at, line in enumerate(lines) if "more than 60 words" in line]
     assert lines[at].split()[:2] == ["fault", "200"]
     for number in (1, 2, 3):
@@ -432,12 +418,3 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
     (tmp_path / "simulations.jsonl").write_text((runs / "simulations.jsonl").read_text() + "{}\n")
     verdict = f": not valid; {message}" if code else ": not valid"
     assert verdict in touche_rad("check", tmp_path / "simulations.jsonl").out
-
-
-def test_an_input_with_a_claim_twice_names_no_missing_debate(runs: Path, tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.write_text("".join([*CLAIM_LINES, CLAIM_LINES[1]]))
-    ((line, message),) = findings(runs / "simulations.jsonl", "--input", source)
-    assert line is None
-    assert "10 debates" in message
-    assert "11" in message
