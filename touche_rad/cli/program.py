@@ -51,10 +51,6 @@ MOST_EXAMPLES: Final = 3
 Options = TypeVar("Options")
 
 
-class Stopped(Exception):
-    """The user pressed Ctrl-C; the text says whether the work can be resumed."""
-
-
 class Command(click.Command):
     """A command with sections and examples in its help, `--config` and `--plugin`."""
 
@@ -116,7 +112,7 @@ class Command(click.Command):
             has_output = out or os.environ.get("outputDir")
             resumes = "restart" in values or ctx.info_name in ("index", "loop")
             hint = "; run the same command again to resume" if has_output and resumes else ""
-            raise Stopped(f"stopped{hint}") from None
+            raise click.Abort(f"stopped{hint}") from None
 
 
 def _check_keys(ctx: click.Context, path: Path, table: object) -> None:
@@ -373,7 +369,7 @@ def run(
         if error.__cause__ is not None:
             _show_traceback(error)
         return _fail(str(error), error.exit_code, *getattr(error, "__notes__", ()))
-    except (Stopped, click.Abort, KeyboardInterrupt) as stopped:
+    except (click.Abort, KeyboardInterrupt) as stopped:
         if args is None:  # a further Ctrl-C must not hide the message
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         return _fail(str(stopped) or "stopped", STOPPED)

@@ -77,7 +77,16 @@ def prompts_command(options: PromptsOptions) -> None:
     all_plugins = [plugin for kind in _KINDS for plugin in registered(kind).values()]
     with_files = [plugin for plugin in all_plugins if prompt_files(plugin.factory)]
     if name is None:
-        _print_overview(with_files, as_json=options.as_json)
+        overview = []
+        for plugin in with_files:
+            names = sorted(prompt_files(plugin.factory))
+            overview.append({"kind": plugin.kind, "name": plugin.name, "prompts": names})
+            if not options.as_json:
+                click.echo(f"{plugin.kind:<8} {plugin.name:<14} {len(names)} prompts")
+        if options.as_json:
+            click.echo(json.dumps(overview, indent=2))
+        else:
+            click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
         return
 
     # Some plugins that ask a model send the prompts of others only. A name that several kinds have
@@ -106,20 +115,6 @@ def prompts_command(options: PromptsOptions) -> None:
     say(
         f"{len(requests)} {noun}, about {tokens} prompt tokens (estimate: 4 letters per token)",
     )
-
-
-def _print_overview(plugins: Sequence[Plugin], *, as_json: bool) -> None:
-    """Print the plugins that have prompt files."""
-    records = []
-    for plugin in plugins:
-        names = sorted(prompt_files(plugin.factory))
-        records.append({"kind": plugin.kind, "name": plugin.name, "prompts": names})
-        if not as_json:
-            click.echo(f"{plugin.kind:<8} {plugin.name:<14} {len(names)} prompts")
-    if as_json:
-        click.echo(json.dumps(records, indent=2))
-    else:
-        click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
 
 
 def _copy(plugin: Plugin, folder: Path) -> None:

@@ -69,39 +69,32 @@ def read_verdicts(
     paths: Sequence[Path], exchanges: Exchanges, criteria: Criteria, refused: dict[str, str]
 ) -> JudgeVerdicts:
     """Read evaluations of a run's debates, matched by id and text; bad files go to `refused`."""
-    reference = Reference.of_debates(exchanges.path, exchanges.debates)
-    paths_by_name = dict(zip(names(paths), paths, strict=True))
-    return each_run(
-        paths_by_name, lambda _, path: _verdicts(path, exchanges, criteria, reference), refused
-    )
+    debates = exchanges.debates
+    reference = Reference.of_debates(exchanges.path, debates)
 
+    def read(_: str, path: Path) -> dict[TurnPlace, Verdicts]:
+        if files.detect_kind(path) is not files.Kind.EVALUATIONS:
+            raise InputError(path, "expected evaluations: run `touche-rad judge` first")
+        verdicts_by_place: dict[TurnPlace, Verdicts] = {}
+        matched: set[int] = set()
+        for line, (debate, verdicts) in enumerate(read_judged(path, criteria, files.BadLines()), 1):
+            if not verdicts:
+                continue
+            # A line may have the verdicts only: its debate is that on the same line of the run.
+            number: int | None = line - 1
+            row = JudgedLine(line, id=debate.id, conversation=digests(debate))
+            if debate.turns:
+                number = reference.find(row, line - 1, matched)
+            if number is None or number >= len(debates):
+                raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
+            if debate.turns:
+                reference.check(path, row, number)
+            else:
+                debate = debates[number]
+            matched.add(number)
+            answered = [at for at, turn in enumerate(debate.turns) if turn.response]
+            places = [TurnPlace(number, at) for at in answered]
+            verdicts_by_place |= zip(places, verdicts, strict=False)
+        return verdicts_by_place
 
-def _verdicts(
-    path: Path, exchanges: Exchanges, criteria: Criteria, reference: Reference
-) -> dict[TurnPlace, Verdicts]:
-    verdicts_by_place: dict[TurnPlace, Verdicts] = {}
-    matched: set[int] = set()
-    if files.detect_kind(path) is not files.Kind.EVALUATIONS:
-        raise InputError(path, "expected evaluations: run `touche-rad judge` first")
-    for line, (debate, verdicts) in enumerate(read_judged(path, criteria, files.BadLines()), 1):
-        if not verdicts:
-            continue
-        # A line may have the verdicts only: its debate is the one on the same line of the run.
-        number: int | None = line - 1
-        row = JudgedLine(line, id=debate.id, conversation=digests(debate))
-        if debate.turns:
-            number = reference.find(row, line - 1, matched)
-        if number is None or number >= len(exchanges.debates):
-            raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
-        if debate.turns:
-            reference.check(path, row, number)
-        else:
-            debate = exchanges.debates[number]
-        matched.add(number)
-        places = [
-            TurnPlace(number, turn)
-            for turn in range(len(debate.turns))
-            if debate.turns[turn].response
-        ]
-        verdicts_by_place |= zip(places, verdicts, strict=False)
-    return verdicts_by_place
+    return each_run(dict(zip(names(paths), paths, strict=True)), read, refused)
