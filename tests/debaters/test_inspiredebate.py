@@ -10,7 +10,7 @@ import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, answers, cited_texts, debate
 from tests.models import scripted
-from tests.models.by_schema import answering, called, prompt_of, prompts
+from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
@@ -340,23 +340,36 @@ def test_whatever_call_fails_the_answer_is_valid_and_cites(
     assert all(known[argument.id] == argument for argument in response.arguments)
 
 
-def test_a_debate_too_long_for_the_model_loses_its_oldest_rounds(server: Scripted) -> None:
-    long = debate(*(f"Round {n}" for n in range(9)))
-    full = {"error": {"message": "maximum context length is 9 tokens", "code": 400}}
-
+@pytest.mark.parametrize(("most", "first"), [(6, "Round 4"), (4, "Round 6"), (2, "Round 8")])
+def test_a_debate_too_long_for_the_model_loses_its_oldest_rounds(
+    server: Scripted, most: int, first: str
+) -> None:
     def act(handler: scripted.Handler) -> None:
-        if len(handler.body["messages"]) > 4:
-            scripted.fails(400, full["error"]["message"])(handler)
+        if len(handler.body["messages"]) > most:
+            scripted.fails(400, "maximum context length is 9 tokens")(handler)
         else:
             scripted.content('{"reasoning": "r", "argument": "The penny stays."}')(handler)
 
     server.always = act
-    response = answer(server, long, retrieval="no")
-    assert response.content == "The penny stays."
-    messages = server.asked[-1]["messages"]
-    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    long = debate(*(f"Round {n}" for n in range(9)))
+    assert answer(server, long, retrieval="no").content == "The penny stays."
+    system, *messages = server.asked[-1]["messages"]
+    assert system["role"] == "system"
+    assert len(messages) == most - 1
+    assert first in messages[0]["content"]
     assert "Round 8" in messages[-1]["content"]
-    assert "Round 1" not in prompt_of(server.asked[-1])
+
+
+@pytest.mark.parametrize(
+    ("last_message", "query"), [("Abolish the penny!", "abolish penny"), ("?!", "penny worthless")]
+)
+def test_without_terms_the_words_of_the_last_message_or_the_topic_are_searched(
+    server: Scripted, last_message: str, query: str
+) -> None:
+    index = BothSides()
+    unanswered = debate("The penny is worthless.", "No.", last_message)
+    answer(server, unanswered, index, profile="paper", keywords="0")
+    assert [words for _, words, _ in index.searched] == [query]
 
 
 @pytest.mark.parametrize(
