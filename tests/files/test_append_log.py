@@ -91,24 +91,6 @@ def test_no_flipped_bit_changes_a_record(path: Path, caplog: pytest.LogCaptureFi
         assert is_cut or f"{path}:{number + 1} is damaged: {RUN.damaged}" in caplog.text
 
 
-def test_lasting_log_keeps_each_byte(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    write(path, *RECORDS, kind=LABELS)
-    complete = path.read_bytes()
-    for place, changed in flipped(complete):
-        caplog.clear()
-        path.write_bytes(changed)
-        try:
-            records = reopen(path, LABELS)
-        except UserError:
-            assert not complete[:place].count(b"\n")
-        else:
-            unchanged = [record for record in records if record in RECORDS]
-            assert len(unchanged) >= len(RECORDS) - 2
-            if len(records) < len(RECORDS):
-                assert f"is damaged: {LABELS.damaged}" in caplog.text
-        assert path.read_bytes().startswith(changed)
-
-
 def test_lasting_log_reads_lines_without_a_checksum(path: Path) -> None:
     path.parent.mkdir()
     path.write_text('{"format":1,"kind":"labels","identity":{"seed":1,"debater":"grounded"}}\n')
@@ -187,12 +169,3 @@ def test_log_has_one_process(path: Path) -> None:
     log.finish()
     log.close()
     assert not path.exists()
-
-
-def test_a_log_is_closed_once(path: Path) -> None:
-    log = AppendLog(path, RUN, HEADER)
-    log.close()
-    with path.with_name("other").open("w") as stream:  # it gets the number of the closed file
-        log.close()
-        stream.write("x")
-    assert path.with_name("other").read_text() == "x"

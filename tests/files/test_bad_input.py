@@ -76,50 +76,46 @@ def test_a_bad_line_is_an_error_or_skipped(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "field", "detail"),
+    ("text", "field", "detail"),
     [
-        ('{"messages": []}', 1, "messages", "at least one"),
+        ('{"messages": []}', "messages", "at least one"),
         (
             '{"messages": [{"role": "assistant", "content": "x"}]}',
-            1,
             "messages[0].role",
             "'user', got 'assistant'",
         ),
-        ('{"messages": [{"role": "user", "content": {}}]}', 1, "messages[0].content", "got {}"),
+        ('{"messages": [{"role": "user", "content": {}}]}', "messages[0].content", "got {}"),
         (
             '{"simulated_debate": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}',
-            1,
             "simulated_debate[1].role",
             "'assistant', got 'user'",
         ),
         (
             '{"userTurnsEvaluations": [{"Quality": {"score": "0.9"}}]}',
-            1,
             "userTurnsEvaluations[0].Quality.score",
             "got '0.9'",
         ),
         (
             '{"userTurnsEvaluations": [{"Quality": {}}]}',
-            1,
             "userTurnsEvaluations[0].Quality.score",
             "missing",
         ),
-        ('[{"quality": 2}]', 1, "[0].quality", "got 2"),
-        ('[{"quality": true}]', 1, "[0].quality", "got True"),
-        ("TOPIC_DESCRIPTION\tUSER\nonly one", 2, None, "2 columns, got 1"),
-        ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", 2, "SCORE", "got 'high'"),
-        ("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t", 2, None, "document d for query q"),
-        ("q 0 d 1\nq 0 d", 2, None, "`QUERY 0 DOCUMENT RELEVANCE`, got 3"),
+        ('[{"quality": 2}]', "[0].quality", "got 2"),
+        ('[{"quality": true}]', "[0].quality", "got True"),
+        ("TOPIC_DESCRIPTION\tUSER\nonly one", None, "2 columns, got 1"),
+        ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", "SCORE", "got 'high'"),
+        ("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t", None, "document d for query q"),
+        ("q 0 d 1\nq 0 d", None, "`QUERY 0 DOCUMENT RELEVANCE`, got 3"),
     ],
 )
 def test_errors_name_the_field_in_each_kind(
-    tmp_path: Path, text: str, line: int, field: str | None, detail: str
+    tmp_path: Path, text: str, field: str | None, detail: str
 ) -> None:
     path = tmp_path / "file"
     path.write_text(text + "\n", "utf-8")
     with pytest.raises(InputError) as raised:
         _read(path)
-    assert raised.value.line == line
+    assert raised.value.line == len(text.splitlines()), "the last line"
     assert raised.value.field == field
     assert detail in raised.value.expected
 

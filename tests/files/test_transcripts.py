@@ -98,17 +98,12 @@ def test_an_index_is_made_of_utterances(transcript: Path, tmp_path: Path) -> Non
     assert ended.code == 0, ended.err
     (hit, *_) = open_index(str(tmp_path / "ix")).search("text", "oryx", 3)
     assert hit.argument.id == "club-1.2"
-    demo = touche_rad("index", demo_file("debates.jsonl"), "--utterances", "-o", tmp_path / "demo")
-    assert demo.code == 0, demo.err
-    spoken = 0
-    for debate in files.read_debates(demo_file("debates.jsonl")):
-        spoken += len(debate.turns) + len(debate.system_texts)
-    assert 0.9 * spoken < len(open_index(str(tmp_path / "demo"))) <= spoken
 
 
-def test_contests_have_utterances_too() -> None:
-    contests = list(files.read_contests(demo_file("contests.jsonl")))
-    arguments = list(read_utterances(demo_file("contests.jsonl")))
+@pytest.mark.parametrize("name", ["contests.jsonl", "debates.jsonl"])
+def test_contests_and_debates_have_utterances_too(name: str) -> None:
+    contests = list(files.read_contests(demo_file(name)))
+    arguments = list(read_utterances(demo_file(name)))
     speeches = sum(len(contest.speeches) for contest in contests)
     assert 0.9 * speeches < len(arguments) <= speeches
     first = contests[0]

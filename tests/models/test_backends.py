@@ -188,6 +188,7 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
         ("vllm:", "no model is named"),
         ("vllm:/no/such/folder", "there is no such folder"),
         ("scripted:/no/such", "cannot be read"),
+        ("scripted:/no/such -O vllm.seed=1", "-m vllm:MODEL"),
     ],
 )
 def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
@@ -196,22 +197,6 @@ def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
     assert ended.err.count("\n") == 1
     assert problem in ended.err
     assert "pw" not in ended.err
-
-
-def test_a_debater_that_needs_a_model_says_how_to_give_one() -> None:
-    ended = touche_rad("respond", "--say", "Hello.", "-d", "sinai")
-    assert ended.code == 2
-    assert "-m URL#MODEL" in ended.err
-
-
-def test_a_wrong_option_of_the_model_is_refused(tmp_path: Path) -> None:
-    at = script(tmp_path / "s.jsonl", {"answer": "x"})
-    ended = _call(f"{SAY} {at} -O vllm.seed=1")
-    assert ended.code == 2
-    assert "vllm:MODEL" in ended.err
-    ended = _call(f"{SAY} {at} -O model.temprature=1")
-    assert ended.code == 2
-    assert "'temperature'" in ended.err
 
 
 @pytest.mark.long

@@ -21,7 +21,6 @@ from tests.processes import children, command_of, gone
 from tests.terminal import touche_rad
 from touche_rad import session
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.models import errors as faults
 from touche_rad.models._vllm import Vllm
@@ -176,8 +175,6 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path
 
 
 def test_a_server_that_cannot_start_is_an_error_of_one_line(folder: Path) -> None:
-    with pytest.raises(UserError, match=f"{folder}-not"):
-        Vllm(f"{folder}-not")
     (empty := folder.parent / "empty").mkdir()
 
     async def run() -> None:

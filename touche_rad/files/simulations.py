@@ -425,7 +425,7 @@ def evaluation_line(evaluation: Evaluation) -> str:
     old: JsonObject = evaluation.wire.get("record", {})
     read: Evaluation = evaluation.wire.get("read", evaluation)
     record = dict(old)
-    if "simulation" in old or not old or read.debate != evaluation.debate:
+    if not old or read.debate != evaluation.debate:
         record |= simulation_record(evaluation.debate)
     turns = list(map(_turn_record, evaluation.turns))
     before = list(map(_turn_record, read.turns)) if old else []
