@@ -126,7 +126,7 @@ class Answerer:
             seconds = self.deadline
             within = self.within
             call = self._call
-            if place:
+            if place:  # a fallback has less time, and does not wait
                 within = None
                 call = self._call_first
                 if seconds is not None:
@@ -143,7 +143,7 @@ class Answerer:
                 _check_words(response, debate, use.prompts)
             except Exception as error:
                 failure = error
-                if isinstance(error, CallTimeout):  # a run says what the timeout is of
+                if isinstance(error, CallTimeout):  # events name Python's class
                     failure = TimeoutError(str(error)).with_traceback(error.__traceback__)
                 detail = describe(failure)
                 events.append(Event(kind=EventKind.FALLBACK, plugin=debater.name, detail=detail))

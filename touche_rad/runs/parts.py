@@ -67,11 +67,6 @@ class Part:
     command: tuple[str, ...]
     """The words of the command line that makes it, without `touche-rad`."""
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What the identity of the part has in addition to that of the run."""
-        return {SHARD: str(self.shard)}
-
     def others_missing(self) -> list[Shard]:
         """Return the other shards of the run that are not complete in this place."""
         return [

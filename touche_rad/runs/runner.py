@@ -29,7 +29,7 @@ from touche_rad.models import ModelError
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
 from touche_rad.runs.journal import RUN, Journal, journal_beside
-from touche_rad.runs.parts import Part
+from touche_rad.runs.parts import SHARD, Part
 from touche_rad.runs.work import (
     Done,
     RunOptions,
@@ -98,7 +98,7 @@ async def run_work(
             raise UserError(f"{out} is the input too: choose another output")
         output.identity = whole_identity(work.verb, work.identity, work.source)
         if part is not None:
-            output.identity |= part.identity
+            output.identity[SHARD] = str(part.shard)
             finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
@@ -197,8 +197,9 @@ async def process_units(
             for _ in range(options.workers):
                 group.start_soon(take)
     finally:
-        with anyio.CancelScope(shield=True):
-            await work.end()
+        if work.end is not None:
+            with anyio.CancelScope(shield=True):
+                await work.end()
     if fatal:
         raise fatal[0]
     return failed

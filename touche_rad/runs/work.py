@@ -41,10 +41,6 @@ class Done:
     """Whether it is read from the record of an earlier run."""
 
 
-async def _nothing_runs() -> None:
-    return
-
-
 @dataclass
 class Work(Generic[T]):
     """What a run does: the units of its input, and how one unit becomes a record.
@@ -61,7 +57,7 @@ class Work(Generic[T]):
     """Processes one unit; each fallback is reported, and stops a strict run."""
     identity: Mapping[str, Any]
     """Everything that determines the result, apart from the content of the source."""
-    end: Callable[[], Awaitable[None]] = _nothing_runs
+    end: Callable[[], Awaitable[None]] | None = None
     """Ends what a failed unit has left running: the models that it calls are closed next."""
     _state: tuple[float, ...] = field(default=(), init=False, repr=False)
     """Size and time of the source when it was read first."""
