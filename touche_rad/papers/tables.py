@@ -220,7 +220,11 @@ class Reproduction:
             values["name"] = row.name
             values["system"] = _fill(row.system, values)
             if "{debater}" in text:
-                values["debater"] = self._tag(row)
+                plugin_name, options = parse_plugin(self.filled(row.system))
+                debater = find("debater", plugin_name).configure(options)
+                if row.model in self.models:
+                    debater = debater.with_model(self.models[row.model])
+                values["debater"] = debater.tag
         return _fill(text, values)
 
     def _path(self, text: str, row: PaperRow | None = None, seed: int = 0) -> Path:
@@ -236,24 +240,14 @@ class Reproduction:
                 words += ["-i", self.index]
             elif word == "{debaters}":
                 for of_row in self.rows:
-                    words += ["-d", self._debater(of_row)]
+                    name, options = parse_plugin(self.filled(of_row.system))
+                    if of_row.model in self.models:
+                        options["model"] = self.models[of_row.model]
+                    settings = ",".join(f"{key}={text}" for key, text in options.items())
+                    words += ["-d", f"{name}({settings})"]
             else:
                 words.append(self.filled(word, row, seed))
         return words
-
-    def _debater(self, row: PaperRow) -> str:
-        name, options = parse_plugin(self.filled(row.system))
-        if row.model in self.models:
-            options = {**options, "model": self.models[row.model]}
-        settings = ",".join(f"{key}={text}" for key, text in options.items())
-        return f"{name}({settings})"
-
-    def _tag(self, row: PaperRow) -> str:
-        name, options = parse_plugin(self.filled(row.system))
-        debater = find("debater", name).configure(options)
-        if row.model in self.models:
-            debater = debater.with_model(self.models[row.model])
-        return debater.tag
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

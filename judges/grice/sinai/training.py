@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -74,22 +74,24 @@ def train_examples(
                 keys.setdefault(at, set()).add(key)
     with files.atomic_write(out) as stream:
         for at, of_example in keys.items():
-            record = _example(candidates[at], of_example)
+            view = candidates[at].view
+            verdicts = candidates[at].labels
+            response = view.last.response
+            assert response is not None
+            record = {
+                "format": EXAMPLES_FORMAT,
+                "debate": view.key,
+                "turn": len(view.turns),
+                "before": before(view)[:-1],
+                "user": clean(view.last.utterance)[:LONGEST_TEXT],
+                "system": clean(response.content)[:LONGEST_TEXT],
+                "arguments": texts(response.arguments, 0),
+                # Of the criteria that it was drawn for; other verdicts on it are not shown.
+                "labels": {
+                    key: "yes" if verdicts[key] else "no"
+                    for key in grice().keys
+                    if key in of_example
+                },
+            }
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
     return {"examples": len(keys), "of": len(candidates), "by maxim": numbers}
-
-
-def _example(turn: Labelled, keys: Collection[str]) -> dict[str, Any]:
-    """Return the record of an example, with its labels on the criteria that it is an example of."""
-    response = turn.view.last.response
-    assert response is not None
-    return {
-        "format": EXAMPLES_FORMAT,
-        "debate": turn.view.key,
-        "turn": len(turn.view.turns),
-        "before": before(turn.view)[:-1],
-        "user": clean(turn.view.last.utterance)[:LONGEST_TEXT],
-        "system": clean(response.content)[:LONGEST_TEXT],
-        "arguments": texts(response.arguments, 0),
-        "labels": {key: "yes" if turn.labels[key] else "no" for key in grice().keys if key in keys},
-    }
