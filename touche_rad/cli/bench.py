@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -18,7 +17,15 @@ from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.bench_options import BenchRunOptions
-from touche_rad.cli.console import Label, next_step, open_page, progress, say, terminal_width
+from touche_rad.cli.console import (
+    Label,
+    next_step,
+    open_page,
+    print_json,
+    progress,
+    say,
+    terminal_width,
+)
 from touche_rad.cli.program import Group, command
 from touche_rad.credentials import trust_all
 from touche_rad.demo import DEMO, demo_file
@@ -282,7 +289,7 @@ def _show(bench: Bench, summary: BenchSummary, options: BenchRunOptions) -> int:
     from touche_rad.report.page import INDEX
 
     if options.as_json:
-        click.echo(json.dumps(summary.figures.to_json(), ensure_ascii=False, indent=2))
+        print_json(summary.figures.to_json())
     else:
         tables = [summary.figures.lines(terminal_width())]
         if summary.judges is not None:

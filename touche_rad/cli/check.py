@@ -115,8 +115,8 @@ def check_command(options: CheckOptions) -> int:
 
 def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file, if something was repaired."""
-    from touche_rad import files
     from touche_rad.files.outputs import read_status, sha256_of, status_beside
+    from touche_rad.files.records import write_text
     from touche_rad.runs.work import write_readable
     from touche_rad.score.repair import repair
 
@@ -125,8 +125,7 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     repaired = repair(runs[0], source)
     if not repaired.done:
         return repaired
-    with files.atomic_write(out) as stream:
-        stream.writelines(f"{line}\n" for line in repaired.lines)
+    write_text(out, "".join(f"{line}\n" for line in repaired.lines))
     status = read_status(runs[0])
     if status:  # how the run was made stays true of its copy
         of_copy = {**status, "output": out.name, "sha256": sha256_of(out)}

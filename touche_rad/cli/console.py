@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -146,6 +147,11 @@ def is_quiet() -> bool:
 def fitted(line: str, indent: int = 2) -> str:
     """Wrap a long line for the terminal at its spaces."""
     return _fold(line, terminal_width(), "", " " * indent)
+
+
+def print_json(value: object) -> None:
+    """Print a value as indented JSON."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def print_text(text: str, first: str = "", rest: str = "", *, limit: int = 120) -> None:

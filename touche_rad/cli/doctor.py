@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shutil
 from dataclasses import asdict
@@ -13,7 +12,7 @@ import click
 from touche_rad import __version__
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import print_text
+from touche_rad.cli.console import print_json, print_text
 from touche_rad.cli.program import command
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
@@ -56,7 +55,7 @@ def doctor_command(options: DoctorOptions) -> int:
     all_checks = [*checks, *plugins]
     if options.as_json:
         rows = [asdict(check) for check in all_checks]
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_json(rows)
     else:
         indent = " " * 9
         for check in [*checks, *summary]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.prepare import warn_of_copies
@@ -15,6 +14,7 @@ from touche_rad.cli.program import Group, command
 from touche_rad.criteria import grice
 from touche_rad.errors import UserError
 from touche_rad.exchange import reports
+from touche_rad.files.records import write_text
 from touche_rad.plugins import find
 
 
@@ -80,12 +80,10 @@ def autojudge(options: AutojudgeOptions) -> None:
         lines[out / "truth.eval.txt"] = truth
     # Nothing is written before all of it is read.
     for path, file_lines in lines.items():
-        with files.atomic_write(path) as stream:
-            stream.writelines(f"{line}\n" for line in file_lines)
+        write_text(path, "".join(f"{line}\n" for line in file_lines))
         say(path, Label.WRITTEN)
     warn_of_copies(*options.runs)
-    with files.atomic_write(out / "workflow.yml") as stream:
-        stream.write(reports.workflow(str(options.judge)))
+    write_text(out / "workflow.yml", reports.workflow(str(options.judge)))
     line = (
         f"auto-judge run --workflow {out}/workflow.yml --rag-responses {out}/runs "
         f"--rag-topics {out}/topics.jsonl --out-dir {out}/out"

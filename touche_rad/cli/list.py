@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import print_text
+from touche_rad.cli.console import print_json, print_text
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.plugins import KINDS, Plugin, registered
@@ -66,7 +66,7 @@ def list_command(options: ListOptions) -> None:
             hint = nearest(name, names, otherwise=" (touche-rad list shows all)")
             raise OptionError(f"there is no plugin {name!r}{hint}")
     if options.as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_json(rows)
     elif name is None or kinds:
         _print_table(rows)
     else:

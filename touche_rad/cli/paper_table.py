@@ -18,7 +18,7 @@ from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.cli.steps import Steps, line_of
 from touche_rad.errors import OptionError, UserError, WorkError
-from touche_rad.files.records import atomic_write
+from touche_rad.files.records import write_text
 from touche_rad.papers.comparison import PaperComparison, Records, compare, records_of
 from touche_rad.papers.tables import PREFIX, PaperRow, Reproduction, load
 from touche_rad.runs.fallbacks import ERRORS
@@ -58,8 +58,7 @@ def run_table(options: BenchRunOptions) -> int:
     in_full = "\n".join(comparison.lines(sys.maxsize))
     for suffix, text in ((".json", as_json), (".txt", in_full)):
         path = work.out / f"{RESULT}{suffix}"
-        with atomic_write(path) as stream:
-            stream.write(f"{text}\n")
+        write_text(path, f"{text}\n")
         say(path, Label.WRITTEN)
     click.echo(as_json if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):

@@ -14,7 +14,7 @@ from touche_rad import files
 from touche_rad.calls import Calls
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, next_step, say
+from touche_rad.cli.console import Label, next_step, print_json, say
 from touche_rad.cli.program import command
 from touche_rad.contest import to_contest
 from touche_rad.debate import Debate, Verdicts
@@ -103,7 +103,7 @@ def prompts_command(options: PromptsOptions) -> None:
     requests = _play(plugin, options)
     if options.as_json:
         records = [{**vars(request), "tokens": request.tokens} for request in requests]
-        click.echo(json.dumps(records, ensure_ascii=False, indent=2))
+        print_json(records)
         return
     printed_schemas = set()
     for number, request in enumerate(requests, 1):

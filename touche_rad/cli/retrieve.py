@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, next_step, plain, print_text, progress, say
+from touche_rad.cli.console import Label, next_step, plain, print_json, print_text, progress, say
 from touche_rad.cli.program import command
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
@@ -118,7 +117,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
         with files.atomic_write(output or "-") as stream:
             stream.writelines(line + "\n" for line in files.run_lines(rows))
     if options.as_json:
-        click.echo(json.dumps(records, ensure_ascii=False, indent=2))
+        print_json(records)
     elif is_on_screen:
         for _, query, hits in results:
             _print_hits(query if utterance is None else "", hits, paths=options.explain)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-import click
-
 from touche_rad.cli import options as opt
+from touche_rad.cli.console import print_json
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, nearest
 from touche_rad.files.schemas import names, schema_of
@@ -32,4 +29,4 @@ def schema_command(options: SchemaOptions) -> None:
     if kind is not None and kind not in kinds:
         raise OptionError(f"there is no schema {kind!r}{nearest(kind, kinds)}")
     schema = schema_of(kinds[kind]) if kind else {name: schema_of(kinds[name]) for name in kinds}
-    click.echo(json.dumps(schema, ensure_ascii=False, indent=2))
+    print_json(schema)

@@ -22,7 +22,7 @@ from touche_rad.cli.program import command, run
 from touche_rad.cli.steps import COMMANDS, Steps, line_of
 from touche_rad.credentials import Server, trust_all, trusted_servers
 from touche_rad.errors import UserError
-from touche_rad.files.records import write_json
+from touche_rad.files.records import write_json, write_text
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -99,8 +99,7 @@ def loop_command(options: LoopOptions) -> None:
     # A stopped loop goes on; one with another plan or other data is refused.
     with closing(Steps(loop.out, settings)) as steps:
         for name, topics in parts.items():
-            with files.atomic_write(loop.out / f"{name}.tsv") as stream:
-                stream.write(files.claims_text(topics))
+            write_text(loop.out / f"{name}.tsv", files.claims_text(topics))
         steps.run(commands, partial(_call, quiet=options.quiet))
     scores = loop.scores()
     manifest = loop.out / MANIFEST

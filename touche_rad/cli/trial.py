@@ -23,6 +23,7 @@ from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import UserError, WorkError
 from touche_rad.events import EventCount
 from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.files.records import write_text
 from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
 from touche_rad.plugins.registry import IMPORTED
@@ -197,8 +198,7 @@ class Trial:
 
     def _play(self) -> str:
         """Play the first claims with our user, one debate after the other."""
-        with files.atomic_write(self.claims) as stream:
-            stream.write(files.claims_text(self.played))
+        write_text(self.claims, files.claims_text(self.played))
         turns = self.options.turns
         debater = self.options.debater or "grounded"
         seconds = self._call(
