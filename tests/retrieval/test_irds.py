@@ -12,6 +12,7 @@ import ir_datasets
 import pyterrier as pt
 import pytest
 from ir_datasets.datasets.base import Dataset
+from ir_datasets.datasets.beir import BeirTitleDoc
 from ir_datasets.formats import (
     ArgsMeDoc,
     ArgsMePremise,
@@ -39,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture
 def bees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bees.jsonl"
-    path.write_text("".join(files.argument_line(one) + "\n" for one in BEES))
+    path.write_text("".join(files.argument_line(argument) + "\n" for argument in BEES))
     monkeypatch.setenv(irds.VARIABLE, str(path))
 
 
@@ -50,7 +51,8 @@ def test_a_document_holds_the_whole_argument() -> None:
     assert doc == demo.docs_store().get(first.id)
     fields = [name for name in demo.docs_cls()._fields if name not in ("doc_id", "original")]
     assert [getattr(doc, name) for name in fields] == [getattr(first, name) for name in fields]
-    assert (doc.doc_id, doc.original or None) == (first.id, first.original)
+    assert doc.doc_id == first.id
+    assert (doc.original or None) == first.original
     assert doc.text in doc.default_text()
     assert doc.attacks not in doc.default_text()
 
@@ -58,31 +60,33 @@ def test_a_document_holds_the_whole_argument() -> None:
 @pytest.mark.usefixtures("bees")
 @pytest.mark.parametrize(("kind", "field"), [("counter", "attacks"), ("support", "supports")])
 def test_relevant_is_what_has_the_claim_in_its_field(kind: str, field: str) -> None:
-    made = ir_datasets.load(f"touche-rad/claimrev/{kind}")
-    asked = {query.query_id: query.text for query in made.queries_iter()}
-    assert list(asked.values()) == list(dict.fromkeys(getattr(one, field) for one in BEES))
-    judged = {(asked[one.query_id], one.doc_id) for one in made.qrels_iter()}
-    assert judged == {(getattr(one, field), one.id) for one in BEES}
-    assert all(one.relevance == 1 for one in made.qrels_iter())
+    dataset = ir_datasets.load(f"touche-rad/claimrev/{kind}")
+    queries = {query.query_id: query.text for query in dataset.queries_iter()}
+    assert list(queries.values()) == list(dict.fromkeys(getattr(bee, field) for bee in BEES))
+    judged = {
+        (queries[qrel.query_id], qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()
+    }
+    assert judged == {(getattr(argument, field), argument.id, 1) for argument in BEES}
 
 
 def test_the_claims_for_debates_are_queries() -> None:
     demo = ir_datasets.load("touche-rad/demo/claims")
-    claims = [(one.id, one.claim) for one in files.read_claims(demo_file("claims.tsv"))]
+    claims = [(claim.id, claim.claim) for claim in files.read_claims(demo_file("claims.tsv"))]
     assert [(query.query_id, query.text) for query in demo.queries_iter()] == claims
     assert not demo.has_qrels()
 
 
 @pytest.mark.usefixtures("bees")
 def test_qrels_of_a_collection_grade_attacks_above_support() -> None:
-    whole = ir_datasets.load("touche-rad/claimrev")
-    asked = {query.query_id: query.text for query in whole.queries_iter()}
-    assert len(set(asked.values())) == len(asked)
-    judged = {(asked[one.query_id], one.doc_id): one.relevance for one in whole.qrels_iter()}
-    expected = {(one.supports, one.id): 1 for one in BEES} | {
-        (one.attacks, one.id): 2 for one in BEES
+    dataset = ir_datasets.load("touche-rad/claimrev")
+    queries = {query.query_id: query.text for query in dataset.queries_iter()}
+    assert len(set(queries.values())) == len(queries)
+    judged = {
+        (queries[qrel.query_id], qrel.doc_id): qrel.relevance for qrel in dataset.qrels_iter()
     }
-    assert judged == expected
+    supports = {(argument.supports, argument.id): 1 for argument in BEES}
+    attacks = {(argument.attacks, argument.id): 2 for argument in BEES}
+    assert judged == supports | attacks
 
 
 def test_pyterrier_registers_them_without_an_import_of_ours() -> None:
@@ -119,12 +123,8 @@ def demo() -> list[Argument]:
     return list(files.read_arguments(demo_file("arguments.jsonl")))
 
 
-def _found(name: str) -> dict[str, tuple[str, ...]]:
-    return {one.query: one.relevant for one in topics(FOUR, parse_task(name))}
-
-
 def test_a_claim_that_is_an_arguments_text_is_named() -> None:
-    itself = {one.query: one.itself for one in topics(FOUR, parse_task("counter"))}
+    itself = {topic.query: topic.itself for topic in topics(FOUR, parse_task("counter"))}
     assert itself == {
         "Cats work.": ("4",),
         "Cats sleep.": ("1",),
@@ -135,8 +135,9 @@ def test_a_claim_that_is_an_arguments_text_is_named() -> None:
 
 def test_chains_are_two_steps() -> None:
     # 3 supports 1's text, which attacks that cats work; 1 attacks 4's text, which says so.
-    assert _found("chain")["Cats work."] == ("3",)
-    assert "Cats toil." not in _found("chain") or "3" not in _found("chain")["Cats toil."]
+    relevant = {topic.query: topic.relevant for topic in topics(FOUR, parse_task("chain"))}
+    assert relevant["Cats work."] == ("3",)
+    assert "3" not in relevant.get("Cats toil.", ())
 
 
 def test_splits_hold_whole_topics(demo: list[Argument]) -> None:
@@ -152,24 +153,28 @@ def test_splits_hold_whole_topics(demo: list[Argument]) -> None:
     assert {split_of(argument.topic) for argument in demo} == set(SPLITS)
 
 
-def test_each_task_is_an_ir_dataset(demo: list[Argument]) -> None:
-    for one in all_tasks():
-        dataset = ir_datasets.load(f"touche-rad/demo/{one.name}")
-        asked = {query.query_id for query in dataset.queries_iter()}
-        judged = list(dataset.qrels_iter())
-        assert {row.query_id for row in judged} == asked
+def test_each_task_is_an_ir_dataset() -> None:
+    for task in all_tasks():
+        dataset = ir_datasets.load(f"touche-rad/demo/{task.name}")
+        judged = {qrel.query_id for qrel in dataset.qrels_iter()}
+        assert judged == {query.query_id for query in dataset.queries_iter()}
 
 
 @pytest.mark.parametrize("name", ["contra", "counter/orig/orig", "counter/test/orig", "chain/orig"])
 def test_a_task_that_is_not_is_named(name: str) -> None:
-    with pytest.raises(OptionError, match="there is no task"):
+    with pytest.raises(OptionError, match=name):
         parse_task(name)
 
 
 def _argsme(name: str, stance: ArgsMeStance, text: str) -> ArgsMeDoc:
     nothing = dict.fromkeys(ArgsMeDoc._fields)
-    own = {"doc_id": name, "conclusion": "Zoos are good", "topic": "Zoos", "premises_texts": text}
-    return ArgsMeDoc(**{**nothing, **own, "premises": [ArgsMePremise(text, stance, [])]})
+    fields = {
+        "doc_id": name,
+        "conclusion": "Zoos are good",
+        "topic": "Zoos",
+        "premises_texts": text,
+    }
+    return ArgsMeDoc(**{**nothing, **fields, "premises": [ArgsMePremise(text, stance, [])]})
 
 
 class _Public(BaseDocs, BaseQueries, BaseQrels):
@@ -200,14 +205,14 @@ def public() -> str:
 
 def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path) -> None:
     run = tmp_path / "text.run"
-    asked = ("retrieve", f"{public}/queries", "-i", public, "-r", "text", "-o", run)
-    found = touche_rad(*asked)
-    assert found.code == 0, found.err
-    assert f"{public}: its index is built, once" in found.err
-    assert f"score {run} {public}/qrels" in found.err
+    words = ("retrieve", f"{public}/queries", "-i", public, "-r", "text", "-o", run)
+    retrieved = touche_rad(*words)
+    assert retrieved.code == 0, retrieved.err
+    assert "is built" in retrieved.err
+    assert f"score {run} {public}/qrels" in retrieved.err
     ranked = [(row.query, row.document) for row in files.read_run(run)]
     assert ranked == [("q1", "d1"), ("q1", "d2")]  # d3 is the query d3 itself
-    assert "is built" not in touche_rad(*asked, "--replace").err
+    assert "is built" not in touche_rad(*words, "--replace").err
     scored = touche_rad("score", run, f"{public}/qrels", "--json")
     assert scored.code == 0, scored.err
     values = {row["measure"]: row["value"] for row in json.loads(scored.out)["rows"]}
@@ -215,45 +220,41 @@ def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path)
 
 
 def test_a_public_collection_is_copied_with_its_stances(public: str, tmp_path: Path) -> None:
-    made = touche_rad("index", public, "-o", tmp_path / "ix")
-    assert made.code == 0, made.err
-    assert "indexed 3 arguments" in made.err
-    attacks = touche_rad(
-        "retrieve", "--say", "Zoos are good", "-r", "attack", "-i", tmp_path / "ix", "--json"
-    )
-    assert [hit["id"] for hit in json.loads(attacks.out)[0]["hits"]] == ["d1"]
-    supports = touche_rad(
-        "retrieve", "--say", "Zoos are good", "-r", "support", "-i", tmp_path / "ix", "--json"
-    )
-    assert [hit["id"] for hit in json.loads(supports.out)[0]["hits"]] == ["d2", "d3"]
+    copied = touche_rad("index", public, "-o", tmp_path / "ix")
+    assert copied.code == 0, copied.err
+    for retriever, ids in (("attack", ["d1"]), ("support", ["d2", "d3"])):
+        words = ("retrieve", "--say", "Zoos are good", "-r", retriever, "-i", tmp_path / "ix")
+        (result,) = json.loads(touche_rad(*words, "--json").out)
+        assert [hit["id"] for hit in result["hits"]] == ids
 
 
-def test_documents_with_a_title_and_our_own_are_arguments(tmp_path: Path) -> None:
-    from ir_datasets.datasets.beir import BeirTitleDoc
+class _Titled(_Public):
+    """Documents with a title."""
 
-    class Docs(_Public):
-        def docs_iter(self) -> list[Any]:
-            return [BeirTitleDoc("t1", "Captivity harms animals.", "Zoos")]
+    def docs_iter(self) -> list[Any]:
+        return [BeirTitleDoc("t1", "Captivity harms animals.", "Zoos")]
 
-    ir_datasets.registry.register("small-beir", Dataset(Docs()))
-    for name, topic in (("small-beir", "Zoos"), ("touche-rad/demo", "")):
-        place = tmp_path / name
-        assert touche_rad("index", f"irds:{name}", "-o", place).code == 0
-        first = next(iter(open_index(str(place)).arguments()))
-        if topic:
-            assert (first.id, first.topic, first.attacks) == ("t1", topic, "")
-        else:
-            assert first == next(iter(files.read_arguments(demo_file("arguments.jsonl"))))
+
+def test_documents_with_a_title_are_arguments_on_it(tmp_path: Path) -> None:
+    ir_datasets.registry.register("small-beir", Dataset(_Titled()))
+    assert touche_rad("index", "irds:small-beir", "-o", tmp_path / "ix").code == 0
+    (argument,) = open_index(str(tmp_path / "ix")).arguments()
+    assert argument == Argument(id="t1", text="Captivity harms animals.", topic="Zoos")
+
+
+def test_our_own_documents_are_the_same_arguments(demo: list[Argument], tmp_path: Path) -> None:
+    assert touche_rad("index", "irds:touche-rad/demo", "-o", tmp_path / "ix").code == 0
+    assert list(open_index(str(tmp_path / "ix")).arguments()) == demo
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["retrieve", "--say", "x", "-i", "irds:small-argsme/tas"], "did you mean"),
-        (["retrieve", "--say", "x", "-i", "irds:no-such-thing-at-all"], "has no dataset"),
-        (["retrieve", "irds:vaswani-x", "-i", "demo"], "has no dataset"),
-        (["score", "RUN", "irds:touche-rad/demo/claims/qrels"], "has no qrels"),
-        (["index", "DEMO", "--to", "irds:small-argsme/task"], "write the index elsewhere"),
+        (["retrieve", "--say", "x", "-i", "irds:small-argsme/tas"], "small-argsme/task"),
+        (["retrieve", "--say", "x", "-i", "irds:no-such-thing-at-all"], "no-such-thing-at-all"),
+        (["retrieve", "irds:vaswani-x", "-i", "demo"], "vaswani-x"),
+        (["score", "RUN", "irds:touche-rad/demo/claims/qrels"], "no qrels"),
+        (["index", "DEMO", "--to", "irds:small-argsme/task"], "irds:small-argsme/task"),
     ],
 )
 @pytest.mark.usefixtures("public")
