@@ -245,28 +245,14 @@ def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) 
         index.nearest("openai:leters", "text", np.ones((1, 11), dtype=np.float32), 3)
 
 
-def test_vectors_of_all_claims_are_a_meaning(
+def test_a_field_that_is_blank_everywhere_lacks_no_vectors(
     server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
-    opened(BEES, tmp_path / "ix")
-    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server)))
-    meaning: Any = meaning_of(open_index(str(tmp_path / "ix")))
-    assert meaning.nearest("attacks", [BEES[4].attacks], 1) == [["5"]]
-    (likeness,) = meaning.likeness("attacks", [BEES[4].attacks], ["1", "5"])
-    assert likeness[1] == pytest.approx(1, abs=1e-6)
-    assert likeness[0] < likeness[1]
-    with pytest.raises(KeyError):
-        meaning.likeness("attacks", ["bees"], ["nobody"])
-
-
-@pytest.mark.services
-def test_a_field_that_is_blank_everywhere_lacks_no_vectors(tmp_path: Path) -> None:
     blank = [argument.model_copy(update={"supports": ""}) for argument in BEES]
     opened(blank, tmp_path / "ix")
-    add_vectors(str(tmp_path / "ix"), VectorsWanted("minilm"))
-    index: Any = open_index(str(tmp_path / "ix"))
-    meaning = index.meaning
+    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server)))
+    meaning: Any = meaning_of(open_index(str(tmp_path / "ix")))
     assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
     assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]

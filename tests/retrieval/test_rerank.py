@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from retrieval.stance.backend import backend
-from tests.bench.makers import SMALL, write_bench
 from tests.debaters.test_sinai import PLAN, query
 from tests.debaters.world import (
     AGAINST_PENNY,
@@ -360,13 +359,3 @@ def test_prompts_are_shown_with_a_served_reranker(ranking: Scripted, debater: st
     prompts = touche_rad("prompts", debater, "-i", "demo", "-O", retriever)
     assert prompts.code == 0, prompts.err
     assert len(ranking.asked) > 1, "beside the request when it is made, one for the turn"
-
-
-def test_a_bench_may_have_a_served_reranker(ranking: Scripted, tmp_path: Path) -> None:
-    ranking.always = routes(rerank=rerank_all)
-    debater = f'{{ grounded = "grounded(retriever=rerank(of=text,by={ranking.url}#tiny))" }}'
-    plan = SMALL.replace('{ verbatim = "verbatim" }', debater)
-    ended = touche_rad("bench", "run", write_bench(tmp_path / "small", plan).parent)
-    assert ended.code == 0, ended.err
-    assert "fallback" not in ended.err
-    assert len(ranking.asked) > 2

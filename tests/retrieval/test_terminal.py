@@ -44,21 +44,15 @@ def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
     assert touche_rad(*words).out == run.read_text()
 
 
-def test_an_index_is_made_of_what_debates_cite_and_replaced_when_told(tmp_path: Path) -> None:
+def test_an_index_is_made_of_what_debates_cite(tmp_path: Path) -> None:
     debates = demo_file("debates.jsonl")
-    place = tmp_path / "ix"
     cited = set()
     for debate in files.read_debates(debates):
         for turn in debate.turns:
             if turn.response:
                 cited |= {argument.id for argument in turn.response.arguments}
-    indexed = touche_rad("index", debates, "-o", place)
+    indexed = touche_rad("index", debates, "-o", tmp_path / "ix")
     assert f"{len(cited)} arguments" in indexed.err
-    refused = touche_rad("index", _collection(tmp_path), "-o", place)
-    assert refused.code == 2
-    assert "--replace" in refused.err
-    assert refused.err.count("\n") == 1
-    assert touche_rad("index", _collection(tmp_path), "-o", place, "--replace").code == 0
 
 
 def test_hits_of_one_text_are_printed_as_a_table() -> None:

@@ -12,6 +12,7 @@ import random
 import signal
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,18 +59,18 @@ def _train(source: Path, out: Path, base: Path, **settings: Any) -> dict[str, An
 
 def _words(source: Path, out: Path, base: Path, **settings: Any) -> list[str]:
     """Return the same as a command."""
-    told = {"output": out, "base": base, **SETTINGS, **settings}
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in told.items()]
+    values = {"output": out, "base": base, **SETTINGS, **settings}
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
     return ["train", "encoder", str(source), *options]
 
 
-def _said(*words: str) -> Ended:
+def _run_train(*words: str) -> Ended:
     return touche_rad_process(*words, env={"OMP_NUM_THREADS": "1"})
 
 
 def _report(folder: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((folder / "report.json").read_text())
-    return told
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    return report
 
 
 def _metrics(folder: Path) -> list[dict[str, Any]]:
@@ -84,46 +85,45 @@ def _weights(folder: Path) -> dict[str, Any]:
 
 def _changed(before: Path, after: Path) -> set[str]:
     """Name the weights in which two models are not the same to the last bit."""
-    first, second = _weights(before), _weights(after)
-    assert first.keys() == second.keys()
-    return {name for name in first if not np.array_equal(first[name], second[name])}
+    old = _weights(before)
+    new = _weights(after)
+    assert old.keys() == new.keys()
+    return {name for name in old if not np.array_equal(old[name], new[name])}
 
 
-def _spoken() -> list[Argument]:
+def _two_languages() -> list[Argument]:
     """Claims in the one half of a language, and texts in the other: each word has its like there.
 
     Nothing but the pairs tells which; who learns it on some topics knows it on the others.
     """
     chance = random.Random(0)
     words = list(zip(CLAIMED.split(), ARGUED.split(), strict=True))
-    found = []
+    arguments = []
     for number in range(240):
-        chosen = chance.sample(words, 4)
-        claim, text = (" ".join(one) for one in zip(*chosen, strict=True))
-        claims = {"attacks": claim, "supports": f"not {claim}"}
-        found.append(
-            Argument(id=str(number), topic=f"Discussion {number % 40}", text=text, **claims)
-        )
-    return found
+        claim, text = map(" ".join, zip(*chance.sample(words, 4), strict=True))
+        topic = f"Discussion {number % 40}"
+        argument = _argument(text, claim, f"not {claim}", topic)
+        arguments.append(argument.model_copy(update={"id": str(number)}))
+    return arguments
 
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("spoken") / "arguments.jsonl"
-    path.write_text("".join(files.argument_line(one) + "\n" for one in _spoken()))
+    path.write_text("".join(files.argument_line(argument) + "\n" for argument in _two_languages()))
     return path
 
 
-def _argued(text: str, attacks: str, supports: str, topic: str = "Zoos") -> Argument:
+def _argument(text: str, attacks: str, supports: str, topic: str = "Zoos") -> Argument:
     return Argument(id=text, topic=topic, text=text, attacks=attacks, supports=supports)
 
 
 def test_each_claim_has_its_argument_and_no_wrong_answer_that_is_on_the_same_claim() -> None:
     part = [
-        _argued("Animals suffer.", "Zoos are good.", "Zoos are not good."),
-        _argued("Zoos save species.", "zoos are not good", "zoos are good"),  # the other side
-        _argued("Zoos are good!", "Zoos cost much.", ""),  # says the first one's claim
-        _argued("Trains are slow.", "Trains are fast.", "Trains are slow.", "Trains"),
+        _argument("Animals suffer.", "Zoos are good.", "Zoos are not good."),
+        _argument("Zoos save species.", "zoos are not good", "zoos are good"),  # the other side
+        _argument("Zoos are good!", "Zoos cost much.", ""),  # says the first one's claim
+        _argument("Trains are slow.", "Trains are fast.", "Trains are slow.", "Trains"),
     ]
     claims = queries(part)
     assert [place for _, place in claims] == [0, 0, 1, 1, 2, 3, 3]
@@ -137,12 +137,13 @@ def test_each_claim_has_its_argument_and_no_wrong_answer_that_is_on_the_same_cla
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(2, 16), st.integers(1, 9))
 def test_an_epoch_has_each_argument_once(topics: list[int], size: int, group: int) -> None:
     arguments = [
-        _argued(str(number), "a claim", "", str(topic)) for number, topic in enumerate(topics)
+        _argument(str(number), "a claim", "", str(topic)) for number, topic in enumerate(topics)
     ]
-    found = list(batches(arguments, size, group, "0 0"))
-    assert sorted(one.id for part in found for one in part) == sorted(one.id for one in arguments)
-    assert all(len(part) == size for part in found[:-1])
-    assert found == list(batches(arguments, size, group, "0 0"))
+    parts = list(batches(arguments, size, group, "0 0"))
+    ids = [argument.id for argument in chain.from_iterable(parts)]
+    assert sorted(ids) == sorted(argument.id for argument in arguments)
+    assert all(len(part) == size for part in parts[:-1])
+    assert parts == list(batches(arguments, size, group, "0 0"))
 
 
 @pytest.fixture(scope="module")
@@ -162,38 +163,43 @@ def trained(spoken: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) 
 def test_a_training_leaves_a_model_its_metrics_a_report_and_a_card(
     spoken: Path, trained: Path
 ) -> None:
-    told, arguments = _report(trained), list(files.read_arguments(spoken))
-    assert told["tested_on"] == sum(split_of(one.topic) == "test" for one in arguments)
-    assert told["trained_on"] + told["tested_on"] == len(arguments)
+    report = _report(trained)
+    splits = [split_of(argument.topic) for argument in files.read_arguments(spoken)]
+    assert report["tested_on"] == splits.count("test")
+    assert report["trained_on"] + report["tested_on"] == len(splits)
     rows = _metrics(trained)
-    assert [row["step"] for row in rows] == list(range(1, told["steps"] + 1))
+    assert [row["step"] for row in rows] == list(range(1, report["steps"] + 1))
     assert rows[-1]["loss"] < rows[0]["loss"]
     assert not (trained / "checkpoints").exists()
     card = (trained / "README.md").read_text()
-    assert f"| `arguments.jsonl` | 240 | `{told['collection']}` |" in card
+    assert f"| `arguments.jsonl` | 240 | `{report['collection']}` |" in card
     assert f"| rate | {SETTINGS['rate']} |" in card
     assert "sentence-transformers " in card
 
 
 @pytest.mark.services
-def test_a_finished_training_tells_its_report_and_another_needs_replace(
-    spoken: Path, trained: Path, tiny: Path, tmp_path: Path
-) -> None:
-    again = _said(*_words(spoken, trained, tiny))
+def test_a_finished_training_prints_its_report(spoken: Path, trained: Path, tiny: Path) -> None:
+    again = _run_train(*_words(spoken, trained, tiny))
     assert again.code == 0, again.err
     assert json.loads(again.out) == {**_report(trained), "resumed": True}
     assert f"--dense {trained}" in again.err
     assert "note:" not in again.err
+
+
+@pytest.mark.services
+def test_another_training_in_the_folder_needs_replace(
+    spoken: Path, tiny: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     _train(spoken, out, tiny, epochs=1, seed=1)
     with pytest.raises(UserError, match="seed was 1 and is now 2"):
         _train(spoken, out, tiny, epochs=1, seed=2, restart=True)
-    anew = _said(*_words(spoken, out, tiny, epochs=1, seed=2), "--replace")
-    assert anew.code == 0, anew.err
-    told = json.loads(anew.out)
-    assert (told["recipe"]["seed"], told["resumed"]) == (2, False)
-    assert f"training: {told['steps']} of {told['steps']}" in anew.err
-    assert len(_metrics(out)) == told["steps"]
+    replaced = _run_train(*_words(spoken, out, tiny, epochs=1, seed=2), "--replace")
+    assert replaced.code == 0, replaced.err
+    report = json.loads(replaced.out)
+    assert report["recipe"]["seed"] == 2
+    assert not report["resumed"]
+    assert len(_metrics(out)) == report["steps"]
 
 
 @pytest.mark.services
@@ -224,12 +230,13 @@ def test_a_base_that_is_stored_in_half_precision_learns_in_whole(
 ) -> None:
     from sentence_transformers import SentenceTransformer
 
-    half, out = tmp_path / "base", tmp_path / "out"
+    half = tmp_path / "base"
     SentenceTransformer(str(tiny)).half().save(str(half))
-    _train(spoken, out, half, epochs=2, precision=precision)
-    assert {str(one.dtype) for one in _weights(half).values()} == {"float16"}
-    assert {str(one.dtype) for one in _weights(out).values()} == {"float32"}
-    assert all(np.isfinite(one).all() for one in _weights(out).values())
+    assert {str(weights.dtype) for weights in _weights(half).values()} == {"float16"}
+    _train(spoken, tmp_path / "out", half, epochs=2, precision=precision)
+    for weights in _weights(tmp_path / "out").values():
+        assert weights.dtype == np.float32
+        assert np.isfinite(weights).all()
 
 
 @pytest.mark.parametrize(("option", "value"), [("rate", "0"), ("layers", "-1"), ("batch", "1")])
@@ -238,14 +245,15 @@ def test_an_impossible_value_is_refused_and_nothing_is_written(
 ) -> None:
     out = tmp_path / "out"
     ran = touche_rad("train", "encoder", DEMO, "-o", out, f"--{option}", value)
-    assert (ran.code, option in ran.err) == (2, True)
+    assert ran.code == 2
+    assert option in ran.err
     assert not out.exists()
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("torch", "sentence_transformers", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(UserError, match="needs sentence-transformers: pip install"):
+    with pytest.raises(UserError, match="sentence-transformers"):
         trainer("encoder")(DEMO, tmp_path / "out", base="minilm")
 
 
@@ -263,7 +271,7 @@ def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None
 def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> None:
     from benchmarks.quality_pipelines import about
 
-    arguments = _spoken()[:40]
+    arguments = _two_languages()[:40]
     place = str(tmp_path / "index")
     build_index(arguments, place)
     add_vectors(place, VectorsWanted(str(trained), ("text", "attacks", "all")))
