@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +16,7 @@ from retrieval.index.statements import LONGEST, NEAR, NEGATION_STEMS, Key, group
 def _groups_one_by_one(keys: list[Key], compared: int) -> list[int]:
     """Every statement against the first so many earlier ones that begin with one of its words."""
     often = Counter(word for key in keys for word in key)
-    parent = list(range(len(keys)))
-
-    def root(place: int) -> int:
-        while parent[place] != place:
-            place = parent[place]
-        return place
-
+    graph: nx.Graph[int] = nx.empty_graph(len(keys))
     starting: dict[tuple[str, frozenset[str]], list[int]] = {}
     for place, key in enumerate(keys):
         if not 2 < len(key) <= LONGEST:
@@ -35,11 +30,12 @@ def _groups_one_by_one(keys: list[Key], compared: int) -> list[int]:
             for other in others:
                 both = len(words & set(keys[other]))
                 if both >= NEAR * (len(words) + len(keys[other]) - both):
-                    roots = (root(place), root(other))
-                    parent[max(roots)] = min(roots)
+                    graph.add_edge(place, other)
             others.append(place)
-    first_places = [root(place) for place in range(len(keys))]
-    return [sorted(set(first_places)).index(place) for place in first_places]
+    numbers: dict[int, int] = {}
+    for number, group in enumerate(sorted(map(sorted, nx.connected_components(graph)))):
+        numbers |= dict.fromkeys(group, number)
+    return [numbers[place] for place in range(len(keys))]
 
 
 WORDS = [*(f"w{number}" for number in range(9)), "not", "never"]
