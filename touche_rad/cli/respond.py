@@ -20,7 +20,6 @@ from touche_rad.text import is_blank, printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
-    from touche_rad.plugins import Configured, LoadedDebater
 
 Shape = Literal["responses", "simulations"]
 
@@ -70,26 +69,23 @@ def respond_command(options: RespondOptions) -> int:
     from touche_rad.plugins import find
 
     debater = find("debater", options.debater.name).configure(options.debater.options)
-    if is_on_screen:
-        return _respond_on_screen(options, debater)
-    from touche_rad import files
-    from touche_rad.runs.play import RespondJob
+    if not is_on_screen:
+        from touche_rad import files
+        from touche_rad.runs.play import RespondJob
 
-    written = files.Kind(options.shape)
-    places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
-    job = RespondJob(
-        source=places.source,
-        debater=debater,
-        max_words=options.max_words,
-        deadline=options.deadline,
-        last_only=options.last_only,
-        shape=options.shape,
-    )
-    return run_files.run_on_files(job, options, places)
+        written = files.Kind(options.shape)
+        places = run_files.find_places("respond", options, options.source, files.DEBATES, written)
+        job = RespondJob(
+            source=places.source,
+            debater=debater,
+            max_words=options.max_words,
+            deadline=options.deadline,
+            last_only=options.last_only,
+            shape=options.shape,
+        )
+        return run_files.run_on_files(job, options, places)
 
-
-def _respond_on_screen(options: RespondOptions, debater: Configured[LoadedDebater]) -> int:
-    """Print one answer, or the candidates of every turn."""
+    # Print one answer, or the candidates of every turn.
     from touche_rad.debate import Debate
     from touche_rad.runs.answering import make_answerer
     from touche_rad.runs.fallbacks import FailureLog
