@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,22 +122,6 @@ def test_a_new_judgement_has_nothing_of_the_old_one(tmp_path: Path) -> None:
     line = json.loads(files.evaluation_line(files.Evaluation(debate, (verdicts,))))
     quality = {"score": 0.25, "explanation": "bad", "why": "w"}
     assert line == {**VALUE, "userTurnsEvaluations": [{"Quality": quality}]}
-
-
-def test_the_other_verdicts_are_unchanged_if_one_changes(tmp_path: Path) -> None:
-    (tmp_path / "f").write_text(json.dumps(JUDGED))
-    (read,) = files.read_evaluations(tmp_path / "f")
-    assert json.loads(files.evaluation_line(read)) == JUDGED
-    turn = {**read.turns[0], Maxim.MANNER: Verdict(score=1.0)}
-    line = json.loads(files.evaluation_line(replace(read, turns=(turn, turn))))
-    first, second = line.pop("userTurnsEvaluations")
-    assert first == {
-        "Quality": {"score": 1, "explanation": "good", "milliseconds": 3},
-        "Manner": {"score": 1.0, "explanation": ""},
-        "by": "them",
-    }
-    assert second["Quality"] == {"score": 1.0, "explanation": "good", "milliseconds": 3}
-    assert line == {key: JUDGED[key] for key in JUDGED if key != "userTurnsEvaluations"}
 
 
 RESPONSES = record(

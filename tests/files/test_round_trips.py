@@ -86,18 +86,6 @@ SIMULATED = record(
     {"configuration": st.one_of(st.none(), CONFIGURATIONS)},
 )
 SIMULATIONS = record({"simulation": SIMULATED}, {"id": WORDS})
-VERDICTS = record(
-    {"score": st.one_of(st.none(), st.integers(0, 1), st.floats(0, 1))}, {"explanation": WORDS}
-)
-EVALUATIONS = record(
-    {
-        "simulation": SIMULATED,
-        "userTurnsEvaluations": st.lists(
-            record({}, {maxim.key: VERDICTS for maxim in Maxim}), max_size=3
-        ),
-    },
-    {"overallEvaluations": record({})},
-)
 LABELS = st.lists(
     record({maxim.value: st.sampled_from([0, 1, None]) for maxim in Maxim}), max_size=3
 )
@@ -125,7 +113,6 @@ KINDS: dict[
     Kind, tuple[st.SearchStrategy[Any], Callable[[Path], Iterator[Any]], Callable[[Any], str]]
 ] = {
     Kind.SIMULATIONS: (SIMULATIONS, files.read_debates, files.simulation_line),
-    Kind.EVALUATIONS: (EVALUATIONS, files.read_evaluations, files.evaluation_line),
     Kind.LABELS: (LABELS, files.read_labels, files.labels_line),
     Kind.ARGUMENTS: (COLLECTED, files.read_arguments, files.argument_line),
 }

@@ -7,9 +7,8 @@ answered, and one refused request ends its whole evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -45,7 +44,6 @@ from touche_rad.files.records import (
     dump,
     keep_record,
     original_record,
-    renewed,
     short_repr,
     write_debate,
 )
@@ -315,13 +313,10 @@ _KEYS = tuple(maxim.key for maxim in Maxim)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A judged debate: verdicts on each turn, and the overall evaluation."""
+    """A judged debate: verdicts on each turn."""
 
     debate: Debate
     turns: tuple[Verdicts, ...]
-    overall: Mapping[str, Any] = field(default_factory=dict)
-    wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The record and the evaluation as read; only for touche_rad.files."""
 
 
 def _number(value: object) -> float | None:
@@ -410,9 +405,7 @@ class EvaluationLine(_JudgedLine):
 def evaluation_of(line: Line) -> Evaluation:
     """Parse one line of evaluations; missing maxims are left out."""
     record = validate(EvaluationLine, line.value)
-    verdicts = tuple([turn.verdicts() for turn in record.turns])
-    evaluation = Evaluation(record.debate(line), verdicts, record.overall)
-    return replace(evaluation, wire={"record": line.value, "read": evaluation})
+    return Evaluation(record.debate(line), tuple([turn.verdicts() for turn in record.turns]))
 
 
 def judged_debate_of(line: Line) -> Debate:
@@ -421,21 +414,9 @@ def judged_debate_of(line: Line) -> Debate:
 
 
 def evaluation_line(evaluation: Evaluation) -> str:
-    """Write a judged debate; unchanged parts of the record it was read from are kept."""
-    old: JsonObject = evaluation.wire.get("record", {})
-    read: Evaluation = evaluation.wire.get("read", evaluation)
-    record = dict(old)
-    if not old or read.debate != evaluation.debate:
-        record |= simulation_record(evaluation.debate)
+    """Write a judged debate, with what else its record has, without an earlier evaluation."""
     turns = list(map(_turn_record, evaluation.turns))
-    before = list(map(_turn_record, read.turns)) if old else []
-    record[_TURNS] = renewed(old.get(_TURNS, []), before, turns, _KEYS)
-    for number, (then, turn) in enumerate(zip(before, turns, strict=False)):
-        if then != turn:  # the time that the earlier judge needed
-            record[_TURNS][number].pop("milliseconds", None)
-    if read.overall != evaluation.overall or (evaluation.overall and not old):
-        record[_OVERALL] = dict(evaluation.overall)
-    return dump(record)
+    return dump({**simulation_record(evaluation.debate), _TURNS: turns})
 
 
 def _turn_record(verdicts: Verdicts) -> JsonObject:

@@ -222,7 +222,7 @@ def work(
         if not debate.turns and not debate.wire:
             count = await anyio.to_thread.run_sync(turns_if_equal)
             noes = dict.fromkeys(criteria.keys, Verdict(score=0.0, rationale=LOST))
-            line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count, {}))
+            line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count))
             detail = f"{count} turns, all verdicts no" if count else "no verdicts"
             event = Event(kind=EventKind.LOST_DEBATE, detail=detail)
             return Done((line,), {VERDICTS: len(criteria) * count}, (event,))
@@ -241,7 +241,7 @@ def work(
             event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
             events.append(event.at(debate.id, turn))
         verdicts = tuple(of_turn.verdicts for of_turn in turns)
-        line = files.evaluation_line(files.Evaluation(debate, verdicts, {}))
+        line = files.evaluation_line(files.Evaluation(debate, verdicts))
         return Done((line,), {VERDICTS: sum(map(len, verdicts))}, tuple(events), tuple(fallbacks))
 
     return Work("judge", source, read, do, identity, cached.end)
