@@ -380,9 +380,11 @@ def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:
 
 def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:
     write_damaged_runs(tmp_path)
-    write_evaluations(tmp_path / "other.jsonl", [make_debate(("U", "S.", "t"))])
+    for name, text in (("other", "S."), ("same", "S."), ("alone", "T.")):
+        debate = make_debate(("U", text, "t"), claim=text)
+        write_evaluations(tmp_path / f"{name}.jsonl", [debate])
     (tmp_path / "few.jsonl").write_text("".join((tmp_path / "good.jsonl").open().readlines()[1:]))
-    names = ("half", "twice", "noes", "few", "lost", "other")
+    names = ("half", "twice", "noes", "few", "lost", "other", "same", "alone")
     write_report([tmp_path / f"{name}.jsonl" for name in names], tmp_path / "r.html")
     check_page("damaged-without-labels", tmp_path / "r.html", tmp_path)
 

@@ -207,8 +207,8 @@ def _fragment_browser(
     entries: list[dict[str, Any]] = []
     parts: list[str] = []
     part: list[str] = []
-    for entry, html in fragments:
-        entries.append({**entry, "part": len(parts), "place": len(part)})
+    for fields, html in fragments:
+        entries.append({**fields, "part": len(parts), "place": len(part)})
         part.append(html)
         if sum(map(len, part)) > PART_LETTERS:
             parts.append(to_json(part))
