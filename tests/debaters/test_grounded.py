@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.debaters.world import ARGUMENTS, PENNY, WORTH, WORTHLESS, BothSides, argument, debate
-from touche_rad.debate import Argument, path_of, with_path
+from touche_rad.debate import Argument, Hit, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import STANCES
 from touche_rad.debaters.grounded.ranking import rank, read
@@ -125,6 +125,19 @@ def test_max_words_holds_with_and_without_a_frame() -> None:
 def test_k_says_how_many_hits_are_looked_at() -> None:
     shallow, deep = make_grounded(k=1), make_grounded(k=50)
     assert len(shallow.explain(debate(PENNY_IS_FINE))) < len(deep.explain(debate(PENNY_IS_FINE)))
+
+
+class Faint(BothSides):
+    """Has scores of another scale."""
+
+    def search(self, field: str, query: str, k: int) -> list[Hit]:
+        hits = super().search(field, query, k)
+        return [hit.model_copy(update={"score": hit.score / 1024}) for hit in hits]
+
+
+def test_only_the_relation_of_scores_counts() -> None:
+    faint = make_grounded(Faint()).explain(debate(PENNY_IS_FINE))
+    assert faint == GROUNDED.explain(debate(PENNY_IS_FINE))
 
 
 def test_explain_shows_what_adds_to_the_score() -> None:

@@ -54,6 +54,14 @@ def test_a_claim_that_the_collection_does_not_cover_is_answered_with_one_honest_
     assert Grounded(Grounded.Options(floor=0), demo).answer(unanswered).arguments
 
 
+def test_the_floor_is_of_the_common_words_relative_to_both_lengths() -> None:
+    """The message has five words, the argument with its claim and topic six; two are common."""
+    unanswered = debate("The worthless penny fills jars and drawers.")
+    charity = "Charities collect the penny that nobody misses."
+    assert grounded(charity, floor=0.36).answer(unanswered).arguments
+    assert grounded(charity, floor=0.37).answer(unanswered) == NOTHING
+
+
 def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
     for claim in ("Zoos should be closed.", "Tipping should be abolished.", "Zoos are cruel."):
         assert Grounded(Grounded.Options(), demo).answer(Debate().with_utterance(claim)).arguments

@@ -8,7 +8,15 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.debaters.world import AGAINST_PENNY, ARGUMENTS, BothSides, argument, cited_texts, debate
+from tests.debaters.world import (
+    AGAINST_PENNY,
+    ARGUMENTS,
+    BothSides,
+    argument,
+    assert_valid,
+    cited_texts,
+    debate,
+)
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
@@ -17,9 +25,7 @@ from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import make_answerer
-from touche_rad.text import count_words
 
-KNOWN = {argument.id: argument for argument in ARGUMENTS}
 ASKED = debate("The penny is worthless and should be abolished.")
 CHARITY = ARGUMENTS[2].text
 
@@ -183,15 +189,18 @@ def test_where_no_argument_can_be_used_composed_argues_without_one(server: Scrip
     assert called(server) == ["Written"]
 
 
-def test_what_only_adds_facts_without_an_argument_is_replaced_by_a_quotation(
-    server: Scripted,
-) -> None:
-    answering(server, {"Written": {"numbers": [], "response": INVENTED}})
-    response = answer(server, "composed")
-    assert response.content.endswith(response.arguments[0].text)
-
-
 INVENTED = "Studies show that 87 percent of shops would close at once."
+
+
+@pytest.mark.parametrize(
+    "response", [INVENTED, "Shops lose 87 coins each hour.", "Shops lose eleven coins each hour."]
+)
+def test_what_only_adds_facts_without_an_argument_is_replaced_by_a_quotation(
+    server: Scripted, response: str
+) -> None:
+    answering(server, {"Written": {"numbers": [], "response": response}})
+    quotation = answer(server, "composed")
+    assert quotation.content.endswith(quotation.arguments[0].text)
 
 
 def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scripted) -> None:
@@ -235,9 +244,7 @@ def test_whatever_the_model_writes_the_answer_is_valid(
         {"Written": {"numbers": [1, 2], "response": text}, "Choice": {"number": 1, "frame": text}},
     )
     response = answer(server, name)
-    assert 0 < count_words(response.content) <= 60
-    assert response.arguments
-    assert all(KNOWN[argument.id].text == argument.text for argument in response.arguments)
+    assert_valid(response)
     assert text not in response.content
 
 

@@ -13,6 +13,7 @@ from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
+from touche_rad.text import count_words
 
 PENNY = "Should the penny be abolished?"
 NIGHT = "Should night trains replace short flights?"
@@ -116,3 +117,12 @@ def debate(*texts: str) -> Debate:
 
 def cited_texts(response: Response) -> list[str]:
     return [argument.text for argument in response.arguments]
+
+
+def assert_valid(response: Response) -> None:
+    """Check that a response is short, and cites arguments of the collection as they are."""
+    assert 0 < count_words(response.content) <= 60
+    assert response.arguments
+    texts = {argument.id: argument.text for argument in ARGUMENTS}
+    for cited in response.arguments:
+        assert cited.text == texts[cited.id]
