@@ -35,8 +35,10 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def train_on(sources: list[Path], out: Path, **options: Any) -> list[dict[str, Any]]:
-    trainer("sft")(sources, out, **options)
+def learn(*sources: Path) -> list[dict[str, Any]]:
+    """Make training data of files, and return its records."""
+    out = sources[0].with_name("data.jsonl")
+    trainer("sft")(sources, out)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -45,7 +47,7 @@ def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_neve
 ) -> None:
     response = answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     assert "Tins need coins" not in (tmp_path / "run.jsonl").read_text()
-    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    (record,) = learn(tmp_path / "run.jsonl")
     assert record["messages"][:-1] == server.asked[-1]["messages"]
     answer = json.loads(record["messages"][-1]["content"])
     assert list(answer) == ["reasoning", "argument"]
@@ -55,7 +57,7 @@ def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_neve
     assert record["format"] == 1
     trace = tmp_path / "run.jsonl.trace.jsonl"
     for sources in ([trace], [tmp_path / "run.jsonl", trace], [tmp_path / "data.jsonl"]):
-        (again,) = train_on(sources, tmp_path / "again.jsonl")
+        (again,) = learn(*sources)
         assert again["messages"] == record["messages"]
 
 
@@ -68,7 +70,7 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
     answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     with (tmp_path / "run.jsonl.trace.jsonl").open("a") as trace:
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
-    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    (record,) = learn(tmp_path / "run.jsonl")
     roles = ["system", *["user", "assistant"] * 2]
     assert [message["role"] for message in record["messages"]] == roles
     assert json.loads(record["messages"][-1]["content"]) == SPOKEN
@@ -83,10 +85,7 @@ def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Pat
         answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
         answer_and_record(server, tmp_path / f"{name}.jsonl", ASKED)
         sources.append(tmp_path / f"{name}.jsonl")
-    learnt = [
-        json.loads(record["messages"][-1]["content"])
-        for record in train_on(sources, tmp_path / "d")
-    ]
+    learnt = [json.loads(record["messages"][-1]["content"]) for record in learn(*sources)]
     assert [record["reasoning"] for record in learnt] == ["WHY tins", "WHY tolls"]
     assert [record["argument"] for record in learnt] == [f"{opening} tins.", f"{opening} tolls."]
 
@@ -101,7 +100,7 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
     }
     answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})
     response = answer_and_record(server, tmp_path / "run.jsonl", ASKED)
-    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    (record,) = learn(tmp_path / "run.jsonl")
     answer = json.loads(record["messages"][-1]["content"])
     assert "Sweden" not in response.content
     assert answer == {**speech, "argument": response.content}
@@ -112,7 +111,7 @@ def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
     answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     with pytest.raises(UserError, match="no usable answers"):
-        train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+        learn(tmp_path / "run.jsonl")
 
 
 def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
@@ -121,13 +120,13 @@ def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
     response = Response(content=f"I disagree: {CHARITY.text}", arguments=(CHARITY,))
     (tmp_path / "quoted.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
     with pytest.raises(UserError, match=r"no reasoning: 1.*respond -d inspiredebate"):
-        train_on([tmp_path / "quoted.jsonl"], tmp_path / "data.jsonl")
+        learn(tmp_path / "quoted.jsonl")
 
 
 def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
     response = Response(content="The penny stays.", arguments=(), extra={"reasoning": "MINE"})
     (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
-    (record,) = train_on([tmp_path / "run.jsonl"], tmp_path / "data.jsonl")
+    (record,) = learn(tmp_path / "run.jsonl")
     assert json.loads(record["messages"][-1]["content"])["reasoning"] == "MINE"
 
 
@@ -151,9 +150,9 @@ def contest(**fields: Any) -> Contest:
     )
 
 
-def train_on_contest(folder: Path, recorded: Contest) -> list[dict[str, Any]]:
+def learn_from_contest(folder: Path, recorded: Contest) -> list[dict[str, Any]]:
     (folder / "contests.jsonl").write_text(files.contest_line(recorded) + "\n")
-    return train_on([folder / "contests.jsonl"], folder / "data.jsonl")
+    return learn(folder / "contests.jsonl")
 
 
 def system_and_last_message(record: dict[str, Any]) -> tuple[str, str]:
@@ -161,7 +160,7 @@ def system_and_last_message(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Path) -> None:
-    opening, third, reply = train_on_contest(tmp_path, contest())
+    opening, third, reply = learn_from_contest(tmp_path, contest())
     assert [record["side"] for record in (opening, third, reply)] == ["pro", "pro", "con"]
     assert {record["topic"] for record in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
@@ -173,7 +172,7 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
 
 def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
     objection = "Coins are cheap. The penny should not go."
-    opening, third, reply = train_on_contest(tmp_path, contest(opening=objection))
+    opening, third, reply = learn_from_contest(tmp_path, contest(opening=objection))
     assert "for the topic" in system_and_last_message(opening)[0]
     assert "You speak first" in system_and_last_message(opening)[1]
     assert "against the topic" in system_and_last_message(reply)[0]
@@ -191,7 +190,7 @@ def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
 def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "bad.jsonl").write_text(line + "\n")
     with pytest.raises(InputError, match=f"bad.jsonl:1.*{message}"):
-        train_on([tmp_path / "bad.jsonl"], tmp_path / "data.jsonl")
+        learn(tmp_path / "bad.jsonl")
 
 
 @pytest.mark.services  # the trainers need torch
@@ -265,6 +264,6 @@ def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps(tmp_path: Path)
     speech = in_blocks("So.", f"I say: {' '.join(['Word'] * 147)} end.")
     long = Speech(speaker="second", text=speech, arguments=[CHARITY])  # type: ignore[call-arg]
     speeches = (contest().speeches[0], long)
-    _, record = train_on_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))
+    _, record = learn_from_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))
     assert "150 words" in str(record["messages"])
     assert "60 words" not in str(record["messages"])

@@ -48,7 +48,8 @@ def evaluated(
     return path
 
 
-def make_pairs(sources: list[Path], out: Path, **rule: Any) -> list[dict[str, Any]]:
+def make_pairs(sources: list[Path], **rule: Any) -> list[dict[str, Any]]:
+    out = sources[0].with_name("p.jsonl")
     trainer("preferences")(sources, out, rule=rule)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
@@ -86,7 +87,7 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
 
 def test_a_score_that_could_not_be_had_counts_for_nothing(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.5, 0.5), ("True.", 0.2, None))
-    (pair,) = make_pairs([both], tmp_path / "p.jsonl")
+    (pair,) = make_pairs([both])
     assert pair["gaps"] == pytest.approx({"relation": 0.3})
 
 
@@ -94,24 +95,24 @@ def test_what_answers_other_words_is_no_pair(tmp_path: Path) -> None:
     first = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
     second = evaluated(tmp_path / "b.jsonl", ("Dull.", 0.1, 0.1), motion="Zoos go")
     with pytest.raises(UserError, match="alone in its context: 2"):
-        make_pairs([first, second], tmp_path / "p.jsonl")
+        make_pairs([first, second])
 
 
 def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out(tmp_path: Path) -> None:
     run = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
     run.write_text(run.read_text().replace('"reasoning"', '"thoughts"'))
     with pytest.raises(UserError, match=r"no reasoning: 1.*RUN.trace.jsonl"):
-        make_pairs([run], tmp_path / "p.jsonl")
+        make_pairs([run])
     response = files.response_line(ASKED, 1, Response(content="Apt."))
     run.write_text(f"{response}\n")
     with pytest.raises(UserError, match="touche-rad judge"):
-        make_pairs([run], tmp_path / "p.jsonl")
+        make_pairs([run])
 
 
 def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
     with pytest.raises(UserError, match=r"'wit' .*quality, relation"):
-        make_pairs([both], tmp_path / "p.jsonl", reward=("wit",))
+        make_pairs([both], reward=("wit",))
 
 
 def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
@@ -151,7 +152,7 @@ def preferred_and_rejected(records: list[dict[str, Any]]) -> list[tuple[str, str
 def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     tmp_path: Path,
 ) -> None:
-    records = make_pairs(outcomes(tmp_path, (0.9, 0.2)), tmp_path / "p.jsonl", pairing="sides")
+    records = make_pairs(outcomes(tmp_path, (0.9, 0.2)), pairing="sides")
     assert preferred_and_rejected(records) == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
     assert json.loads(records[0]["chosen"][0]["content"])["reasoning"] == "r A"
     opening, later = (pair["prompt"] for pair in records)
@@ -163,11 +164,11 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
 
 def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Path) -> None:
     files_ = outcomes(tmp_path, (0.9, 0.2))
-    (pair, _) = make_pairs(files_, tmp_path / "p.jsonl", pairing="sides")
+    (pair, _) = make_pairs(files_, pairing="sides")
     assert pair["gaps"] == pytest.approx({"emotional_appeal": 0.7})
-    (pair, _) = make_pairs(files_, tmp_path / "p.jsonl", pairing="sides", reward=("EA",))
+    (pair, _) = make_pairs(files_, pairing="sides", reward=("EA",))
     assert list(pair["gaps"]) == ["emotional_appeal"], "as in the tables of the paper"
-    (pair, _) = make_pairs(files_, tmp_path / "p.jsonl", pairing="sides", reward=("total",))
+    (pair, _) = make_pairs(files_, pairing="sides", reward=("total",))
     assert preferred_and_rejected([pair]) == [("B 0.0", "A 0.0")]
 
 
@@ -187,7 +188,7 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
         )
         verdicts.write_text(files.judgement_line(verdict) + "\n")
         sources += [run, verdicts]
-    records = make_pairs(sources, tmp_path / "p.jsonl")
+    records = make_pairs(sources)
     assert preferred_and_rejected(records) == [("No, says b.", "No, says a.")]
 
 
@@ -195,7 +196,7 @@ def test_outcomes_without_their_debates_are_told(tmp_path: Path) -> None:
     contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
     for sources in ([verdicts], [verdicts, contests]):
         with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: "):
-            make_pairs(sources, tmp_path / "p.jsonl")
+            make_pairs(sources)
 
 
 SCORES = st.dictionaries(
