@@ -58,16 +58,22 @@ def test_verbose_shows_the_traceback(retrieval: list[str | Path], place: str) ->
     assert ended.err.splitlines()[-1].startswith("touche-rad: error: ")
 
 
-def test_a_fault_in_a_run_leaves_its_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [KeyError("a fault of ours"), WorkError("start the server")])
+def test_only_a_fault_of_ours_in_a_run_leaves_its_traceback(
+    tmp_path: Path, error: Exception
+) -> None:
     async def fail(debate: Debate, failures: FailureLog) -> Done:
-        raise KeyError("a fault of ours")
+        raise error
 
     source = demo_file("debates.jsonl")
     errors = tmp_path / "run.jsonl.errors.txt"
     work = Work("respond", source, partial(files.read_debates, source), fail, {})
     with pytest.raises(WorkError) as raised:
         run(work, tmp_path / "run.jsonl", RunOptions(errors=errors))
-    assert isinstance(raised.value.__cause__, KeyError)
+    if isinstance(error, WorkError):
+        assert not errors.exists()
+        return
+    assert raised.value.__cause__ is error
     assert f"traceback: {errors}" in str(raised.value)
     text = errors.read_text("utf-8")
     assert text.count("Traceback") == 1
