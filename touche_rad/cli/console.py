@@ -129,6 +129,7 @@ def say(
     is_terminal = sys.stderr.isatty()
     if is_terminal and wraps:
         line = fitted(line)
+    # Colours come after wrapping: their characters have no width.
     has_colour = colour_setting()
     if has_colour is None:
         has_colour = is_terminal

@@ -83,6 +83,7 @@ def _open(
     from touche_rad.plugins import Services
     from touche_rad.runs.ray import OUT
 
+    # Each block of units has its part of what is left of the run's budget.
     options = replace(
         options,
         quiet=True,

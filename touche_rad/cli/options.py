@@ -105,6 +105,7 @@ def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
     for base in options_class.__mro__:
         for name, declared in vars(base).get(_DECLARATIONS, {}).items():
             numbers[name] = declared.number
+            # Common has the defaults of options that a command does not offer.
             if base is not Common:
                 offered.setdefault(name, declared)
     parameters: dict[str, click.Parameter] = {}
@@ -319,6 +320,7 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
     ) -> PluginOptions:
         by_plugin: dict[str, dict[str, str]] = {}
         from_file = tuple((ctx.default_map or {}).get("options", ()))
+        # Without flags, the values are those of the settings file.
         from_flags = () if values == from_file else values
         for text in (*from_file, *from_flags):
             match = _KEY_VALUE.match(text)

@@ -277,7 +277,7 @@ def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | N
         try:
             session.run(called.check)
         except ModelError as error:
-            if end is None:
+            if end is None:  # only the first failure is printed
                 end = time.monotonic() + wait
                 line = f"waiting up to {wait:.0f} s: {error.problem}: {error}"
                 say(line, quiet=options.quiet or not wait)
@@ -362,6 +362,7 @@ def calls_so_far(model: Model | None) -> str:
 def listen(host: str, port: int) -> socket.socket:
     """Listen on an address."""
     try:
+        # create_server takes only addresses of IPv4 if no family is given.
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:

@@ -154,6 +154,8 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
             status = run(work, STDOUT, settings)
         else:
             with progress(job.title, describe=partial(calls_so_far, model)) as report:
+                # Under TIRA the run must finish: it replaces what is there, and goes on without its
+                # model.
                 settings = replace(
                     settings,
                     restart=options.restart,
@@ -169,6 +171,7 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
         for warning in status.warnings:
             say(warning.detail, Label.WARNING)
         return end_of_run(status, None)
+    # A shard that is finished is not run again: its status is older than this call.
     if part is not None and status.finished < begun:
         say(f"shard {part.shard} is finished already; --restart makes it again")
     show_status(status)

@@ -101,6 +101,7 @@ def simulate_command(options: SimulateOptions) -> int:
         deadline=options.deadline,
         turns=turns,
     )
+    # Before the run, which may take hours.
     if user.endpoint is not None and not options.dry_run:
         prepare.check_user(user.endpoint, options, must_answer=not prepare.is_tira(places.out))
     return run_files.run_on_files(job, options, places)

@@ -69,6 +69,7 @@ class LabelSession:
             "queue": [[*turn.place, turn.sample, turn.rank] for turn in queue],
         }
         self.log = AppendLog(log_beside(output), LABELS, header)
+        # The log stays open, and locked, as long as the session; not if the session cannot begin.
         with ExitStack() as on_failure:
             on_failure.callback(self.log.close)
             self._events = [(logged.line, logged.record) for logged in self.log.entries()]
