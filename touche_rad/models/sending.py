@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import anyio
 
 from touche_rad.calls import CallContext, current_context
+from touche_rad.files.traces import TRACE_FORMAT
 from touche_rad.http import RequestPolicy
 from touche_rad.models.endpoint import Backend
 from touche_rad.models.errors import (
@@ -178,8 +179,6 @@ log = logging.getLogger(__name__)
 class Trace:
     """A file with one JSON line per call; a write error is only logged."""
 
-    FORMAT: ClassVar = 1
-    """The format of a line; `touche_rad.files.traces` reads it."""
     path: Path | None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _warned: bool = False
@@ -197,7 +196,7 @@ class Trace:
         if self.path is None:
             return
         record = {
-            "format": self.FORMAT,
+            "format": TRACE_FORMAT,
             **call.context.caller.record(),
             "step": call.step,
             "cached": begun is None,
