@@ -94,18 +94,17 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
         if copy is not None:
             copy.repeated.append(run)
             continue
-        topic, conversation = next(
-            (pair for pair in equal if run not in pair[0].runs), (None, None)
-        )
-        if topic is None or conversation is None:
+        pair = next((pair for pair in equal if run not in pair[0].runs), None)
+        if pair is None:
             topics_of_claim = by_claim.setdefault(claim, [])
             topic = next((topic for topic in topics_of_claim if run not in topic.runs), None)
             if topic is None:
                 topic = ClaimTopic(claim)
                 topics_of_claim.append(topic)
-            conversation = Conversation(debate_of_run.debate.id, turns)
-            topic.conversations.append(conversation)
-            equal.append((topic, conversation))
+            pair = topic, Conversation(debate_of_run.debate.id, turns)
+            topic.conversations.append(pair[1])
+            equal.append(pair)
+        topic, conversation = pair
         topic.runs.add(run)
         conversation.add(debate_of_run)
     return [topic for topics_of_claim in by_claim.values() for topic in topics_of_claim]
