@@ -238,8 +238,6 @@ def test_a_reply_without_a_score_for_each_text_keeps_the_order(
 def test_a_reranker_must_be_named() -> None:
     with pytest.raises(OptionError, match="by=URL#MODEL"):
         search_reranked("")
-    with pytest.raises(UserError, match="HOST:PORT"):
-        search_reranked("http://127.0.0.1:1")
 
 
 @pytest.mark.services

@@ -18,7 +18,7 @@ from tests.nli import always
 from tests.retrieval.small import opened
 from tests.test_prompt_formats import missing
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.models.errors import InvalidAnswer
 from touche_rad.plugins import Services, find
 
@@ -88,15 +88,9 @@ def test_labels_of_nli_are_known_in_their_common_spellings(
     assert rows_of(dict(enumerate(labels))) == (Rows(*rows) if rows else None)
 
 
-@pytest.mark.services
-def test_a_folder_that_does_not_exist_is_named() -> None:
-    with pytest.raises(UserError, match="nowhere"):
-        backend("nli:nowhere")
-
-
-@pytest.mark.parametrize("name", ["rule", "nli:"])
-def test_an_unknown_backend_is_named(name: str) -> None:
-    with pytest.raises(OptionError, match=name):
+@pytest.mark.parametrize("name", ["rule", "nli:", "nli:nowhere"])
+def test_an_unknown_backend_or_folder_is_named(name: str) -> None:
+    with pytest.raises(UserError, match=name.removeprefix("nli:") or name):
         backend(name)
 
 

@@ -115,13 +115,9 @@ def test_results_are_plain_bounded_lines(server: SearXNGServer) -> None:
     ("act", "fact"),
     [
         (says(b"no", 403), "403: add json to search.formats"),
-        (says(b"no", 429), "429"),
         (says(b"no", 500), "500"),
-        (says(b"", 302, Location="http://127.0.0.1:1/"), "302"),
         (says(b"<html>"), "expected JSON, got"),
-        (says(b"[" * 200_000), "expected JSON, got"),
         (says(b'{"results": 3}'), "the reply has no results"),
-        (says(b"[]"), "the reply has no results"),
         (says(b" " * (LARGEST + 1)), f"the answer is larger than {LARGEST} bytes"),
         (breaks, "peer closed connection"),
     ],
@@ -152,7 +148,6 @@ def test_a_folder_is_searched_by_words_and_titles(texts: Path) -> None:
     (bridge,) = search(web, "arches")
     assert bridge == Page("The bridge of Aral", "It has four arches.", "bridge.md")
     assert search(web, "pdf") == []
-    assert search(web, "the") == []
     assert search(web, "arches", 0) == []
 
 
