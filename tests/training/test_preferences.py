@@ -18,7 +18,7 @@ from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of, spoken
+from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, ScoredAnswer, pairs
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
@@ -141,10 +141,10 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
     return [folder / "contests.jsonl", folder / "outcomes.jsonl"]
 
 
-def preferred_and_rejected(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def preferred_and_rejected(records: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     """Who is preferred to whom."""
     return [
-        (spoken(record["chosen"][0]["content"]), spoken(record["rejected"][0]["content"]))
+        tuple(json.loads(record[end][0]["content"])["argument"] for end in ("chosen", "rejected"))
         for record in records
     ]
 

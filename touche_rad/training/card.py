@@ -35,21 +35,19 @@ def versions(*also: str) -> dict[str, str]:
 def write_card(path: Path, *, template: str, **values: object) -> None:
     """Render `card.md.jinja` of the package `template` into a file."""
     source = resources(template).joinpath("card.md.jinja").read_text("utf-8")
-    page = _JINJA.from_string(source).render(**{"left_out": {}, **_escaped(values)})
+    # Commands to copy stay as they are.
+    escaped = {key: value if key == "serve" else _escape(value) for key, value in values.items()}
+    page = _JINJA.from_string(source).render(**{"left_out": {}, **escaped})
     write_text(path, page.strip() + "\n")
 
 
-def _escaped(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Escape what would end a table cell or start a new line; commands to copy stay as they are."""
-
-    def escape(value: object) -> Any:
-        if isinstance(value, str):
-            return value.replace("\n", " ").replace("|", "\\|").replace("`", "'")
-        if isinstance(value, Mapping):
-            return {str(key): escape(inner) for key, inner in value.items()}
-        return list(map(escape, value)) if isinstance(value, list | tuple) else value
-
-    return {key: value if key == "serve" else escape(value) for key, value in values.items()}
+def _escape(value: object) -> Any:
+    """Escape what would end a table cell or start a new line."""
+    if isinstance(value, str):
+        return value.replace("\n", " ").replace("|", "\\|").replace("`", "'")
+    if isinstance(value, Mapping):
+        return {str(key): _escape(inner) for key, inner in value.items()}
+    return list(map(_escape, value)) if isinstance(value, list | tuple) else value
 
 
 def adapter_options(place: str, rank: int) -> dict[str, Any]:

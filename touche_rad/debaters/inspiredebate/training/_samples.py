@@ -76,8 +76,11 @@ class TrainingSample:
 
     @property
     def spoken(self) -> str:
-        """The argument without the reasoning."""
-        return spoken(self.answer)
+        """The argument without the reasoning; text that is not such JSON is the argument itself."""
+        try:
+            return ReasonedArgument.model_validate_json(self.answer).argument
+        except ValueError:
+            return self.answer
 
     def record(self) -> dict[str, Any]:
         """Return the record for a file of training data: chat messages, the answer last."""
@@ -93,14 +96,6 @@ class TrainingSample:
             "source": self.source,
         }
         return {**record, "topic": self.topic} if self.topic else record
-
-
-def spoken(answer: str) -> str:
-    """Return the argument of an answer; text that is not such JSON is the argument itself."""
-    try:
-        return ReasonedArgument.model_validate_json(answer).argument
-    except ValueError:
-        return answer
 
 
 def answer_of(reasoning: str, argument: str, evidence: Iterable[int] | None = None) -> str:
