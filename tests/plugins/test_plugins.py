@@ -298,6 +298,19 @@ def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> N
     assert "a pipe" in ended.err
 
 
+def test_fields_of_official_files_survive_a_judge(tmp_path: Path) -> None:
+    """A judge reads a response with fields that we do not know; the evaluation still has them."""
+    record = json.loads(demo_file("debates.jsonl").read_text().splitlines()[0])
+    response = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
+    response |= {"reasoning": "because", "extra": {"extra": 1}}
+    response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps(record) + "\n")
+    assert touche_rad("judge", source, "-j", "length", "-o", tmp_path / "out.jsonl").code == 0
+    written = json.loads((tmp_path / "out.jsonl").read_text())["simulation"]["userTurns"][0]
+    assert written["systemResponse"]["response"] == response
+
+
 def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None:
     plugin = tmp_path / "adds.py"
     out = tmp_path / "out.jsonl"
