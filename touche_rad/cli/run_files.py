@@ -162,7 +162,7 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
                     replace=options.replace or tira,
                     progress=report,
                     status_path=places.status or status_beside(out),
-                    hand_in=tira,
+                    must_finish=tira,
                     errors=beside(out, ERRORS),
                 )
                 status = run(work, out, settings, part)
@@ -233,7 +233,7 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
 
 
 def end_of_run(status: Status, out: Path | None) -> int:
-    """Return the exit code: 1 if everything is a fallback, unless the run must be handed in."""
+    """Return the exit code: 1 if everything is a fallback, unless the output is uploaded anyway."""
     from touche_rad.files.outputs import all_replaced
 
     kinds = all_replaced(status.fallbacks, status.counts) if status.fallbacks else []

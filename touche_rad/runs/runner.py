@@ -185,7 +185,7 @@ async def process_units(
                     failures.add_fault(what, error)
                     failed.append(what)
                     continue
-                if options.model is not None and not options.hand_in:
+                if options.model is not None and not options.must_finish:
                     await options.model.check_after_failure()  # also results made in part
                 keep(number, done)
         except Exception as error:

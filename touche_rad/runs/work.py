@@ -127,8 +127,8 @@ class RunOptions:
     """What the status says of the settings."""
     strict: bool = False
     """Stop at the first fallback."""
-    hand_in: bool = False
-    """Finish also without the model, because the output must be handed in (under TIRA)."""
+    must_finish: bool = False
+    """Finish also without the model, because TIRA takes only a finished output."""
     errors: Path | None = None
     """File for the first traceback of each kind of failure."""
     process: Process | None = None
