@@ -228,7 +228,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     return Model(
         backend_or_address,
         cache=cache,
-        behind=read_cache,
+        read_cache=read_cache,
         usage=usage,
         trace=trace,
         settings=settings,

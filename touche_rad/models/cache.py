@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 CACHE_FILE: Final = "answers.sqlite"
 VERSION: Final = 2
 """Version of the cache key; after a change older answers are not used."""
-WAIT: Final = 30.0
+_LOCK_SECONDS: Final = 30.0
+"""How long a connection waits for the locks of other processes."""
 
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -49,12 +50,17 @@ class CachedAnswer:
 class Cache:
     """The valid answers in a folder."""
 
-    def __init__(self, folder: Path, *, make: bool = True, behind: Path | None = None) -> None:
-        """Open the cache; answers that it does not have are looked up in the cache `behind`."""
+    def __init__(self, folder: Path, *, make: bool = True, read_cache: Path | None = None) -> None:
+        """Open the cache, or make it; without `make`, a missing one is an error.
+
+        Answers that it does not have are looked up in `read_cache`, to which nothing is written.
+        """
         self.folder = folder
-        # SQLite's locks and shared memory do not work between machines: `immutable` uses neither.
-        options = "?mode=ro&immutable=1"
-        self._behind = f"{(behind / CACHE_FILE).absolute().as_uri()}{options}" if behind else ""
+        self._read_address = ""
+        if read_cache is not None:
+            # SQLite's locks and shared memory do not work between machines: `immutable` uses none.
+            address = (read_cache / CACHE_FILE).absolute().as_uri()
+            self._read_address = f"{address}?mode=ro&immutable=1"
         self._local = threading.local()
         self._warned = False
         if not make and not (folder / CACHE_FILE).is_file():
@@ -75,8 +81,9 @@ class Cache:
 
     @property
     def _database(self) -> sqlite3.Connection:
+        """The connection of this thread, which stays open until the thread or the process ends."""
         if not hasattr(self._local, "database"):
-            self._local.database = sqlite3.connect(self.folder / CACHE_FILE, timeout=WAIT)
+            self._local.database = sqlite3.connect(self.folder / CACHE_FILE, timeout=_LOCK_SECONDS)
             self._local.database.execute("PRAGMA synchronous=NORMAL")
         database: sqlite3.Connection = self._local.database
         return database
@@ -105,11 +112,11 @@ class Cache:
         except sqlite3.Error as error:
             self._warn(f"cannot be read: {error}")
             return None
-        if row is None and self._behind:
+        if row is None and self._read_address:
             with suppress(sqlite3.Error):  # no run has made it yet
-                if not hasattr(self._local, "behind"):
-                    self._local.behind = sqlite3.connect(self._behind, uri=True)
-                row = self._local.behind.execute(_SELECT, (key,)).fetchone()
+                if not hasattr(self._local, "read_only"):
+                    self._local.read_only = sqlite3.connect(self._read_address, uri=True)
+                row = self._local.read_only.execute(_SELECT, (key,)).fetchone()
         answer: Mapping[str, Any] | None = json.loads(row[0]) if row is not None else None
         return answer
 
