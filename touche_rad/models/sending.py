@@ -239,7 +239,7 @@ class Sender:
 
     backend: Backend | None
     trace: Trace
-    places: anyio.Semaphore
+    slots: anyio.Semaphore
     """One for each call that may be open at a time."""
     error: ModelError | None = None
     """The last error of a call that failed after all its retries; None if the server works."""
@@ -335,7 +335,7 @@ class Sender:
         try:
             with anyio.fail_after(None if waits else call.end - began_to_wait):
                 await backend.ready()
-                await self.places.acquire()
+                await self.slots.acquire()
         except TimeoutError:
             raise Timeout(f"{backend.place}: no place before the deadline") from None
 
@@ -359,7 +359,7 @@ class Sender:
                 self.trace.write(call, body, None, fault=str(error), begun=begun)
                 raise
         finally:
-            self.places.release()
+            self.slots.release()
         self.error = None
 
         cost = cost_of(reply)
