@@ -78,7 +78,7 @@ class NoVerdict(InvalidResult):
     """A judge or a panel gave no valid verdict."""
 
 
-def fallbacks_of(
+def report_fallback(
     kind: str,
     plugin: LoadedJudge | LoadedPanel,
     failure: Exception | None,
@@ -163,7 +163,7 @@ async def judge_view(
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
         failure = failure or use.failure or missing
-    fallbacks = fallbacks_of(
+    fallbacks = report_fallback(
         "judge",
         judge,
         failure,

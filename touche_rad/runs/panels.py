@@ -24,7 +24,7 @@ from touche_rad.plugins import Configured, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import Journal
-from touche_rad.runs.judging import CALLS, FAILURES, VERDICTS, NoVerdict, fallbacks_of
+from touche_rad.runs.judging import CALLS, FAILURES, VERDICTS, NoVerdict, report_fallback
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import excerpt
 
@@ -103,7 +103,7 @@ async def _judge_contest(
         reason = excerpt(f"{type(error).__name__}: {error}", 300)
         outcome = Outcome(winner=None, reason=reason)
         failure = error
-    return outcome, fallbacks_of("panel", panel, failure, use, failures, by="")
+    return outcome, report_fallback("panel", panel, failure, use, failures, by="")
 
 
 def work(
