@@ -98,28 +98,28 @@ class CallContext:
     """Collects the results of the model calls."""
 
 
-_NOW: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallContext())  # noqa: B039
+_CONTEXT: Final[ContextVar[CallContext]] = ContextVar("call_context", default=CallContext())  # noqa: B039
 
 
 def current_context() -> CallContext:
     """Return the context of the current task."""
-    return _NOW.get()
+    return _CONTEXT.get()
 
 
 def time_left() -> float | None:
     """Return the seconds until the deadline of the current call, if it has one."""
-    end = _NOW.get().deadline
+    end = _CONTEXT.get().deadline
     return None if end is None else max(0.1, end - time.monotonic())
 
 
 @contextmanager
 def call_context(**values: Any) -> Iterator[None]:
     """Set values of the context for the calls made inside."""
-    before = _NOW.set(replace(_NOW.get(), **values))
+    before = _CONTEXT.set(replace(_CONTEXT.get(), **values))
     try:
         yield
     finally:
-        _NOW.reset(before)
+        _CONTEXT.reset(before)
 
 
 def begin_use(observe: Observe | None = None) -> ModelUse:
