@@ -20,7 +20,7 @@ from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Response
-from touche_rad.debaters.inspiredebate.training._samples import held_out
+from touche_rad.debaters.inspiredebate.training._samples import hold_out
 from touche_rad.errors import InputError, UserError
 from touche_rad.plugins import trainer
 
@@ -211,13 +211,13 @@ def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
 def test_no_debate_is_on_both_sides_of_a_split(
     rows: list[tuple[int, int]], share: float, seed: int
 ) -> None:
-    learnt, out = held_out(rows, lambda row: str(row[0]), share, seed)
+    learnt, out = hold_out(rows, lambda row: str(row[0]), share, seed)
     assert sorted(learnt + out) == sorted(rows)
     assert not {row[0] for row in learnt} & {row[0] for row in out}
     if len({row[0] for row in rows}) > 1 and share > 0:
         assert learnt
         assert out
-    again = held_out(rows[::-1], lambda row: str(row[0]), share, seed)
+    again = hold_out(rows[::-1], lambda row: str(row[0]), share, seed)
     assert {row[0] for row in again[1]} == {row[0] for row in out}
 
 

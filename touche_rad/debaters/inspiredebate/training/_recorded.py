@@ -25,13 +25,13 @@ from touche_rad.debaters.inspiredebate.training._samples import (
     TrainingSample,
     answer_of,
     digest,
-    held_out,
+    hold_out,
     is_trace,
     json_records,
     messages_at,
     read_records,
+    samples_of_trace,
     trace_of,
-    traced,
 )
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.traces import read_trace
@@ -89,7 +89,7 @@ class Reader:
         for path in paths:
             trace = path if is_trace(first_record(path)) else trace_of(path)
             if trace is not None:
-                self.traced += traced(read_trace(trace), trace.name)
+                self.traced += samples_of_trace(read_trace(trace), trace.name)
 
     def _traced(self, content: str, utterance: str) -> TrainingSample | None:
         """Return the traced answer that has all sentences of a response, without its others."""
@@ -97,10 +97,10 @@ class Reader:
         parts = [_plain(part) for part in sentences(clean(content))]
         matching = []
         for sample in self.traced:
-            spoken = _plain(sample.spoken)
-            if message in sample.prompt[-1].content and all(part in spoken for part in parts):
+            argument = _plain(sample.argument)
+            if message in sample.prompt[-1].content and all(part in argument for part in parts):
                 matching.append(sample)
-        best = min(matching, key=lambda sample: len(sample.spoken), default=None)
+        best = min(matching, key=lambda sample: len(sample.argument), default=None)
         if best is None:
             return None
         speech = ReasonedArgument.model_validate_json(best.answer)
@@ -174,7 +174,7 @@ def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
     messages = first.get("messages")
     opening = messages[0] if isinstance(messages, list) and messages else None
     if is_trace(first):
-        yield from traced(read_trace(path), path.name)
+        yield from samples_of_trace(read_trace(path), path.name)
     elif isinstance(opening, dict) and opening.get("role") == "system":
         # Training data: messages in files of debates have no system message.
         yield from _training_data(path)
@@ -217,7 +217,7 @@ def read_answers(
             return sample.topic or sample.prompt[0].content
         return sample.debate
 
-    training, out = held_out(samples, group, share, seed)
+    training, out = hold_out(samples, group, share, seed)
     counts = {
         "answers": len(samples),
         "debates": len({sample.debate for sample in samples}),

@@ -25,9 +25,13 @@ from touche_rad.models.output import NoObject, parse_object
 T = TypeVar("T")
 FORMAT: Final = 1
 """The format of training data and preferences; each record has it."""
+_FIRST_STEP: Final = "inspiredebate.speech"
+_STEPS: Final = (_FIRST_STEP, "inspiredebate.corrected_speech")
+"""The model calls of the debater whose answers are speeches."""
+_CHAT: Final = TypeAdapter(Annotated[tuple[Message, ...], Field(min_length=1)])
 
 
-def held_out(
+def hold_out(
     records: Sequence[T], group: Callable[[T], str], share: float, seed: int
 ) -> tuple[list[T], list[T]]:
     """Split records into training and held-out records; no group is in both parts.
@@ -35,18 +39,18 @@ def held_out(
     With at least two groups and a share above 0, each part has at least one group.
     """
 
-    def place(name: str) -> str:
+    def random_place(name: str) -> str:
+        """Depend on the seed and the name alone, not on the order of the records."""
         return hashlib.sha256(f"{seed}\n{name}".encode()).hexdigest()
 
-    groups = sorted(set(map(group, records)), key=place)
+    groups = sorted(set(map(group, records)), key=random_place)
     count = round(share * len(groups))
     if share > 0 and len(groups) > 1:
         count = min(max(count, 1), len(groups) - 1)
-    held_out_groups = set(groups[:count]) if share > 0 else set()
-    parts: tuple[list[T], list[T]] = ([], [])
-    for record in records:
-        parts[group(record) in held_out_groups].append(record)
-    return parts
+    held_out_groups = set(groups[:count])
+    training = [record for record in records if group(record) not in held_out_groups]
+    held_out = [record for record in records if group(record) in held_out_groups]
+    return training, held_out
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class TrainingSample:
     """The motion, if the debate is a contest."""
 
     @property
-    def spoken(self) -> str:
+    def argument(self) -> str:
         """The argument without the reasoning; text that is not such JSON is the argument itself."""
         try:
             return ReasonedArgument.model_validate_json(self.answer).argument
@@ -145,25 +149,19 @@ def messages_at(value: object, path: Path, line: int, name: str) -> tuple[Messag
         raise InputError(path, expected, line=line, field=name) from None
 
 
-_CHAT: Final = TypeAdapter(Annotated[tuple[Message, ...], Field(min_length=1)])
-
-
-STEPS: Final = ("inspiredebate.speech", "inspiredebate.corrected_speech")
-
-
-def is_trace(first: Mapping[str, Any]) -> bool:
+def is_trace(record: Mapping[str, Any]) -> bool:
     """Whether a record is a line of a trace."""
-    return {"step", "asked", "answer"} <= set(first)
+    return {"step", "asked", "answer"} <= set(record)
 
 
-def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingSample]:
+def samples_of_trace(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingSample]:
     """Yield the prompt of each turn with its last valid answer; refusals are skipped."""
     # Both speakers of a debate have the same debate and turn; the system message has the side.
     prompts: dict[tuple[str, int, str], tuple[Message, ...]] = {}
     answers: dict[tuple[str, int, str], ReasonedArgument] = {}
     for row in rows:
         request = row.get("asked")
-        if row.get("step") not in STEPS or row.get("fault") or not isinstance(request, Mapping):
+        if row.get("step") not in _STEPS or row.get("fault") or not isinstance(request, Mapping):
             continue
         messages = tuple(
             Message(message["role"], str(message["content"]))
@@ -171,7 +169,7 @@ def traced(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[TrainingS
         )
         system = messages[0].content if messages else ""
         place = (str(row.get("debate", "")), int(row.get("turn") or 0), system)
-        if row["step"] == STEPS[0]:
+        if row["step"] == _FIRST_STEP:
             before = prompts.get(place)
             if before is None or messages[: len(before)] != before:  # a new request, not a repair
                 prompts[place] = messages

@@ -23,7 +23,7 @@ from touche_rad.debaters.inspiredebate.training._samples import (
     TrainingData,
     TrainingSample,
     digest,
-    held_out,
+    hold_out,
     is_trace,
     messages_at,
     read_records,
@@ -172,7 +172,7 @@ def pairs(answers: Sequence[ScoredAnswer], rule: Rule) -> tuple[list[PreferenceP
 
 def _pair(first: ScoredAnswer, second: ScoredAnswer, rule: Rule) -> PreferencePair | str:
     """Return the pair of two answers, the better one first, or why it is not used."""
-    if first.sample.spoken.strip() == second.sample.spoken.strip():
+    if first.sample.argument.strip() == second.sample.argument.strip():
         return "the same words"
     if rule.pairing == "sides" and first.sample.side == second.sample.side:
         return "on the same side"
@@ -251,7 +251,7 @@ def read_pairs(sources: Sequence[Path], *, share: float, seed: int) -> TrainingD
     def group(record: Mapping[str, Any]) -> str:
         return str(record.get("group") or record["prompt"])
 
-    training, out = held_out(records, group, share, seed)
+    training, out = hold_out(records, group, share, seed)
     groups = len(set(map(group, records)))
     return TrainingData(training, out, {"pairs": len(records), "motions": groups})
 
