@@ -26,6 +26,7 @@ _STARTS: Final = (
     ("attacks", "attacks your claim", -1),
     ("supports", "supports your claim", 1),
 )
+"""The first searches: the field, what its hits do, and whether they are on the user's side."""
 _STEPS: Final = {
     ("text", "text"): "says the same",
     ("text", "attacks"): "attacks that",
@@ -37,6 +38,7 @@ _STEPS: Final = {
     ("supports", "attacks"): "attacks what that supports",
     ("supports", "supports"): "supports the same claim",
 }
+"""What the next argument does, by the roles of the statement that both share."""
 
 
 def links_of(
@@ -48,9 +50,11 @@ def links_of(
     stores none (the official one), are searched: arguments whose claims resemble the text.
     """
     storage = storage_of(index)
-    stored = storage.links if isinstance(storage, HasLinks) else None
-    all_links: list[list[Link]] = [stored(argument.id) if stored else [] for argument in arguments]
-    if near < NEAR or not stored:
+    find_links = storage.links if isinstance(storage, HasLinks) else None
+    all_links: list[list[Link]] = [
+        find_links(argument.id) if find_links else [] for argument in arguments
+    ]
+    if near < NEAR or not find_links:
         texts = [argument.text for argument in arguments]
         for field in ("attacks", "supports"):
             for place, hits in enumerate(index.search_all(field, texts, k)):
@@ -62,6 +66,7 @@ def links_of(
 
 
 def _nearest(links: Sequence[Link], near: float) -> list[Link]:
+    """Return the links that are near enough, best first, and only the best to each argument."""
     ordered = sorted(
         (link for link in links if link.near >= near),
         key=lambda link: (-link.near * link.weight, link.argument.id),
@@ -73,19 +78,23 @@ def _nearest(links: Sequence[Link], near: float) -> list[Link]:
 
 
 def _nearer_claim(argument: Argument, query: str) -> str:
-    attacked = alike(argument.attacks, query)
-    return "attacks" if attacked >= alike(argument.supports, query) else "supports"
+    attacks = alike(argument.attacks, query)
+    return "attacks" if attacks >= alike(argument.supports, query) else "supports"
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """A chain, by the argument at its end."""
+    """Arguments that are linked one after the other."""
 
     argument: Argument
+    """The last argument."""
     score: float
     sign: int
+    """Its side: 1 is the user's, -1 the other."""
     path: tuple[str, ...]
+    """What each argument says, and what it does to the next."""
     seen: frozenset[str]
+    """The ids of its arguments."""
 
 
 class ChainRetriever(Searcher):
@@ -103,7 +112,7 @@ class ChainRetriever(Searcher):
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)
-        self._wanted = -1 if options.side == "against" else 1
+        self._wanted_sign = -1 if options.side == "against" else 1
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Follow the chains; the best chain to an argument gives its score."""
@@ -145,6 +154,6 @@ class ChainRetriever(Searcher):
         hits = [
             Hit(argument=chain.argument, score=chain.score, path=chain.path)
             for chain in best.values()
-            if chain.sign == self._wanted
+            if chain.sign == self._wanted_sign
         ]
         return ranked(hits)[:k]
