@@ -38,8 +38,7 @@ def debates_as_json(
         criteria: What the verdicts and labels are on.
     """
     debates: list[list[object]] = []
-    parts: list[str] = []
-    part: list[str] = []
+    parts: list[list[str]] = [[]]
     for number, topic in enumerate(topics):
         for conversation in topic.conversations:
             turns, marks = _turns(conversation, criteria)
@@ -50,10 +49,11 @@ def debates_as_json(
             labels: list[str] = []
             for labels_of_turn in conversation.labels:
                 labels += [_LETTERS[labels_of_turn.get(key)] for key in criteria.keys]
+            # The script of the page reads these columns by their order.
             debates.append(
                 [
                     number,
-                    len(parts),
+                    len(parts) - 1,
                     conversation.id,
                     conversation.runs,
                     "".join(f"{mark:x}" for mark in marks),
@@ -63,21 +63,19 @@ def debates_as_json(
                     "".join(labels),
                 ]
             )
-            part.append(to_json(turns))
+            parts[-1].append(to_json(turns))
         # A claim is never cut: its debates are compared with each other.
-        if sum(map(len, part)) > PART_LETTERS:
-            parts.append(f"[{','.join(part)}]")
-            part = []
-    if part:
-        parts.append(f"[{','.join(part)}]")
+        if sum(map(len, parts[-1])) > PART_LETTERS:
+            parts.append([])
+    texts = [f"[{','.join(part)}]" for part in parts if part]
     index = {
         "runs": list(runs),
         "maxims": list(criteria.keys),
-        "parts": len(parts),
+        "parts": len(texts),
         "claims": [topic.claim for topic in topics],
         "debates": debates,
     }
-    return to_json(index), parts
+    return to_json(index), texts
 
 
 def _turns(
@@ -107,19 +105,20 @@ def _turns(
                 judged.append([run, scores, rationales])
         if judged:
             record["judged"] = judged
-        calls = [[run, calls] for run, at, calls in conversation.calls if at == place]
-        if calls:
-            record["calls"] = calls
+        calls_by_run = [[run, calls] for run, at, calls in conversation.calls if at == place]
+        if calls_by_run:
+            record["calls"] = calls_by_run
         turns.append(record)
         marks.append(mark)
     return turns, marks
 
 
 def _hash(turn: Turn) -> str:
-    """Return five letters that differ where responses differ."""
+    """Return five hexadecimal digits, which hardly ever agree where responses differ."""
     text = turn.response.content if turn.response else ""
     return f"{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
 
 
 def _letter(verdict: Verdict | None) -> str:
+    """Return a verdict as one letter: yes, no, or none."""
     return _LETTERS[None if verdict is None or verdict.score is None else verdict.yes]
