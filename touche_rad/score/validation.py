@@ -34,6 +34,7 @@ _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
 
 _Line = tuple[int, Debate, Evaluation | None]
+"""A line of a run: its number, its debate, and the verdicts if it has any."""
 Level = Literal["fault", "warning"]
 
 
@@ -110,8 +111,8 @@ class Validation:
     @property
     def valid(self) -> bool:
         """Whether there is no fault but in how it was made."""
-        faults = sum(issue.level == "fault" for issue in self.findings)
-        return faults <= len(self.unfit)
+        # Only the issues on how a run was made have a topic.
+        return not any(issue.level == "fault" and issue.topic is None for issue in self.findings)
 
     @property
     def verdict(self) -> str:
@@ -286,15 +287,16 @@ def _check_debate(
             result.add(line, "nothing is cited", f"{place}nothing is cited", "warning")
         if len({argument.id for argument in response.arguments}) < len(response.arguments):
             kind = "an argument is cited twice"
-            result.add(line, kind, place + kind, "warning")
-        for argument in response.arguments:
-            if index is None:
-                break
-            in_index = index.get(argument.id)
-            if in_index is None or in_index.text != argument.text:
-                problem = "has another text in the index"
+            result.add(line, kind, f"{place}{kind}", "warning")
+        if index is not None:
+            for argument in response.arguments:
+                in_index = index.get(argument.id)
                 if in_index is None:
                     problem = "is not in the index"
+                elif in_index.text != argument.text:
+                    problem = "has another text in the index"
+                else:
+                    continue
                 message = f"{place}the cited argument {argument.id!r} {problem}"
                 result.add(line, f"a cited argument {problem}", message)
         if is_simulation:
@@ -305,8 +307,9 @@ def _check_debate(
             if not isinstance(content, str) or not (content or response.content == ""):
                 message = f"{place}response.content: expected text, got {content!r:.40}"
                 result.add(line, "the content is no text", message)
-    for at, where in flags(debate.turns):
-        result.add(line, EventKind.INSTRUCTION, f"turn {at + 1}: {where}", "warning")
+    for flagged, sentence in flags(debate.turns):
+        message = f"turn {flagged + 1}: {sentence}"
+        result.add(line, EventKind.INSTRUCTION, message, "warning")
 
 
 def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> None:
@@ -344,9 +347,9 @@ def _compare_with_input(
     # A line that cannot be read has its debate in the input, too.
     numbers = sorted([*unread, *(number for number, *_ in lines)])
     input_of = dict(zip(numbers, inputs, strict=False))
-    of_claim = {debate.claim: debate for debate in inputs if debate.claim}
-    line_of = {debate.claim: number for number, debate, _ in lines if debate.claim}
-    if of_claim and line_of and not of_claim.keys() & line_of:
+    input_by_claim = {debate.claim: debate for debate in inputs if debate.claim}
+    line_by_claim = {debate.claim: number for number, debate, _ in lines if debate.claim}
+    if input_by_claim and line_by_claim and not input_by_claim.keys() & line_by_claim:
         message = f"{source} has none of its {len(numbers)}"
         result.add(None, "the run is on other debates", message)
         return {}
@@ -355,19 +358,21 @@ def _compare_with_input(
         message = f"{len(numbers)} debates, and {source} has {len(inputs)}"
         result.add(None, "the number of debates is not the input's", message)
         # Only different claims say which debates are missing.
-        if len(of_claim) < sum(bool(debate.claim) for debate in inputs):
+        if len(input_by_claim) < sum(bool(debate.claim) for debate in inputs):
             return {}
-        if not of_claim or not line_of:
+        if not input_by_claim or not line_by_claim:
             return {}
-        for claim in of_claim:
-            if claim not in line_of:
+        for claim in input_by_claim:
+            if claim not in line_by_claim:
                 result.add(None, "a debate is missing", f"no debate on {short_repr(claim)}")
-        for claim, number in line_of.items():
-            if claim not in of_claim:
+        for claim, number in line_by_claim.items():
+            if claim not in input_by_claim:
                 message = f"not in {source}: {short_repr(claim)}"
                 result.add(number, "a debate is additional", message)
         # The places are shifted, so only the claims say what belongs together.
-        input_of = {number: of_claim.get(debate.claim, Debate()) for number, debate, _ in lines}
+        input_of = {
+            number: input_by_claim.get(debate.claim, Debate()) for number, debate, _ in lines
+        }
 
     for number, debate, evaluation in lines:
         expected = input_of.get(number, Debate())
