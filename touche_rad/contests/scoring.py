@@ -194,7 +194,7 @@ def score_contests(
     for dimension in _dimensions(*contests.values()):
         decided = [contest for contest in contests.values() if gold_winners(contest, dimension)]
         if decided:
-            rows += _Scale(dimension, decided, samples, seed, against).rows(judgements_of)
+            rows += _Scorer(dimension, decided, samples, seed, against).rows(judgements_of)
     if against == "votes" and all(row.rmse is None for row in rows):
         raise InputError(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
@@ -305,7 +305,7 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
 
 
 @dataclass(frozen=True)
-class _Scale:
+class _Scorer:
     """Scores runs on one dimension."""
 
     dimension: str
@@ -318,19 +318,20 @@ class _Scale:
         """Yield the rows of each run, the means of repeats, and the constant predictors."""
         rows: list[ContestRow] = []
         judge_of = {}
-        names_sides = False
         for name, judgements in runs.items():
             rows += self._rows_of(name, judgements)
             judges = {judgement.judge for judgement in judgements.values()}
             if len(judges) == 1:
                 judge_of[name] = min(judges)
-            for judgement in judgements.values():
-                if judgement.outcome.decision != judgement.outcome.winner:
-                    names_sides = True
         yield from rows
         yield from means(rows, judge_of)
         for name, winners in constant_predictors(self.contests).items():
             yield self._row(name, "constant", winners)
+        names_sides = any(
+            judgement.outcome.decision != judgement.outcome.winner
+            for judgements in runs.values()
+            for judgement in judgements.values()
+        )
         if self.dimension == "general" and names_sides:
             for side in SIDES:
                 yield self._row(f"always side {side}", "constant", [side] * len(self.contests))
@@ -357,6 +358,7 @@ class _Scale:
             differences.append(score_difference(contest, outcome, dimension))
         if not is_scored:
             return
+        # The winners in the file may be those by score; then the other row has those by verdict.
         if any(by_score) and by_score == in_file != by_verdict:
             yield self._row(name, "score", in_file, differences)
             if any(by_verdict):
@@ -394,12 +396,13 @@ class _Scale:
             squares.append(sum(times * error**2 for error, times in errors_of_contest))
             weights.append(sum(times for _, times in errors_of_contest))
         low, high = ratio_interval(right, [1] * len(right), self.samples, self.seed)
-        bottom, top = ratio_interval(squares, weights, self.samples, self.seed)
+        squares_low, squares_high = ratio_interval(squares, weights, self.samples, self.seed)
 
         known_differences = []
         values: list[float] = []
+        # A row of other winners than those in the file comes without differences.
         for contest, difference in zip(self.contests, differences, strict=bool(differences)):
-            truth = gold_values(contest, self.dimension)
+            truth = gold_values(contest, self.dimension)  # of the winner, so at most one value
             if difference is not None and truth:
                 known_differences.append(difference)
                 values.extend(truth)
@@ -415,8 +418,8 @@ class _Scale:
             accuracy_high=high,
             accuracy_completed=share(right_of_completed),
             **mean_errors(errors),
-            rmse_low=None if bottom is None else 100 * bottom**0.5,
-            rmse_high=None if top is None else 100 * top**0.5,
+            rmse_low=None if squares_low is None else 100 * squares_low**0.5,
+            rmse_high=None if squares_high is None else 100 * squares_high**0.5,
             **correlations(known_differences, values),
         )
 

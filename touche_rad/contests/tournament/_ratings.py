@@ -24,6 +24,7 @@ _SCALE: Final = 400 / np.log(10)
 _MAX_STEPS: Final = 200
 _LONGEST_STEP: Final = 1.0
 _TOLERANCE: Final = 1e-12
+"""Steps shorter than this change no rating that is shown."""
 
 Floats = NDArray[np.float64]
 
@@ -43,13 +44,15 @@ def strengths(wins: Floats, prior: float = 1.0) -> Floats:
     diagonal = np.arange(wins.shape[-1])
     for _ in range(_MAX_STEPS):
         chance = expit(theta[..., :, None] - theta[..., None, :])
-        alone = expit(theta)
-        slope = won - (games * chance).sum(axis=-1) - prior * alone
+        chance_of_prior = expit(theta)
+        slope = won - (games * chance).sum(axis=-1) - prior * chance_of_prior
         # The curve is the matrix of second derivatives, with the opposite sign.
         bends = games * chance * (1 - chance)
         curve = -bends
         curve[..., diagonal, diagonal] = (
-            bends.sum(axis=-1) - bends[..., diagonal, diagonal] + prior * alone * (1 - alone)
+            bends.sum(axis=-1)
+            - bends[..., diagonal, diagonal]
+            + prior * chance_of_prior * (1 - chance_of_prior)
         )
         step = np.linalg.solve(curve, slope[..., None])[..., 0]
         # A full step from afar would overshoot, so a long one is shortened.
