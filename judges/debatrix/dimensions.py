@@ -29,7 +29,7 @@ class DebateDimension:
     looks_at: str
     decides: str
     looks_at_clash: str = ""
-    """Added to `looks_at` if no other column examines the clash."""
+    """Added to `looks_at` if no dimension of its own examines the clash."""
     decides_clash: str = ""
     ties: str = ""
     """Added to `decides` if ties are allowed."""
@@ -64,7 +64,7 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[DebateDimension
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, weight = (piece.strip() for piece in part.partition("="))
         if name not in dimensions():
-            hint = nearest(name, list(dimensions()))
+            hint = nearest(name, dimensions())
             raise OptionError(f"dimensions: there is no {name!r}{hint}")
         if name in selected:
             raise OptionError(f"dimensions: {name} is given twice")
@@ -77,17 +77,17 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[DebateDimension
             if not 0 <= number < math.inf:
                 raise OptionError(f"dimensions: {part}: expected a number of 0 or more")
             selected[name] = replace(selected[name], weight=number)
-    columns = [dimension for dimension in selected.values() if dimension.weight > 0]
-    if not columns:
+    weighted = [dimension for dimension in selected.values() if dimension.weight > 0]
+    if not weighted:
         raise OptionError("dimensions: expected at least one with a weight above 0")
-    if any(dimension.name == "clash" for dimension in columns):
-        return tuple(columns)
-    # Without a column of its own, the clash is examined by `argument`.
+    if any(dimension.name == "clash" for dimension in weighted):
+        return tuple(weighted)
+    # Without a dimension of its own, the clash is examined by `argument`.
     return tuple(
         replace(
             dimension,
             looks_at=f"{dimension.looks_at} {dimension.looks_at_clash}".strip(),
             decides=f"{dimension.decides_clash} {dimension.decides}".strip(),
         )
-        for dimension in columns
+        for dimension in weighted
     )

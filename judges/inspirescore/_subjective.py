@@ -69,34 +69,34 @@ async def score_units(
 ) -> list[UnitScores]:
     """Score the units, several in a call."""
     detailed = options.detailed
-    speakers = max((len(unit.speakers) for unit in units), default=1)
+    most_speakers = max((len(unit.speakers) for unit in units), default=1)
     texts = []
     for unit in units:
         texts.append("\n".join(response.shown for response in unit.responses))
-    size = part_size(texts, max(1, options.batch // speakers), options.characters_per_call)
+    size = part_size(texts, max(1, options.batch // most_speakers), options.characters_per_call)
 
     async def ask(batch: Sequence[Unit]) -> list[UnitScores]:
         schemas = {}
         for unit in batch:
-            kind = AnalysedMarks if detailed else Marks
-            kinds: dict[str, Any] = {speaker.key: kind for speaker in unit.speakers}
+            marks = AnalysedMarks if detailed else Marks
+            fields: dict[str, Any] = {speaker.key: marks for speaker in unit.speakers}
             if detailed:
                 labels = tuple(speaker.label for speaker in unit.speakers)
-                kinds |= {"winner": Literal[labels], "reason": Page}
-            schemas[unit.key] = object_schema(f"Scores_{unit.key}", kinds)
+                fields |= {"winner": Literal[labels], "reason": Page}
+            schemas[unit.key] = object_schema(f"Scores_{unit.key}", fields)
         schema = object_schema("Subjective", schemas)
-        marked = [speaker for unit in batch for speaker in unit.speakers]
+        speakers = [speaker for unit in batch for speaker in unit.speakers]
         messages = Prompt.load(__package__, "subjective").messages(
             motion=motion,
             info=info,
             units=batch,
             detailed=detailed,
-            speakers=list(dict.fromkeys(marked)),
+            speakers=list(dict.fromkeys(speakers)),
             form=form(schema),
         )
-        limit = len(marked) * TOKENS_PER_MARKS
+        limit = len(speakers) * TOKENS_PER_MARKS
         if detailed:
-            limit = len(marked) * TOKENS_PER_ANALYSES + len(batch) * TOKENS_PER_REASON
+            limit = len(speakers) * TOKENS_PER_ANALYSES + len(batch) * TOKENS_PER_REASON
         answer = await ask_with_room(
             model, messages, schema, "subjective", limit, alone=len(batch) == 1
         )
@@ -113,8 +113,8 @@ def _unit_scores(unit: Unit, answer: Mapping[str, Any]) -> UnitScores:
     totals: dict[str, float] = {}
     for speaker in unit.speakers:
         marks = answer[speaker.key]
-        parts = dict(marks)
-        by_dimension = {dimension: parts[dimension] for dimension in SUBJECTIVE}
+        values = dict(marks)
+        by_dimension = {dimension: values[dimension] for dimension in SUBJECTIVE}
         if isinstance(marks, Marks):
             scores[speaker.name] = by_dimension
             analyses[speaker.name] = marks.analysis
