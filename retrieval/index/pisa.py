@@ -114,7 +114,7 @@ class PisaArguments:
         """A digest of the content."""
         return self.manifest.collection[:16]
 
-    # Those to the servers of encoders and rerankers.
+    # The index has no connections of its own; these are to the servers of encoders and rerankers.
     close = staticmethod(close_connections)
 
     def __len__(self) -> int:
