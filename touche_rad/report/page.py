@@ -253,27 +253,29 @@ def _runs_board(
     scores: dict[str, str] = {}
     for board in boards:
         scores |= board.scores
-    heads = ["run", "finished", "kind", "debater", "judge", "debates", "fallbacks", "score"]
-    rows = []
+    rows: list[dict[str, str]] = []
     for source in sources:
         origin = source.origin
         units = source.debates or source.contests or source.judgements
-        row = [
-            source.name,
-            str(origin.status.get("finished") or "")[:16].replace("T", " "),
-            source.kind.value,
-            origin.plugin("debater"),
-            origin.plugin("judge"),
-            str(len(units) or ""),
-            origin.fallbacks or ("0" if origin.status else ""),
-            scores.get(source.name, ""),
-        ]
-        rows.append([text or NONE for text in row])
-    for name in refused:
-        row = [name, NONE, "cannot be read"]
-        rows.append(row + [NONE] * (len(heads) - len(row)))
-    rows.sort(key=lambda row: row[1], reverse=True)
-    return Board("Runs", [], _RUNS, [BoardTable("Runs", heads, rows)])
+        rows.append(
+            {
+                "run": source.name,
+                "finished": str(origin.status.get("finished") or "")[:16].replace("T", " "),
+                "kind": source.kind.value,
+                "debater": origin.plugin("debater"),
+                "judge": origin.plugin("judge"),
+                "debates": str(len(units) or ""),
+                "fallbacks": origin.fallbacks or ("0" if origin.status else ""),
+                "score": scores.get(source.name, ""),
+            }
+        )
+    heads = list(rows[0])
+    rows.extend({"run": name, "kind": "cannot be read"} for name in refused)
+    rows.sort(key=lambda row: row.get("finished") or NONE, reverse=True)
+    cells = []
+    for row in rows:
+        cells.append([row.get(head) or NONE for head in heads])
+    return Board("Runs", [], _RUNS, [BoardTable("Runs", heads, cells)])
 
 
 def _files(
