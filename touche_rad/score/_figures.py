@@ -5,8 +5,7 @@ A measure without labelled turns is None, but the official ones are 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
@@ -15,38 +14,12 @@ import numpy as np
 from touche_rad.criteria import Criteria
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.matching import Scored
-from touche_rad.score.measures import (
-    Counts,
-    accuracy,
-    count,
-    f1,
-    kappa,
-    label_rate,
-    macro,
-    mcc,
-    precision,
-    recall,
-    yes_rate,
-)
+from touche_rad.score.measures import FORMULAS, OFFICIAL, Counts, count, f1
 from touche_rad.score.reference import Labelled
 from touche_rad.score.result import MEAN, JudgementRow
 from touche_rad.score.significance import Figures, Measured
 
 _CELLS = ("labelled", "tp", "fp", "fn", "tn")
-_OFFICIAL: Mapping[str, Callable[[Counts], float]] = {
-    "precision": precision,
-    "recall": recall,
-    "f1": f1,
-}
-_FORMULAS: Mapping[str, Callable[[Counts], float | None]] = {
-    **_OFFICIAL,
-    **{f"macro_{name}": partial(macro, of_yes) for name, of_yes in _OFFICIAL.items()},
-    "accuracy": accuracy,
-    "kappa": kappa,
-    "mcc": mcc,
-    "yes_rate": yes_rate,
-    "label_rate": label_rate,
-}
 
 
 def measure(
@@ -73,7 +46,7 @@ def measure(
             draws = None if drawn is None else drawn[run_at, :, key_at]
             f1_of[key] = Measured(f1(cells), draws)
             values = {name: getattr(cells, name) for name in _CELLS}
-            values |= {name: formula(cells) for name, formula in _FORMULAS.items()}
+            values |= {name: formula(cells) for name, formula in FORMULAS.items()}
             low, high = f1_of[key].interval
             by_criterion.append(JudgementRow(run=run, maxim=key, low=low, high=high, **values))
         labelled = [row for row in by_criterion if row.labelled]
@@ -107,11 +80,11 @@ def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> Judgeme
     values: dict[str, Any] = {}
     for name in _CELLS:
         values[name] = sum(getattr(row, name) for row in rows)
-    for name in _FORMULAS:
+    for name in FORMULAS:
         numbers = [getattr(row, name) for row in rows if getattr(row, name) is not None]
         if numbers:
             values[name] = fmean(numbers)
         else:
-            values[name] = 0.0 if name in _OFFICIAL else None
+            values[name] = 0.0 if name in OFFICIAL else None
     low, high = measured.interval
     return JudgementRow(run=run, maxim=MEAN, low=low, high=high, **values)

@@ -9,9 +9,10 @@ and Matthews' correlation are 0 for it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import sqrt
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 CORRELATIONS = ("pearson", "spearman", "kendall")
 
@@ -110,6 +111,23 @@ def mcc(counts: Counts) -> float | None:
     if not predicted or not labelled:
         return 0.0
     return (counts.tp * counts.tn - counts.fp * counts.fn) / sqrt(predicted * labelled)
+
+
+OFFICIAL: Final[Mapping[str, Callable[[Counts], float]]] = {
+    "precision": precision,
+    "recall": recall,
+    "f1": f1,
+}
+FORMULAS: Final[Mapping[str, Callable[[Counts], float | None]]] = {
+    **OFFICIAL,
+    **{f"macro_{name}": partial(macro, of_yes) for name, of_yes in OFFICIAL.items()},
+    "accuracy": accuracy,
+    "kappa": kappa,
+    "mcc": mcc,
+    "yes_rate": yes_rate,
+    "label_rate": label_rate,
+}
+"""The measures of verdicts, each by the field of `JudgementRow` that has it."""
 
 
 def alpha(units: Iterable[Sequence[object]]) -> float | None:
