@@ -13,6 +13,7 @@ from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
+from touche_rad.files.outputs import Setup, Status
 from touche_rad.runs.journal import RUN
 from touche_rad.training.folder import TrainingFolder
 
@@ -223,3 +224,7 @@ def test_a_merged_model_is_replaced_only_on_request(tmp_path: Path, more: tuple[
     merged.write_text("{}")
     assert refused(touche_rad("train", "merge", "sft", *more, cwd=tmp_path))
     assert merged.read_text() == "{}"
+
+
+def test_a_status_has_each_field_of_its_setup() -> None:
+    assert set(Setup.__annotations__) <= set(Status.model_fields)

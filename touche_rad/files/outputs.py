@@ -115,7 +115,7 @@ State = Literal["done", "stopped", "failed"]
 
 
 class Setup(TypedDict, total=False):
-    """The fields of a status that say how the run was set up; all parts of a run have the same."""
+    """The fields of `Status` that say how the run was set up; all parts of a run have the same."""
 
     demo: bool
 
