@@ -7,8 +7,9 @@ missing comments and missing types gain nothing, and every version of Python cou
 from __future__ import annotations
 
 import ast
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -58,25 +59,25 @@ def _nodes(node: ast.AST) -> int:
     return total
 
 
-def shapes() -> Counter[str]:
-    """Count in the product what makes code hard to follow, by name."""
-    counts: Counter[str] = Counter()
+def shapes() -> dict[str, list[str]]:
+    """Return where the product has what makes code hard to follow, by name."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
     modules_of_class: defaultdict[str, set[Path]] = defaultdict(set)
     for path in paths(*PRODUCT, endings=(".py",)):
         tree = ast.parse(path.read_text("utf-8"))
         parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         for node in ast.walk(tree):
-            counts.update(_mechanisms_of(node, parents))
-            counts.update(_names_of(node))
-            counts.update(_dense_forms_of(node, parents))
+            found = (_mechanisms_of(node, parents), _names_of(node), _dense_forms_of(node, parents))
+            for shape in chain(*found):
+                places[shape].append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', '')}")
         for statement in tree.body:
             if isinstance(statement, ast.ClassDef) and not statement.name.startswith("_"):
                 modules_of_class[statement.name].add(path)
     # Each plugin has its class Options.
-    counts["class names of several modules"] = sum(
-        len(modules) > 1 for name, modules in modules_of_class.items() if name != "Options"
-    )
-    return counts
+    places["class names of several modules"] = [
+        name for name, modules in modules_of_class.items() if len(modules) > 1 and name != "Options"
+    ]
+    return places
 
 
 def _mechanisms_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[str]:
