@@ -82,7 +82,7 @@ def chat_command(options: ChatOptions) -> int:
             raise OptionError(f"{options.judge.name} judges whole debates, not responses")
         judge = find("judge", options.judge.name).configure(options.judge.options)
         plugins.append(judge)
-    with prepare.open_session(options, *plugins, index=True) as session:
+    with prepare.open_session(options, *plugins, needs_index=True) as session:
         Chat(options, session, debater, judge).run()
     return 0
 

@@ -82,7 +82,7 @@ def open_session(
     options: Common,
     *plugins: Configured,
     out: Path | None = None,
-    index: bool | None = None,
+    needs_index: bool | None = None,
     or_demo: bool = False,
     must_answer: bool = True,
 ) -> Iterator[Session]:
@@ -94,7 +94,8 @@ def open_session(
         options: Those of the command.
         plugins: Those that may need an index or a model.
         out: The run, beside which the trace of the model calls is written.
-        index: Whether to open an index. Default: if the user names one or a plugin needs one.
+        needs_index: Whether to open an index also if the user names none. Default: if a plugin
+            needs one.
         or_demo: Open the demo collection, and say so, if the user names no index.
         must_answer: Whether to stop if the model's endpoint cannot be used.
     """
@@ -113,9 +114,9 @@ def open_session(
         elif options.model:
             names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in selected)
             say(f"-m is not used by {names}", Label.NOTE, quiet=options.quiet)
-        if index is None:
-            index = bool(options.index) or any("index" in plugin.needs for plugin in selected)
-        if index:
+        if needs_index is None:
+            needs_index = any("index" in plugin.needs for plugin in selected)
+        if options.index or needs_index:
             session.index = session.own_index(open_index_of(options, or_demo=or_demo))
         yield session
 

@@ -95,7 +95,7 @@ def respond_command(options: RespondOptions) -> int:
     with prepare.open_session(
         options,
         debater,
-        index=bool(options.index) or not debater.works_without_index,
+        needs_index=not debater.works_without_index,
         or_demo=utterance is not None,
     ) as session:
         answerer = make_answerer(debater, session.services, options.max_words, options.deadline)

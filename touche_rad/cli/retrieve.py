@@ -83,7 +83,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
     results: list[tuple[str, str, list[Hit]]] = []
     with (
         prepare.open_session(
-            options, retriever, out=output, index=True, or_demo=utterance is not None
+            options, retriever, out=output, needs_index=True, or_demo=utterance is not None
         ) as session,
         progress("retrieving", quiet=options.quiet or utterance is not None) as report,
     ):

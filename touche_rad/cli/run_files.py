@@ -123,8 +123,7 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
     out = places.out
     tira = is_tira(out)
     begun = datetime.now().astimezone()
-    index = bool(options.index) or job.needs_index
-    with open_session(options, *job.plugins, out=out, index=index) as session:
+    with open_session(options, *job.plugins, out=out, needs_index=job.needs_index) as session:
         model = session.model
         work = job.open(session.services)
         process = None

@@ -133,7 +133,8 @@ def serve_command(options: ServeOptions) -> None:
         debater,
         judge,
         *further,
-        index=opens_index or any("index" in configured.plugin.needs for configured in further),
+        needs_index=opens_index
+        or any("index" in configured.plugin.needs for configured in further),
         must_answer=False,
     ) as session:
         if session.index is not None:

@@ -180,7 +180,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 unlimited,
                 *(debater for debater in debaters if debater.shares_server),
                 out=folder.contests,
-                index=bool(options.index) or job.needs_index,
+                needs_index=job.needs_index,
             )
         )
         services = session.services
