@@ -130,12 +130,12 @@ class Session(ExitStack[None]):
         """What the plugins of the command share."""
         return Services(self.index, self.seed, self.model)
 
-    def own_index(self, index: ArgumentIndex) -> ArgumentIndex:
-        """Close an index at the end."""
+    def close_index_later(self, index: ArgumentIndex) -> ArgumentIndex:
+        """Close an index at the end of the session, and return it."""
         self.callback(close_index, index)
         return index
 
-    def own(self, model: C) -> C:
-        """Close a model or a backend at the end."""
+    def close_later(self, model: C) -> C:
+        """Close a model or a backend at the end of the session, and return it."""
         self.callback(run, model.close)
         return model

@@ -223,7 +223,7 @@ def test_a_session_closes_what_it_opened_in_reverse_also_after_an_error(
     try:
         with Session() as opened:
             for name in ("first", "second"):
-                opened.own(Opened(name, closed))
+                opened.close_later(Opened(name, closed))
             if error is not None:
                 raise error
     except (KeyboardInterrupt, ValueError):

@@ -208,7 +208,7 @@ class _Models:
             return None
         options = replace(self.options, model=model or None, seed=seed)
         if model not in self._backends:
-            self._backends[model] = self.session.own(prepare.make_model(options)).backend
+            self._backends[model] = self.session.close_later(prepare.make_model(options)).backend
         return prepare.make_model(options, out, self._backends[model])
 
     def check(self, models: Iterable[str]) -> None:
@@ -252,7 +252,7 @@ def _run(
         models = _Models(session, options)
         index = open_index(plan_file, options)
         if index is not None:
-            session.own_index(index)
+            session.close_index_later(index)
         bench = Bench(plan_file, results, index, models.open)
         models.check(used)
         for user in plan_file.users:

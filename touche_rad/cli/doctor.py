@@ -93,7 +93,7 @@ def _check_model(options: DoctorOptions) -> list[Check]:
 
     try:
         with Session(options.seed) as session:
-            model = session.own(prepare.make_model(options))
+            model = session.close_later(prepare.make_model(options))
             if options.wait:
                 prepare.check_model(model, options)
             return session.run(check_all, model)

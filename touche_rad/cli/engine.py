@@ -95,7 +95,7 @@ def _open(
     services = Services(
         _index_of(options.index, options.fallback_index) if has_index else None,
         options.seed,
-        session.own(prepare.make_model(options, folder / OUT)) if has_model else None,
+        session.close_later(prepare.make_model(options, folder / OUT)) if has_model else None,
     )
     return services, job.open(services)
 

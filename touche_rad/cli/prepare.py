@@ -117,7 +117,7 @@ def open_session(
         if needs_index is None:
             needs_index = any("index" in plugin.needs for plugin in selected)
         if options.index or needs_index:
-            session.index = session.own_index(open_index_of(options, or_demo=or_demo))
+            session.index = session.close_index_later(open_index_of(options, or_demo=or_demo))
         yield session
 
 
@@ -183,7 +183,7 @@ def open_model(
     session: Session, options: Common, out: Path | None = None, *, must_answer: bool = True
 ) -> Model:
     """Make the model that the options describe, and check its endpoint; the session closes it."""
-    model = session.own(make_model(options, out))
+    model = session.close_later(make_model(options, out))
     check_model(model, options, must_answer=must_answer)
     return model
 

@@ -144,7 +144,7 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:
     with Session(options.seed) as session:
         session.model = Model(backend)
         if plugin.kind == "debater" or "index" in plugin.needs:
-            session.index = session.own_index(prepare.open_index_of(options, or_demo=True))
+            session.index = session.close_index_later(prepare.open_index_of(options, or_demo=True))
         loaded = plugin.make(session.services, options.plugin_options.get("plugin", {}))
         session.run(_answer_or_judge, loaded, debate)
     return backend.requests

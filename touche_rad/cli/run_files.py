@@ -206,7 +206,7 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
     has_model = names_model(options)
     with Session(options.seed) as session:
         if options.index or job.needs_index:
-            session.index = session.own_index(open_index_of(options))
+            session.index = session.close_index_later(open_index_of(options))
         plugins = [configured.plugin for configured in job.plugins]
         if any("model" in plugin.needs or (has_model and plugin.uses_model) for plugin in plugins):
             settings, _ = model_settings(options.plugin_options.get("model", {}), options.seed)

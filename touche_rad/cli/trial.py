@@ -175,7 +175,7 @@ class Trial:
             raise UserError(f"-m {name}: this model exists on this machine only")
         check_host(name or os.environ.get("OPENAI_BASE_URL", ""))
         with Session() as session:
-            model = session.own(prepare.make_model(replace(self.options, quiet=True)))
+            model = session.close_later(prepare.make_model(replace(self.options, quiet=True)))
             first: Check = session.run(anext, checks(model))
         if not first.ok:
             raise WorkError(f"{first.found}: {first.fix}")
