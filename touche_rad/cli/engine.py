@@ -52,7 +52,7 @@ def ray_engine(
         options=RunOptions(
             workers=prepare.parallel(options, model=has_model),
             strict=options.strict,
-            must_finish=prepare.is_tira(out),
+            must_finish=prepare.tira_takes(out),
         ),
         plugins=tuple(IMPORTED),
         trusted=trusted_servers(),

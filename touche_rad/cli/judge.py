@@ -99,7 +99,7 @@ def judge_command(options: JudgeOptions) -> int:
     places = run_files.find_places(
         "judge", options, options.source, kinds, written, may_print=options.as_json
     )
-    if places.out is None:
+    if places.out is None:  # after the lines, the warnings of the status are printed
         options = replace(options, quiet=True)
     job = make_job(source=places.source, deadline=options.deadline)
     try:

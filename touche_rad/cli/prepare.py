@@ -109,7 +109,7 @@ def open_session(
             if not is_named and "model" in plugin.needs:
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
         if is_named and any(plugin.uses_model for plugin in selected):
-            must_answer = must_answer and not is_tira(out)
+            must_answer = must_answer and not tira_takes(out)
             session.model = open_model(session, options, out, must_answer=must_answer)
         elif options.model:
             names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in selected)
@@ -296,7 +296,7 @@ def beside(out: Path, suffix: str) -> Path:
     TIRA accepts only one `*.jsonl` in its output folder.
     """
     name = f"{out.name}{suffix}"
-    if not is_tira(out):
+    if not tira_takes(out):
         return out.with_name(name)
     return out.parent / "trace" / name
 
@@ -378,8 +378,8 @@ def under_tira() -> bool:
     return bool(os.environ.get("inputDataset") or os.environ.get("outputDir"))
 
 
-def is_tira(out: Path | None) -> bool:
-    """Whether TIRA takes this output: the run must finish, beside no other `*.jsonl`."""
+def tira_takes(out: Path | None) -> bool:
+    """Whether TIRA takes this output, so that the run must finish, beside no other `*.jsonl`."""
     folder = os.environ.get("outputDir")
     if out is None or not folder:
         return False

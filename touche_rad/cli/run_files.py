@@ -26,12 +26,12 @@ from touche_rad.cli.prepare import (
     beside,
     calls_so_far,
     check_demo,
-    is_tira,
     model_settings,
     names_model,
     open_index_of,
     open_session,
     parallel,
+    tira_takes,
 )
 from touche_rad.errors import OptionError, UserError
 
@@ -121,7 +121,7 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
     if options.dry_run:
         return _estimate(job.for_estimate(), options)
     out = places.out
-    tira = is_tira(out)
+    tira = tira_takes(out)
     begun = datetime.now().astimezone()
     with open_session(options, *job.plugins, out=out, needs_index=job.needs_index) as session:
         model = session.model
@@ -236,7 +236,7 @@ def end_of_run(status: Status, out: Path | None) -> int:
     from touche_rad.files.outputs import all_replaced
 
     kinds = all_replaced(status.fallbacks, status.counts) if status.fallbacks else []
-    if not kinds or is_tira(out):
+    if not kinds or tira_takes(out):
         return 0
     place = f" in {out}" if out is not None else ""
     say(

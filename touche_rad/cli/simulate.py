@@ -103,7 +103,7 @@ def simulate_command(options: SimulateOptions) -> int:
     )
     # Before the run, which may take hours.
     if user.endpoint is not None and not options.dry_run:
-        prepare.check_user(user.endpoint, options, must_answer=not prepare.is_tira(places.out))
+        prepare.check_user(user.endpoint, options, must_answer=not prepare.tira_takes(places.out))
     return run_files.run_on_files(job, options, places)
 
 
