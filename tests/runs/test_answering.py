@@ -284,4 +284,7 @@ def test_a_coroutine_that_nobody_awaits_is_closed(recwarn: pytest.WarningsRecord
 
     anyio.run(work)
     gc.collect()
-    assert not [str(warning.message) for warning in recwarn]
+    # The collector may also find what earlier tests of this process left open.
+    assert not [
+        str(warning.message) for warning in recwarn if "never awaited" in str(warning.message)
+    ]
