@@ -23,7 +23,7 @@ from touche_rad.files.append_log import (
     IDENTITY,
     AppendLog,
     LogKind,
-    read_places,
+    read_at,
     refuse_other_identity,
 )
 from touche_rad.plugins import Annotator
@@ -117,9 +117,9 @@ async def annotate(
     size = CALLS * annotator.per_call
     with closing(AppendLog(folder.with_name(f"{folder.name}.part"), PROGRESS, header)) as log:
         # Annotate the blocks that are not in the log yet.
-        places = {block.record["start"]: block.place for block in log.entries()}
+        offsets = {block.record["start"]: block.offset for block in log.entries()}
         for start in range(0, total, size):
-            if start in places:
+            if start in offsets:
                 continue
             texts = [store.at(number).text for number in range(start, min(start + size, total))]
 
@@ -128,12 +128,12 @@ async def annotate(
                     report(min(before + count, total), total)
 
             annotations = list(await annotator.annotate_all(texts, report_block))
-            places[start] = log.append({"start": start, "annotations": annotations})
+            offsets[start] = log.append({"start": start, "annotations": annotations})
 
         # Write all blocks in the order of the index.
         annotated = 0
         with atomic_write(folder / RECORDS) as stream:
-            for block in read_places(log.path, [place for _, place in sorted(places.items())]):
+            for block in read_at(log.path, [place for _, place in sorted(offsets.items())]):
                 for annotation in block["annotations"]:
                     annotated += annotation is not None
                     stream.write(json.dumps(annotation, ensure_ascii=False) + "\n")

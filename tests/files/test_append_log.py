@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from touche_rad.errors import UserError
-from touche_rad.files.append_log import AppendLog, LogKind, read_log, read_places
+from touche_rad.files.append_log import AppendLog, LogKind, read_at, read_log
 
 RUN: Final = LogKind("run", 2, fix="start again", damaged="done again")
 LABELS: Final = LogKind("labels", 1, fix="keep it", damaged="not used", lasting=True, synced=True)
@@ -55,8 +55,8 @@ def test_records_are_read_as_they_were_written(path: Path) -> None:
     assert reopen(path) == list(RECORDS)
     header, *entries = read_log(path, RUN)
     assert header.record == {"format": 2, "kind": "run", **HEADER}
-    places = [entry.place for entry in entries]
-    assert [*read_places(path, reversed(places))] == [*reversed(RECORDS)]
+    offsets = [entry.offset for entry in entries]
+    assert [*read_at(path, reversed(offsets))] == [*reversed(RECORDS)]
 
 
 def test_log_cut_at_any_byte_keeps_the_whole_records_before(path: Path) -> None:

@@ -60,7 +60,7 @@ class LogEntry(NamedTuple):
 
     line: int
     """The number of its line."""
-    place: int
+    offset: int
     """Where its line begins, in bytes."""
     record: JsonObject
 
@@ -100,7 +100,7 @@ class AppendLog:
             on_failure.pop_all()
 
     def append(self, record: Mapping[str, Any]) -> int:
-        """Append a record, and return its place.
+        """Append a record, and return where it begins, in bytes.
 
         Raises:
             OSError: It cannot be written; the log is as before.
@@ -172,17 +172,17 @@ class AppendLog:
         return earlier
 
     def _write(self, line: bytes) -> int:
-        """Write a line at the end, and return its place."""
-        place = os.lseek(self._file, 0, os.SEEK_END)
+        """Write a line at the end, and return where it begins."""
+        offset = os.lseek(self._file, 0, os.SEEK_END)
         try:
             if os.write(self._file, line) < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if self.kind.synced:
                 os.fsync(self._file)
         except OSError:
-            os.ftruncate(self._file, place)
+            os.ftruncate(self._file, offset)
             raise
-        return place
+        return offset
 
 
 def is_begun(path: Path, identity: Mapping[str, Any]) -> bool:
@@ -211,15 +211,15 @@ def read_log(path: Path, kind: LogKind) -> Iterator[LogEntry]:
         yield from _entries(stream, path, kind)
 
 
-def read_places(path: Path, places: Iterable[int]) -> Iterator[JsonObject]:
-    """Yield the records at places of a log.
+def read_at(path: Path, offsets: Iterable[int]) -> Iterator[JsonObject]:
+    """Yield the records of a log that begin at these bytes.
 
     Raises:
         ValueError: The log has changed.
     """
     with path.open("rb") as stream:
-        for place in places:
-            stream.seek(place)
+        for offset in offsets:
+            stream.seek(offset)
             yield _record(stream.readline())
 
 
@@ -249,15 +249,15 @@ def _identity(header: JsonObject, key: str) -> Mapping[str, Any]:
 
 def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[LogEntry]:
     """Yield the header and the records; damaged records are reported and left out."""
-    place = 0
+    offset = 0
     for number, line in enumerate(stream, 1):
         try:
-            yield LogEntry(number, place, _record(line, lasting=kind.lasting))
+            yield LogEntry(number, offset, _record(line, lasting=kind.lasting))
         except ValueError:
             if number == 1:
                 raise
             log.warning("%s:%d is damaged: %s", path, number, kind.damaged)
-        place += len(line)
+        offset += len(line)
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from touche_rad.events import Event
-from touche_rad.files.append_log import AppendLog, LogKind, read_places
+from touche_rad.files.append_log import AppendLog, LogKind, read_at
 from touche_rad.files.outputs import is_output_of
 from touche_rad.files.records import JsonObject
 from touche_rad.runs.fallbacks import Fallback
@@ -47,11 +47,11 @@ class Journal(Generic[K]):
         """Find the units of a log that has just been opened."""
         self.log = log
         self.places: dict[K, int] = {}
-        """Where the records of the units begin."""
+        """Where each unit's record is: its first byte in the log, or its number in memory."""
         if log is not None:
             for line in log.entries():
                 if UNIT in line.record:
-                    self.places[line.record[UNIT]] = line.place
+                    self.places[line.record[UNIT]] = line.offset
         self._records: list[JsonObject] = []
 
     def append(self, unit: K, done: Done) -> None:
@@ -73,7 +73,7 @@ class Journal(Generic[K]):
         """Yield finished units, also when the log is closed."""
         places = [self.places[unit] for unit in units]
         if self.log is not None:
-            return map(parse_unit, read_places(self.log.path, places))
+            return map(parse_unit, read_at(self.log.path, places))
         return (parse_unit(self._records[place]) for place in places)
 
 

@@ -22,8 +22,8 @@ from touche_rad.events import Event
 from touche_rad.files.append_log import (
     IDENTITY,
     AppendLog,
+    read_at,
     read_log,
-    read_places,
     refuse_other_identity,
 )
 from touche_rad.files.outputs import Status, is_output_of, sha256_of, status_beside
@@ -114,7 +114,7 @@ class FinishedPart(Part):
 
     def units(self) -> Iterator[Done]:
         """Yield its units in the order of the input."""
-        return map(parse_unit, read_places(self.folder / UNITS, self.places))
+        return map(parse_unit, read_at(self.folder / UNITS, self.places))
 
     def command_of(self, shard: Shard) -> str:
         """Return the command line that makes a shard of the same run."""
@@ -187,7 +187,7 @@ def _read(folder: Path) -> FinishedPart:
         end: object = None
         for line in lines:
             if UNIT in line.record:
-                places[line.record[UNIT]] = line.place
+                places[line.record[UNIT]] = line.offset
             end = line.record.get(_END)
         return FinishedPart(
             shard=shard,
