@@ -69,7 +69,7 @@ def winner_by(outcome: Outcome, key: str, dimension: str) -> str | None:
     return winner if isinstance(winner, str) else None
 
 
-def bias(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
+def bias_row(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
     """Count how often con, the last speaker and the longest speaker win, and flips by swapping."""
     winners = []
     truth = []
@@ -208,7 +208,7 @@ def score_contests(
     missing = {}
     for name, judgements in judgements_of.items():
         shares.append(share_row(name, contests, judgements))
-        biases.append(bias(name, contests, judgements))
+        biases.append(bias_row(name, contests, judgements))
         sides += side_rows(name, contests, judgements)
         scores = {key: judgement.outcome.scores for key, judgement in judgements.items()}
         run_means += mean_rows(name, contests, scores, samples, seed)

@@ -141,6 +141,7 @@ class Cache:
         return answer
 
     def _warn(self, what: str) -> None:
+        """Log the first problem of the file; those after it are hardly different."""
         if not self._warned:
             log.warning("the cache in %s %s", self.folder, what)
             self._warned = True

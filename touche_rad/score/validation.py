@@ -64,8 +64,8 @@ class Issue:
 
 
 _JSON_FIELDS = "path kind debates unread turns unfit findings good official verdict".split()
+"""The fields of the JSON output, in their order."""
 _JSON_FIELDS_OF_ISSUE = ("path", "line", "kind", "message", "level")
-"""The fields of the JSON output."""
 
 
 @dataclass
@@ -213,7 +213,7 @@ def check(
         result.add_error(error)
         if not lines:
             return result
-        # The rest of the file is lost.
+        # The rest of the file is lost: how many lines, and which debates, is unknown.
         result.unread = 0
         source = None
     for bad_line in bad.errors:
@@ -237,12 +237,12 @@ def check(
         if source:
             unread = [bad_line.line for bad_line in bad.errors if bad_line.line is not None]
             input_of = _compare_with_input(result, lines, unread, source)
-        first: dict[object, int] = {}  # by id, or by the texts if the id is the default
+        first_line: dict[object, int] = {}  # by id, or by the texts if the id is the default
         for number, debate, _ in lines:
             keys: list[object] = [debate.id]
             if debate.turns and debate.id == f"debate-{number}":
                 keys.append((debate.claim, debate.user, *digests(debate)))
-            earlier = min(first.setdefault(key, number) for key in keys)
+            earlier = min(first_line.setdefault(key, number) for key in keys)
             if earlier == number:
                 continue
             # The input may have a claim twice.
