@@ -133,7 +133,7 @@ async def annotate(
         # Write all blocks in the order of the index.
         annotated = 0
         with atomic_write(folder / RECORDS) as stream:
-            for block in read_at(log.path, [place for _, place in sorted(offsets.items())]):
+            for block in read_at(log.path, [offset for _, offset in sorted(offsets.items())]):
                 for annotation in block["annotations"]:
                     annotated += annotation is not None
                     stream.write(json.dumps(annotation, ensure_ascii=False) + "\n")
