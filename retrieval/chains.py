@@ -49,7 +49,7 @@ def links_of(
     The index stores links between nearly equal statements. Weaker links, and all links if the index
     stores none (the official one), are searched: arguments whose claims resemble the text.
     """
-    storage = storage_of(index)
+    storage: object = storage_of(index)
     find_links = storage.links if isinstance(storage, HasLinks) else None
     all_links: list[list[Link]] = [
         find_links(argument.id) if find_links else [] for argument in arguments

@@ -82,25 +82,29 @@ def arguments_by(index: ArgumentIndex, ids: Sequence[str]) -> list[Argument | No
 
 
 def storage_of(index: ArgumentIndex) -> ArgumentIndex | None:
-    """Return the index whose vectors, links and annotations belong to the arguments of an index."""
+    """Return the index whose vectors, links and annotations belong to the arguments of an index.
+
+    Callers that test it for a protocol declare it as `object`: mypy does not narrow a value that
+    may be None to a protocol, and takes what follows for unreachable.
+    """
     return index.same_storage if isinstance(index, FallbackIndex) else index
 
 
 def meaning_of(index: ArgumentIndex) -> Meaning | None:
     """Return the semantic similarity of an index, or None if it has no usable vectors."""
-    storage = storage_of(index)
+    storage: object = storage_of(index)
     return storage.meaning if isinstance(storage, HasMeaning) else None
 
 
 def vectors_of(index: ArgumentIndex) -> Mapping[str, str]:
     """Return a digest of the vectors by each encoder; they are not opened."""
-    storage = storage_of(index)
+    storage: object = storage_of(index)
     return storage.vectors if isinstance(storage, HasVectors) else {}
 
 
 def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
     """Return the annotations of an index by their name."""
-    storage = storage_of(index)
+    storage: object = storage_of(index)
     return storage.annotations if isinstance(storage, HasAnnotations) else {}
 
 
