@@ -10,13 +10,19 @@ PYTEST := $(BIN)/python -m pytest -n auto
 PRETTIER := node_modules/prettier/bin/prettier.cjs
 SCRIPTS := '{touche_rad,docs}/**/*.{js,css}'
 
-.PHONY: demo test test-long test-services test-images test-portable check lint format types cover same same-speed vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
+.PHONY: demo test quick test-long test-services test-images test-portable check lint format types cover same same-speed vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
 
 demo: $(VENV)/core.stamp  ## index, debate, judge, score and report on the bundled data
 	$(BIN)/touche-rad demo -o $(DEMO_OUT) --replace
 
 test: $(VENV)/dev.stamp lint types  ## lint, types, and the tests that work without services and extras
 	$(PYTEST) $(PYTEST_ARGS)
+
+# The packages whose tests start no process and no server, or few.
+QUICK := $(addprefix tests/,contests debaters evidence exchange files judges plugins score users \
+	test_debate.py test_imports.py test_text.py)
+quick: $(VENV)/dev.stamp  ## the fast half of the plain tests, in a minute
+	$(PYTEST) $(QUICK) $(PYTEST_ARGS)
 
 test-long: $(VENV)/test-long.stamp  ## long tests: kills at random moments, fault tables, generated requests
 	$(PYTEST) -m long $(PYTEST_ARGS)
