@@ -80,10 +80,14 @@ def test_every_panel_is_estimated(panel: str, tmp_path: Path) -> None:
     assert estimated_calls(plan) >= 10
 
 
-def test_a_message_cannot_be_planned() -> None:
-    refused = touche_rad("respond", "--say", "Zoos are bad.", "--dry-run")
+@pytest.mark.parametrize("option", [("--dry-run",), ("-o", "out.jsonl"), ("--shard", "1/2")])
+def test_an_option_of_runs_is_refused_for_one_message(
+    option: tuple[str, ...], tmp_path: Path
+) -> None:
+    refused = touche_rad("respond", "--say", "Zoos are bad.", *option, cwd=tmp_path)
     assert refused.code == 2
-    assert "--dry-run" in refused.err
+    assert option[0] in refused.err
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_screen_of_an_estimate() -> None:

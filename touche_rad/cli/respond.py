@@ -64,8 +64,10 @@ def respond_command(options: RespondOptions) -> int:
     if options.utterance is not None and is_blank(options.utterance):
         raise UserError("respond --say: expected a text, got only blanks")
     is_on_screen = options.utterance is not None or options.explain
-    if is_on_screen and options.dry_run:
-        raise OptionError("--dry-run is for runs over a file, without --say and --explain")
+    of_runs = {"--dry-run": options.dry_run, "-o": options.output, "--shard": options.shard}
+    for option, value in of_runs.items():
+        if is_on_screen and value:
+            raise OptionError(f"{option} is for runs over a file, without --say and --explain")
     from touche_rad.plugins import find
 
     debater = find("debater", options.debater.name).configure(options.debater.options)
