@@ -37,7 +37,7 @@ _SIMULATIONS: Final = "simulations.jsonl"
 
 @dataclass(frozen=True)
 class Upload:
-    """How a dataset is handed in."""
+    """How a dataset is uploaded to TIRA."""
 
     task: str
     """The task's id at TIRA."""
