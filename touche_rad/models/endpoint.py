@@ -127,14 +127,14 @@ def parse_address(text: str | None = None) -> Address:
 class Endpoint(Backend):
     """A server with the OpenAI chat completions API."""
 
-    def __init__(self, at: Address, *, is_ours: bool = False) -> None:
+    def __init__(self, address: Address, *, is_ours: bool = False) -> None:
         """`is_ours`: a server that this process started, which needs no key."""
         if not is_ours:
-            refuse_stranger(KEY, at.url)
+            refuse_stranger(KEY, address.url)
         self._is_ours = is_ours
-        self._url = at.url
-        self.model = at.model
-        self.place = at.url.partition("?")[0]  # the query may contain a key
+        self._url = address.url
+        self.model = address.model
+        self.place = address.url.partition("?")[0]  # the query may contain a key
         self._opened: httpx2.AsyncClient | None = None
 
     async def ready(self) -> None:

@@ -116,7 +116,7 @@ class Model:
 
     def __init__(
         self,
-        at: Address | Backend,
+        backend_or_address: Address | Backend,
         *,
         cache: Path | None = None,
         read_cache: Path | None = None,
@@ -133,11 +133,11 @@ class Model:
         `at_once` calls are open at a time.
         """
         self.backend: Backend | None = None
-        if isinstance(at, Backend):
-            self.backend = at
-        elif at.url != NONE:
-            self.backend = Endpoint(at)
-        self.name = at.model
+        if isinstance(backend_or_address, Backend):
+            self.backend = backend_or_address
+        elif backend_or_address.url != NONE:
+            self.backend = Endpoint(backend_or_address)
+        self.name = backend_or_address.model
         self.settings = settings or Settings()
         self.usage = usage or Usage()
         """Budget and costs of its calls."""
