@@ -181,8 +181,9 @@ def test_the_file_of_a_plugin_gets_into_the_image(place: Path, plugin: Path) -> 
 
 def test_the_file_of_another_entry_is_not_replaced(place: Path, plugin: Path) -> None:
     save_plugin(place)
-    plugin.write_text(PLUGIN.replace('"brief"', '"other"'))
-    ended = run_trial(place, "--plugin", "brief.py", "-d", "other")
+    # Another length, so that Python does not take what it compiled of the file a moment ago.
+    plugin.write_text(PLUGIN.replace('"brief"', '"another"'))
+    ended = run_trial(place, "--plugin", "brief.py", "-d", "another")
     assert ended.code == 1
     assert "of the entry mine: rename" in " ".join(ended.out.split())
     assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
