@@ -164,12 +164,24 @@ def _jinja() -> jinja2.Environment:
 
 
 _TITLE: Final = re.compile(r"^CMV:?\s+", re.IGNORECASE)
-_NO_PLAIN_CLAIM: Final = re.compile(
-    r"\b(?:and|or|but|if|because|that|which|who|i|any\w*|ever|yet|either|longer|at all)\b|[,;:?]",
+_NO_SIMPLE_CLAUSE: Final = re.compile(
+    # Words of a second clause or of a reason.
+    r"\b(?:and|or|but|nor|if|unless|because|since|so|as|due|owing|thanks|given|considering|based"
+    r"|reasons|sake|despite|while|whil?st|whereas|(?:al)?though|until|till|before|after|once|except"
+    r"|instead|rather|that|which|who\w*|wh(?:at|en|ere|y|ether)\w*|how|i"
+    # Words that another place or the lack of the negation makes wrong, or that change its meaning.
+    r"|any\w*|some\w*|most|many|few|ever|yet|either|longer|at all|even|too|only|just|merely|simply"
+    r")\b"
+    # A part of its own, and a second sentence.
+    r"|[,;:?(/…–—]|\s-|\.\.|[.!][\"'”’]*\s+\S",
     re.IGNORECASE,
 )
-"""Words of a second clause, and those that only a negated clause has."""
 _MODALS: Final = "should|must|can|could|will|would|may|might"
+_FINITE_VERB: Final = re.compile(
+    rf"(?<!free )\b(?:(?:{_MODALS}|wo|ca|is|are|was|were|does|did|has)(?:n['’]?t|not)?"
+    r"|(?:it|there|that|[st]?he|they|we|you)['’](?:s|re|ve|ll|d))\b",
+    re.IGNORECASE,
+)
 _VERBS: Final = rf"{_MODALS}|is|are|was|were|does|do|did|has|have"
 _EXISTS: Final = r"\b(is|are|was|were|has|have|see|there['’]s)"
 _OPPOSITES: Final = tuple(
@@ -184,12 +196,12 @@ _OPPOSITES: Final = tuple(
         (r"(?<!will )\bnever\b", "sometimes"),
     )
 )
-_NOT_THE_CLAIM: Final = re.compile(
-    r"\bwithout\b|\bto not\b|(?<!ought )\bnot (?:to|only|just|merely|simply)\b|\bnothing but\b"
-    r"|[,;:(/]\s*(?:(?:but|and) )?not\b|\bif\b[^,]*|\bbecause\b.*",
-    re.IGNORECASE,
-)
-"""Negations of a part of a claim."""
+def is_simple_clause(text: str) -> bool:
+    """Whether a text is one clause without a reason or a condition, as far as its words show.
+
+    The negation of another text would keep a part of it that is not to be defended.
+    """
+    return not _NO_SIMPLE_CLAUSE.search(text) and len(_FINITE_VERB.findall(text)) <= 1
 
 
 @dataclass(frozen=True)
@@ -204,19 +216,14 @@ class Thesis:
         return cls(clean(debate.claim or debate.turns[0].utterance)[:MAX_LETTERS])
 
     @property
-    def negated(self) -> bool:
-        """Whether it negates what it claims, so that "against the thesis" is easily misread."""
-        return any(map(is_negation, words(_NOT_THE_CLAIM.sub(" ", self.text))))
-
-    @property
     def opposite(self) -> str:
-        """The opposite of a plain negated sentence, without the negation; else empty.
+        """The opposite of a negated simple clause, without the negation; else empty.
 
         A small model that must turn a negation around by itself defends the wrong side.
         """
         text = _TITLE.sub("", self.text)
-        plain = not _NO_PLAIN_CLAIM.search(re.sub(r"^I (?:can )?(?:see|have) ", "", text))
-        if plain and self.negated and sum(map(is_negation, words(text))) == 1:
+        simple = is_simple_clause(re.sub(r"^I (?:can )?(?:see|have) ", "", text))
+        if simple and sum(map(is_negation, words(text))) == 1:
             for pattern, opposite in _OPPOSITES:
                 if pattern.search(text):
                     return pattern.sub(opposite, text, count=1)

@@ -17,8 +17,9 @@ from pydantic import ValidationError
 
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.models.prompts import Thesis, is_simple_clause
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import NEGATIONS, clean, words
+from touche_rad.text import clean, is_negation, words
 from touche_rad.users.arguments import stance
 
 OPENING: Final = "opening"
@@ -26,9 +27,9 @@ OPENING: Final = "opening"
 REASONING: Final = "reasoning"
 """The field of a speech or a response with the reasoning behind it."""
 
-_MODAL = re.compile(r"\b(should|must|can|could|will|would|may|might)( not)?\b", re.IGNORECASE)
-_JOINED = re.compile(r"\b(?:and|or|but|if|because|that|which|who)\b|[,;:]", re.IGNORECASE)
-_ABSENCE = NEGATIONS - {"not"}
+_MODAL = re.compile(
+    r"(?<!free )\b(?:should|must|can|could|will|would|may|might)\b", re.IGNORECASE
+)
 _HITS = 20
 _MIN_STANCE = 0.3
 
@@ -36,7 +37,7 @@ _MIN_STANCE = 0.3
 def negate(claim: str) -> str:
     """Return a claim that contradicts a claim.
 
-    If the claim is plain and has one modal verb, this verb is negated, or its negation is removed.
+    If the claim is one simple clause, its negation is removed, or its modal verb is negated.
     Otherwise the claim is called wrong as a whole.
     """
     text = clean(claim)
@@ -44,13 +45,11 @@ def negate(claim: str) -> str:
         return ""
     if text.endswith("?"):
         return f"{text} My answer is no."
-    modals = list(_MODAL.finditer(text))
-    absent = any(word in _ABSENCE or word.endswith("n't") for word in words(text))
-    if len(modals) != 1 or absent or _JOINED.search(text[: modals[0].start()]):
-        return f"This is wrong: {text}"
-    modal = modals[0]
-    negation = "" if modal[2] else " not"
-    return f"{text[: modal.end(1)]}{negation}{text[modal.end() :]}"
+    opposite = Thesis(text).opposite
+    modal = _MODAL.search(text)
+    if modal and is_simple_clause(text) and not any(map(is_negation, words(text))):
+        opposite = f"{text[: modal.end()]} not{text[modal.end() :]}"
+    return opposite or f"This is wrong: {text}"
 
 
 def objection(index: ArgumentIndex | None, claim: str) -> str:
