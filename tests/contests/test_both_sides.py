@@ -125,6 +125,8 @@ def test_without_an_index_or_a_fitting_argument_the_contrary_alone_is_to_be_answ
         ("Nobody under 16 should vote.", "This is wrong: Nobody"),
         ("You can eat what you should not.", "This is wrong: You can"),
         ("Tea is hot.", "This is wrong: Tea is hot."),
+        ("Free will exists.", "This is wrong: Free will exists."),
+        ("Tea should be taxed because it harms.", "This is wrong: Tea should be"),
         ("Should zoos close?", "Should zoos close? My answer is no."),
         ("  ", ""),
     ],

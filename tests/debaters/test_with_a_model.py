@@ -64,14 +64,36 @@ def writing(server: Scripted, *answers: str, cites: str = CHARITY, entailed: Any
     answering(server, {"Written": written, "Entailments": entailed})
 
 
-def test_the_model_chooses_the_quotation_and_how_to_begin(server: Scripted) -> None:
+@pytest.mark.parametrize(
+    ("frame", "begins"),
+    [("not so", "Not so:"), ("contradiction", "That contradicts your thesis:")],
+)
+def test_the_model_chooses_the_quotation_and_how_to_begin(
+    server: Scripted, frame: str, begins: str
+) -> None:
     answering(
-        server, {"Choice": lambda prompt: {"number": number_of(prompt, CHARITY), "frame": "not so"}}
+        server, {"Choice": lambda prompt: {"number": number_of(prompt, CHARITY), "frame": frame}}
     )
     response = answer(server, "grounded")
-    assert response.content == f"Not so: {CHARITY}"
+    assert response.content == f"{begins} {CHARITY}"
     assert cited_texts(response) == [CHARITY]
     assert called(server) == ["Choice"]
+
+
+@pytest.mark.parametrize(
+    ("lead", "calls"),
+    [
+        ("You now like the penny, which contradicts your thesis that it is worthless:", 1),
+        ("You now like the penny. That contradicts your own claim.", 1),
+        ("This contradicts your thesis that 90 coins are worthless:", 2),
+    ],
+)
+def test_an_opponent_who_comes_over_may_be_told_so(server: Scripted, lead: str, calls: int) -> None:
+    writing(server, f"{lead} {CHARITY}")
+    came_over = debate("The penny is worthless.", "It is not.", "Fine, I like the penny.")
+    response = answer(server, "composed", came_over)
+    assert called(server) == ["Written"] * calls
+    assert cited_texts(response) == [CHARITY]
 
 
 @pytest.mark.parametrize(

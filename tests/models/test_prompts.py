@@ -73,7 +73,7 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
     assert go_on == "Go on."
     plain = prompt.messages(thesis=Thesis("Evil exists."))[1].content.splitlines()
     assert len(user.content.splitlines()) == len(plain) == 3
-    assert user.content.splitlines()[1] != plain[1], "a negated thesis is explained"
+    assert user.content.splitlines()[1] != plain[1], "the opposite of a negated thesis is written"
     with pytest.raises(UserError, match=r"\.\./secret\.jinja"):
         _read(tmp_path, '=== user\n{% include "../secret.jinja" %}')
 
@@ -90,34 +90,23 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
         ("You should never smoke.", "You should sometimes smoke."),
         ("Zoos are no worse than farms.", ""),
         ("Zoos should be closed.", ""),
-        ("Zoos should not exist because they hurt animals.", ""),
         ("I do not think that zoos are bad.", ""),
+        ("Free will is not real.", "Free will is real."),
+        ("Women should not compete with men due to an unfair advantage.", ""),
+        ("Zoos aren't a crime. Animals like them.", ""),
+        ("Zoos are not the reason animals are dying.", ""),
+        ("Zoos should not exist as long as animals suffer.", ""),
+        ("Zoos are not only cages.", ""),
+        ("We should not eat meat - it is murder.", ""),
     ],
 )
-def test_the_opposite_of_a_plain_negated_thesis_is_written_out(thesis: str, opposite: str) -> None:
+def test_the_opposite_of_one_negated_clause_alone_is_written_out(
+    thesis: str, opposite: str
+) -> None:
     prompt = Prompt("position", '=== user\n{% include "thesis.jinja" %}\n')
     (message,) = prompt.messages(thesis=Thesis(thesis))
     assert ("you defend" in message.content) is bool(opposite)
     assert f'"{opposite}"' in message.content or not opposite
-
-
-@pytest.mark.parametrize(
-    ("thesis", "negated"),
-    [
-        ("Tigers should be sold without restrictions.", False),
-        ("It should be illegal to not vaccinate your children.", False),
-        ("Unions lead to higher wages, not laws.", False),
-        ("Zoos would be good if there were no cages.", False),
-        ("If zoos are small, they should not exist.", True),
-        ("I do not think that zoos are bad.", True),
-    ],
-)
-def test_a_negation_is_only_explained_where_it_negates_the_claim(
-    thesis: str, negated: bool
-) -> None:
-    prompt = Prompt("position", '=== user\n{% include "thesis.jinja" %}\n')
-    (message,) = prompt.messages(thesis=Thesis(thesis))
-    assert ("negation" in message.content) is negated
 
 
 def test_a_prompt_is_shortened_by_half_of_its_oldest_lines(tmp_path: Path) -> None:

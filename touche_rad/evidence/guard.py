@@ -108,12 +108,15 @@ class Guard:
 
 
 def without_attribution(sentence: str, message: str) -> str:
-    """Return a sentence without a first clause that only names what the opponent said.
+    """Return a sentence without first clauses that only name what the opponent said or contradicts.
 
     "You praise zoos, but cages harm animals." becomes "cages harm animals." if the opponent praised
     zoos. The result is empty if there is no other clause.
     """
-    match = _ATTRIBUTION.match(sentence) if message else None
+    if not message:
+        return sentence
+    sentence = _CONTRADICTION.sub("", sentence)
+    match = _ATTRIBUTION.match(sentence)
     if match is None:
         return sentence
     clause = read_words(match["clause"])
@@ -125,6 +128,13 @@ def without_attribution(sentence: str, message: str) -> str:
 _ATTRIBUTION: Final = re.compile(
     r"(?P<clause>(?:You|Your)\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
 )
+_CONTRADICTION: Final = re.compile(
+    r"^(?:You (?:now|say|agree|admit|accept|concede|grant)\b[^:;.!?\d]*?,? )?"
+    r"(?:(?:you|now|this|that|which|it|and|so|but)\s+)*"
+    r"contradict(?:s|ing)? your (?:own )?(?:thesis|claim)\b[^,:;.!?\d]*(?:[,:;]\s*|[.!?]+$)",
+    re.IGNORECASE,
+)
+"""A first clause that says that the opponent has come over; a number in it needs support."""
 _MAX_NEW_WORDS: Final = 1
 """Words of such a clause that need not be in the message: its verb, such as "claim"."""
 

@@ -196,6 +196,8 @@ _OPPOSITES: Final = tuple(
         (r"(?<!will )\bnever\b", "sometimes"),
     )
 )
+
+
 def is_simple_clause(text: str) -> bool:
     """Whether a text is one clause without a reason or a condition, as far as its words show.
 

@@ -27,9 +27,7 @@ OPENING: Final = "opening"
 REASONING: Final = "reasoning"
 """The field of a speech or a response with the reasoning behind it."""
 
-_MODAL = re.compile(
-    r"(?<!free )\b(?:should|must|can|could|will|would|may|might)\b", re.IGNORECASE
-)
+_MODAL = re.compile(r"(?<!free )\b(?:should|must|can|could|will|would|may|might)\b", re.IGNORECASE)
 _HITS = 20
 _MIN_STANCE = 0.3
 

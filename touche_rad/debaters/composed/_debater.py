@@ -200,6 +200,7 @@ class Composed:
             debate,
             Prompt.load(__package__, "writing"),
             words=options.max_words,
+            wording="close",
             cited=options.cited,
             dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
             arguments=[clean(quotable.argument.text) for quotable in quotables],

@@ -39,17 +39,21 @@ from touche_rad.text import count_words, cut_to_words
 
 MAX_LETTERS: Final = 1_500
 
-Frame = Literal["disagree", "contrary", "differently", "unconvinced", "not so", "none"]
+Frame = Literal[
+    "disagree", "contrary", "differently", "unconvinced", "not so", "contradiction", "none"
+]
 FRAMES: Final[dict[Frame, str]] = {
     "disagree": "I disagree:",
     "contrary": "On the contrary:",
     "differently": "I see it differently:",
     "unconvinced": "I am not convinced:",
     "not so": "Not so:",
+    "contradiction": "That contradicts your thesis:",
     "none": "",
 }
 """What can stand before the quotation: a stance without a claim, or nothing."""
-STANCES: Final = tuple(words for words in FRAMES.values() if words)
+STANCES: Final = tuple(FRAMES.values())[:5]
+"""Those that fit each message; only a model sees a contradiction."""
 
 
 @dataclass(frozen=True)

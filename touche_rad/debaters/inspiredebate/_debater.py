@@ -171,7 +171,7 @@ class InspireDebate:
         terms: list[str] = []
         if options.keywords:
             with suppress(ModelError):
-                terms = await search_terms(self.model, debate, options.keywords)
+                terms = await search_terms(self.model, debate, options.keywords, options.wording)
         terms = terms or own_words(debate)
         excluded = frozenset() if options.repeat else cited_before(debate)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import at_most, narrowed, text_of
+from touche_rad.debaters._asking import Wording, at_most, narrowed, text_of
 from touche_rad.debaters.inspiredebate._conversation import (
     topic_of,
     without_oldest,
@@ -31,13 +31,14 @@ class Terms(BaseModel):
     terms: list[Line]
 
 
-async def search_terms(model: Model, debate: Debate, most: int) -> list[str]:
+async def search_terms(model: Model, debate: Debate, most: int, wording: Wording) -> list[str]:
     """Ask for search terms, from the topic, the position and the opponent's last message."""
     messages = Prompt.load(__package__, "keywords").messages(
         most=most,
         longest=TERM_WORDS,
         topic=Thesis(topic_of(debate)),
         side=debate.side,
+        wording=wording,
         opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
     )
     limits: object = Field(json_schema_extra={"minItems": 1, "maxItems": most})

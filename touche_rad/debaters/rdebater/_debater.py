@@ -234,6 +234,7 @@ class Rdebater:
             max_tokens=tokens_for(most_words),
             **sided_values(debate),
             words=most_words,
+            wording=self.options.wording,
             letters=max_letters(most_words),
             texts=[clean(argument.text) for argument in arguments],
         )
