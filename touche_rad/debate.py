@@ -137,6 +137,11 @@ class Debate(Record):
         return self.turns[-1]
 
     @property
+    def user_texts(self) -> tuple[str, ...]:
+        """The claim, if it is given, and the user's utterances."""
+        return (self.claim, *(turn.utterance for turn in self.turns))
+
+    @property
     def system_texts(self) -> tuple[str, ...]:
         """The texts of the system's responses so far, oldest first."""
         return tuple(turn.response.content for turn in self.turns if turn.response)

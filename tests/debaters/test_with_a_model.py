@@ -84,7 +84,7 @@ def test_the_model_chooses_the_quotation_and_how_to_begin(
     ("lead", "calls"),
     [
         ("You now like the penny, which contradicts your thesis that it is worthless:", 1),
-        ("You now like the penny. That contradicts your own claim.", 1),
+        ("You now like the penny, so you contradict your own claim:", 1),
         ("This contradicts your thesis that 90 coins are worthless:", 2),
     ],
 )

@@ -108,33 +108,29 @@ class Guard:
 
 
 def without_attribution(sentence: str, message: str) -> str:
-    """Return a sentence without first clauses that only name what the opponent said or contradicts.
+    """Return a sentence without first clauses that only name what the opponent said.
 
     "You praise zoos, but cages harm animals." becomes "cages harm animals." if the opponent praised
-    zoos. The result is empty if there is no other clause.
+    zoos; "which contradicts your thesis:" says nothing of its own either. The result is empty if
+    there is no other clause.
     """
-    if not message:
-        return sentence
-    sentence = _CONTRADICTION.sub("", sentence)
-    match = _ATTRIBUTION.match(sentence)
-    if match is None:
-        return sentence
-    clause = read_words(match["clause"])
-    missing = clause.missing_in(read_words(clean(message)))
-    new = {clause.words[at] for at in missing} - lexicon().harmless
-    return sentence if len(new) > _MAX_NEW_WORDS else sentence[match.end() :]
+    known = read_words(clean(message))
+    while message and (match := _ATTRIBUTION.match(sentence)):
+        clause = read_words(match["clause"])
+        new = {clause.words[at] for at in clause.missing_in(known)}
+        if len(new - lexicon().harmless - _OF_CONTRADICTION) > _MAX_NEW_WORDS:
+            break
+        sentence = sentence[match.end() :]
+    return sentence
 
 
 _ATTRIBUTION: Final = re.compile(
-    r"(?P<clause>(?:You|Your)\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
+    r"(?P<clause>(?:Your?|(?:(?:and |so )?(?:[Tt]his|[Tt]hat|which|you) )?contradict(?:s|ing)? your"
+    r")\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
 )
-_CONTRADICTION: Final = re.compile(
-    r"^(?:You (?:now|say|agree|admit|accept|concede|grant)\b[^:;.!?\d]*?,? )?"
-    r"(?:(?:you|now|this|that|which|it|and|so|but)\s+)*"
-    r"contradict(?:s|ing)? your (?:own )?(?:thesis|claim)\b[^,:;.!?\d]*(?:[,:;]\s*|[.!?]+$)",
-    re.IGNORECASE,
+_OF_CONTRADICTION: Final = frozenset(
+    "contradict contradicts contradicting contradiction own thesis claim".split()
 )
-"""A first clause that says that the opponent has come over; a number in it needs support."""
 _MAX_NEW_WORDS: Final = 1
 """Words of such a clause that need not be in the message: its verb, such as "claim"."""
 

@@ -211,7 +211,7 @@ class Composed:
         draft = await self._check(written, quotables, debate)
         if not draft.checked.unsupported or not draft.cited or options.guard == "model":
             return draft
-        opponent = clean(debate.last.utterance)
+        opponent = " ".join(debate.user_texts)
         again = Prompt.load(__package__, "repair").messages(
             unsupported=[
                 (sentence, describe_unsupported(sentence, draft.cited, opponent))
@@ -237,7 +237,7 @@ class Composed:
         uses = named(written.numbers, arguments)[:most]
         if not uses:
             return _Draft(GuardResult(tuple(_without_facts(written.response, debate))))
-        message = clean(debate.last.utterance)
+        message = " ".join(debate.user_texts)
         checked = await self._guard.checked(written.response, uses, message)
         draft = _Draft(checked, tuple(uses))
         if checked.unsupported and self.options.guard != "model":

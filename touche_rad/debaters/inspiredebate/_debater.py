@@ -121,7 +121,7 @@ class InspireDebate:
             draft = await write_speech(
                 self.model,
                 messages,
-                partial(self._check, evidence=evidence, message=clean(debate.last.utterance)),
+                partial(self._check, evidence=evidence, message=" ".join(debate.user_texts)),
                 words=options.max_words,
                 most_cited=options.cited if names_evidence else None,
                 pieces=len(evidence),
