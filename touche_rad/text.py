@@ -160,6 +160,12 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
 
 
+@lru_cache(maxsize=1_024)
+def plain_words(text: str) -> str:
+    """Return the words of a text, to compare it without case and punctuation."""
+    return " ".join(words(text))
+
+
 @cache
 def stopwords() -> frozenset[str]:
     """Return function words, without negations."""

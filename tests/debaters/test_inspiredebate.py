@@ -104,8 +104,9 @@ def test_the_paper_searches_the_terms_alone_and_lean_the_opponents_message_too(
     index = BothSides()
     answer(server, index=index)
     opponent = ["Abolish the penny!", "The penny is worthless and should be abolished."]
-    queries = [*opponent, *TERMS["terms"]]
-    assert [search[:2] for search in index.searched] == [("attacks", query) for query in queries]
+    queries = [("attacks", query) for query in [*opponent, *TERMS["terms"]]]
+    earlier = ("text", "I hold it dear.")
+    assert [search[:2] for search in index.searched] == [earlier, *queries]
 
 
 def test_without_retrieval_there_is_one_call_and_no_evidence(server: Scripted) -> None:

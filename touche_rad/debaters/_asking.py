@@ -42,15 +42,6 @@ async def ask_about(
     return await model.ask(messages, schema, step=step, shorten=shorten, max_tokens=max_tokens)
 
 
-def cited_before(debate: Debate) -> frozenset[str]:
-    """Return the ids of the arguments that the debater cited in earlier turns."""
-    cited: set[str] = set()
-    for turn in debate.turns:
-        if turn.response is not None:
-            cited.update(argument.id for argument in turn.response.arguments)
-    return frozenset(cited)
-
-
 def named(numbers: Iterable[int], shown: Sequence[T]) -> list[T]:
     """Return what numbers name, counted from 1; unknown and repeated numbers are ignored."""
     return [shown[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(shown)]

@@ -1,14 +1,17 @@
-"""Which arguments an answer uses, so that it cites them."""
+"""Which arguments an answer uses, so that it cites them; and which ones earlier answers cited."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from touche_rad.debate import Argument
+from touche_rad.debate import Argument, Debate
 from touche_rad.evidence.support import find_support
 from touche_rad.evidence.words import read_words
-from touche_rad.text import clean, content_words, sentences
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.text import clean, content_words, count_words, plain_words, sentences
 
 NAMED: Final = 0.3
 """Minimum share of a sentence's content words that an argument has, if the model named it."""
@@ -16,6 +19,65 @@ UNNAMED: Final = 0.6
 """The same for an argument that the model did not name."""
 _MIN_SHARED_WORDS: Final = 2
 """Fewest content words that a sentence shares with an argument that it may use."""
+_MIN_QUOTED_WORDS: Final = 5
+"""Fewest words that an earlier answer quotes of an argument."""
+_TRIED: Final = 2
+"""Hits that are compared with an earlier answer."""
+
+
+@dataclass(frozen=True)
+class EarlierCitations:
+    """The arguments that the debater cited in earlier turns, and must not contradict."""
+
+    arguments: tuple[Argument, ...] = ()
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The ids of the arguments."""
+        return frozenset(argument.id for argument in self.arguments)
+
+    def contradicts(self, candidate: Argument) -> bool:
+        """Whether an argument attacks what an earlier one says or supports, or the reverse."""
+        return any(
+            _attacks(candidate, argument) or _attacks(argument, candidate)
+            for argument in self.arguments
+        )
+
+
+NO_CITATIONS: Final = EarlierCitations()
+
+
+def earlier_citations(
+    debate: Debate, index: ArgumentIndex, *, repeat: bool = False
+) -> EarlierCitations:
+    """Return the citations of earlier turns; none if a debater may repeat itself.
+
+    The messages of the official client carry none: an argument is then found again by the answer,
+    which quotes a sentence of it.
+    """
+    responses = [turn.response for turn in debate.turns if turn.response and not repeat]
+    uncited = [response.content for response in responses if not response.arguments]
+    arguments = [argument for response in responses for argument in response.arguments]
+    hits_by_answer = index.search_all("text", uncited, _TRIED) if uncited else []
+    for answer, hits in zip(uncited, hits_by_answer, strict=True):
+        for hit in hits:
+            quoted = quoted_from(answer, sentences(hit.argument.text))
+            if count_words(" ".join(quoted)) >= _MIN_QUOTED_WORDS:
+                arguments.append(hit.argument)
+    return EarlierCitations(tuple(arguments))
+
+
+def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
+    """Return the quotations that a text contains, in plain words."""
+    spaced = f" {plain_words(text)} "
+    plain = dict.fromkeys(map(plain_words, quotations))
+    return [quotation for quotation in plain if quotation and f" {quotation} " in spaced]
+
+
+def _attacks(argument: Argument, opposed: Argument) -> bool:
+    # Fields of an argument can be empty.
+    statements = {plain_words(opposed.text), plain_words(opposed.supports)} - {""}
+    return plain_words(argument.attacks) in statements
 
 
 def cited(

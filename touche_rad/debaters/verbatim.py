@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from touche_rad.debate import Debate, Response
+from touche_rad.debaters._citing import earlier_citations
 from touche_rad.errors import WorkError
 from touche_rad.plugins import ExplainedCandidate, Feature, Options, Services
 
-_EXPLAINED = 100
+_MOST = 100
+"""Hits that are explained, or tried if the first one contradicts an earlier citation."""
 _PHRASE = "attacks a claim with the words of your message"
 
 
@@ -20,17 +22,24 @@ class Verbatim:
         self.index = services.need_index("verbatim")
 
     def answer(self, debate: Debate) -> Response:
-        """Quote the first hit whole; `key` and `score` are given as the official baseline does."""
+        """Quote the first hit that contradicts no earlier citation whole.
+
+        `key` and `score` are given as the official baseline does.
+        """
         hits = self.index.search("attacks", debate.last.utterance, 1)
         if not hits:
             raise WorkError("the index has no argument that attacks a claim like the last message")
+        earlier = earlier_citations(debate, self.index)
+        if earlier.contradicts(hits[0].argument):
+            more_hits = self.index.search("attacks", debate.last.utterance, _MOST)
+            hits = [hit for hit in more_hits if not earlier.contradicts(hit.argument)] or hits
         first = hits[0]
         cited = first.argument.model_copy(update={"key": 1, "score": first.score})
         return Response(content=first.argument.text, arguments=(cited,))
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Return the best hits of the attacks field."""
-        hits = self.index.search("attacks", debate.last.utterance, _EXPLAINED)
+        hits = self.index.search("attacks", debate.last.utterance, _MOST)
         return [
             ExplainedCandidate(
                 hit.argument.id,

@@ -40,7 +40,15 @@ from touche_rad.plugins import (
 )
 from touche_rad.plugins.loaded import Explain
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback, InvalidResult, fallback_for
-from touche_rad.text import clean, content_words, count_words, cut_to_words, is_blank, words
+from touche_rad.text import (
+    clean,
+    content_words,
+    count_words,
+    cut_to_words,
+    is_blank,
+    plain_words,
+    words,
+)
 
 LAST_RESORT: Final = "last-resort"
 """The name of the fixed last answer."""
@@ -319,8 +327,8 @@ def _check_words(response: Response, debate: Debate, prompts: Set[str]) -> None:
     runs = _runs(response.content)
     if any(not runs.isdisjoint(_prompt_runs(prompt)) for prompt in prompts):
         raise Refused("the answer repeats the instructions of a prompt")
-    answer = " ".join(words(response.content))
-    messages = (" ".join(words(turn.utterance)) for turn in debate.turns)
+    answer = plain_words(response.content)
+    messages = (plain_words(turn.utterance) for turn in debate.turns)
     if " " in answer and any(f" {answer} " in f" {message} " for message in messages):
         raise Refused("the answer only repeats words of the user")
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from touche_rad.calls import report_without_model
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_path
 from touche_rad.debaters._asking import ask_about, narrowed
+from touche_rad.debaters._citing import earlier_citations
 from touche_rad.debaters.grounded._polarity import content
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
@@ -170,18 +171,21 @@ class Grounded:
     def quotables(self, debate: Debate, most: int = _MAX_TRIED) -> list[Quotable]:
         """Return at most `most` quotations against the user's last message, best first.
 
-        None of them repeats a message of the debate. If none is clear, they are unclear or cut.
+        None of them repeats a message of the debate. If none is clear, they are unclear or cut;
+        if there are no others, they contradict what was cited in earlier turns.
         """
         queries = read(debate)
         earlier = Earlier(queries.spoken)
+        citations = earlier_citations(debate, self.index)
         longest_frame = max(map(count_words, STANCES)) if self.options.frame else 0
         room = max(1, self.options.max_words - longest_frame)
         # Whether an argument opposes the user: a stance model knows it of every argument, the
         # words only of one that attacks nearly what the user says.
         side = SIDE if self._stance is None else AGAINST
         message = content(queries.message)
-        # Clear quotations, unclear ones, and cut ones: the first of these that has any is used.
-        by_fault: tuple[list[Quotable], ...] = ([], [], [])
+        # Clear quotations, unclear ones, cut ones, and contradictory ones: the first of these that
+        # has any is used.
+        by_fault: tuple[list[Quotable], ...] = ([], [], [], [])
         quoted_before: set[str] = set()
         for candidate in self._ranked(queries)[:_MAX_TRIED]:
             argument = candidate.argument
@@ -190,6 +194,8 @@ class Grounded:
                 continue
             quoted_before.add(quoted.lower())
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
+            if citations.contradicts(argument):
+                fault = 3
             attacked = content(argument.attacks) if side == SIDE else message
             is_near = 2 * len(message & attacked) >= max(len(message), len(attacked))
             opposed = is_near and candidate.features.get(side, 0.0) >= _OPPOSING_SIDE

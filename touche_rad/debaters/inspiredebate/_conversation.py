@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import Wording, max_letters
+from touche_rad.debaters._citing import earlier_citations
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
@@ -40,23 +41,32 @@ def arguments_for(
     index: ArgumentIndex,
     queries: Sequence[tuple[SearchField, str]],
     k: int,
+    debate: Debate,
     *,
-    excluded: frozenset[str],
+    repeat: bool,
 ) -> list[EvidencePiece]:
-    """Return the best arguments of the queries, by rank, without excluded ones and equal texts.
+    """Return the best arguments of the queries, by rank, without cited ones and equal texts.
 
-    Arguments that need another text to be understood are left out if there are others.
+    Arguments that contradict earlier citations, or need another text to be understood, are left
+    out if there are others.
     """
+    earlier = earlier_citations(debate, index, repeat=repeat)
     by_query: list[list[Argument]] = []
-    clear: list[list[Argument]] = []
+    usable: list[list[Argument]] = []
     for query in dict.fromkeys(queries):
-        # More hits than needed, because excluded, equal and unclear arguments drop out.
-        hits = index.search(*query, 2 * k + len(excluded))
-        arguments = [hit.argument for hit in hits if hit.argument.id not in excluded]
+        # More hits than needed, because cited, equal and unclear arguments drop out.
+        hits = index.search(*query, 2 * k + len(earlier.ids))
+        arguments = [hit.argument for hit in hits if hit.argument.id not in earlier.ids]
         by_query.append(arguments)
-        clear.append([argument for argument in arguments if not missing_context(argument.text)])
+        usable.append(
+            [
+                argument
+                for argument in arguments
+                if not earlier.contradicts(argument) and not missing_context(argument.text)
+            ]
+        )
     best: dict[str, Argument] = {}
-    for arguments_of_rank in islice(zip_longest(*(clear if any(clear) else by_query)), k):
+    for arguments_of_rank in islice(zip_longest(*(usable if any(usable) else by_query)), k):
         for argument in filter(None, arguments_of_rank):
             best.setdefault(clean(argument.text).lower(), argument)
     return [of_argument(argument) for argument in best.values()]

@@ -16,7 +16,7 @@ from retrieval.web import web_search
 from retrieval.web.search import search_all
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters._asking import Wording, cited_before, named
+from touche_rad.debaters._asking import Wording, named
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.inspiredebate._conversation import (
     EvidencePiece,
@@ -173,13 +173,17 @@ class InspireDebate:
             with suppress(ModelError):
                 terms = await search_terms(self.model, debate, options.keywords, options.wording)
         terms = terms or own_words(debate)
-        excluded = frozenset() if options.repeat else cited_before(debate)
 
         async def arguments(queries: list[tuple[SearchField, str]]) -> list[EvidencePiece]:
             if self.index is None or not options.arguments:
                 return []
             search = partial(
-                arguments_for, self.index, queries, options.per_term, excluded=excluded
+                arguments_for,
+                self.index,
+                queries,
+                options.per_term,
+                debate,
+                repeat=options.repeat,
             )
             return await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
 

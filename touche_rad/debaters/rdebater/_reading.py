@@ -20,7 +20,7 @@ from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Page, Paragraph
 from touche_rad.models.prompts import Thesis, render_dialogue
-from touche_rad.text import clean, content_words, words
+from touche_rad.text import clean, content_words, plain_words
 from touche_rad.users.contest_views import opens, speaks_first
 
 MAX_LETTERS: Final = 4_000
@@ -195,7 +195,7 @@ def different(keywords: Iterable[str], most: int) -> tuple[str, ...]:
     by_words: dict[str, str] = {}
     for keyword in map(clean, keywords):
         if content_words(keyword):
-            by_words.setdefault(" ".join(words(keyword)), keyword)
+            by_words.setdefault(plain_words(keyword), keyword)
     return tuple(by_words.values())[:most]
 
 

@@ -17,7 +17,7 @@ from typing import Final
 import anyio
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import cited_before
+from touche_rad.debaters._citing import earlier_citations
 from touche_rad.debaters.rdebater._options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater._reading import Allowance, history_text
 from touche_rad.debaters.rdebater.schemes import (
@@ -150,12 +150,12 @@ def retrieved(
 ) -> Recall:
     """Return E: the k candidates most similar to the debate, not annotated yet."""
     notes: list[str] = []
-    used = frozenset() if options.repeat else cited_before(debate)
+    earlier = earlier_citations(debate, index, repeat=options.repeat)
     fields = [_field(name, debate) for name in options.searched]
     # As many more hits as can drop out because they were cited before.
-    most = options.coarse + len(used)
+    most = options.coarse + len(earlier.ids)
     matches = coarse(index, keywords, fields, most, options.rule_match)
-    candidates = [argument for argument in matches if argument.id not in used]
+    candidates = [argument for argument in matches if argument.id not in earlier.ids]
     if not candidates:
         # Search all fields for the last message; if that has no result either, take any arguments.
         notes.append("no keyword matched: the opponent's words were searched")
@@ -166,7 +166,10 @@ def retrieved(
             hits = index.search(field, query, options.coarse)
             by_id |= {hit.argument.id: hit.argument for hit in hits}
         anything = by_id.values() or list(islice(index.arguments(), options.k + 20))
-        candidates = [argument for argument in anything if argument.id not in used]
+        candidates = [argument for argument in anything if argument.id not in earlier.ids]
+    candidates = [
+        argument for argument in candidates if not earlier.contradicts(argument)
+    ] or candidates
     if options.scheme_rule and options.argumentation_schemes:
         annotations = stored([argument.id for argument in candidates])
         # Arguments that are known to use no scheme are left out, unless there are no others.

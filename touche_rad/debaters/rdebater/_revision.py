@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debaters._asking import ask_about, at_most, narrowed, text_of
+from touche_rad.debaters._citing import quoted_from
 from touche_rad.debaters.rdebater._reading import Allowance, neutral_values
 from touche_rad.debaters.rdebater._writing import Brief, Candidate, tokens_for
 from touche_rad.models import Model, ModelError, Prompt
@@ -86,13 +87,6 @@ class CandidateVerdict:
         if self.feedback:
             parts.append(self.feedback)
         return " ".join(parts)
-
-
-def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
-    """Return the quotations that the text contains; a model may quote something else."""
-    spaced = f" {' '.join(words(text))} "
-    plain = dict.fromkeys(" ".join(words(quotation)) for quotation in quotations)
-    return [quotation for quotation in plain if quotation and f" {quotation} " in spaced]
 
 
 Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"]

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Debate, Response
-from touche_rad.debaters._asking import Wording, cited_before
+from touche_rad.debaters._asking import Wording
+from touche_rad.debaters._citing import NO_CITATIONS, earlier_citations
 from touche_rad.debaters.sinai._step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai._step2_search import (
     PER_STRATEGY,
@@ -129,21 +130,26 @@ class Sinai:
     def _search(self, debate: Debate, queries: list[Query]) -> list[Retrieved]:
         """Search for all queries; if they find nothing, for the opponent's last message."""
         options = self.options
-        cited = cited_before(debate)
+        earlier = earlier_citations(debate, self.index, repeat=options.repeat)
         if options.calls == "merged":
             # Leave out queries that repeat an idea.
             by_idea: dict[str, Query] = {}
             for query in queries:
                 by_idea.setdefault(clean(query.opponent_idea).lower(), query)
             queries = list(by_idea.values())
-        search_options = SearchOptions(
-            turned=options.support == "turned",
-            excluded=frozenset() if options.repeat else cited,
-            spare=0 if options.repeat else 2 * PER_STRATEGY + len(cited),
-        )
-        # An empty search falls back on the last message, and at last on any arguments.
+        # An empty search falls back on the last message, then on arguments that were cited before
+        # or contradict these, and at last on any arguments.
         last = last_message(debate)
-        for tried_queries in (queries, [last]):
+        for tried_queries, citations in (
+            (queries, earlier),
+            ([last], earlier),
+            (queries, NO_CITATIONS),
+        ):
+            search_options = SearchOptions(
+                turned=options.support == "turned",
+                earlier=citations,
+                spare=0 if options.repeat else 2 * PER_STRATEGY + len(citations.ids),
+            )
             results = [
                 search(self.index, self._attacks, query, search_options) for query in tried_queries
             ]

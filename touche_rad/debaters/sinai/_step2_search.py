@@ -16,12 +16,13 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, with_path
 from touche_rad.debaters._asking import ask_about
+from touche_rad.debaters._citing import NO_CITATIONS, EarlierCitations
 from touche_rad.debaters.sinai._step1_plan import Plan, parameters
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.plugins import ArgumentIndex, Retriever
-from touche_rad.text import clean, words
+from touche_rad.text import clean, plain_words
 
 FieldToLook = Literal["SUPPORT", "ATTACK"]
 MAX_LETTERS: Final = 600
@@ -115,9 +116,10 @@ class SearchOptions:
     """Whether as in the paper's figures: a SUPPORT query finds attacks on the supports of the
     opponent's idea, and what attacks a chained argument is taken. Else as in its section 2.1: it
     finds supports, and what supports the claim that a chained argument attacks is taken."""
-    excluded: frozenset[str] = frozenset()
+    earlier: EarlierCitations = NO_CITATIONS
+    """Citations that are not repeated and not contradicted; a link of a chain may contradict."""
     spare: int = 0
-    """Additional hits per search, to replace excluded, repeated and unclear arguments.
+    """Additional hits per search, to replace cited, repeated and unclear arguments.
 
     An argument that needs another text is only taken if no argument of the query stands alone.
     """
@@ -178,7 +180,10 @@ def search(
         if options.spare:
             new: dict[str, Argument] = {}
             for argument in arguments:
-                if argument.id not in options.excluded and text_key(argument) not in seen:
+                # Only a link, which is not cited, has no path.
+                if path and options.earlier.contradicts(argument):
+                    continue
+                if argument.id not in options.earlier.ids and text_key(argument) not in seen:
                     new.setdefault(text_key(argument), argument)
             arguments = sorted(
                 new.values(), key=lambda argument: bool(missing_context(argument.text))
@@ -216,4 +221,4 @@ def search(
 
 def text_key(argument: Argument) -> str:
     """Return what equal arguments have in common: their text, without case and punctuation."""
-    return " ".join(words(argument.text))
+    return plain_words(argument.text)

@@ -16,7 +16,7 @@ from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page, numbers_to
-from touche_rad.text import words
+from touche_rad.text import plain_words
 
 T = TypeVar("T")
 PER_QUERY: Final = 3
@@ -141,23 +141,23 @@ async def select_of_all(
 
 def quoted_by(text: str, arguments: Sequence[Argument]) -> Argument | None:
     """Return the argument that a text quotes: exactly, by its words, or by similarity."""
-    plain = " ".join(words(text))
+    quoted = plain_words(text)
     exact = (argument for argument in arguments if text == argument.text)
-    alike = (argument for argument in arguments if plain and plain == text_key(argument))
+    alike = (argument for argument in arguments if quoted and quoted == text_key(argument))
     match = next(exact, None) or next(alike, None)
-    if match is not None or not plain:
+    if match is not None or not quoted:
         return match
-    nearest = max(arguments, key=lambda argument: _similarity(plain, argument), default=None)
-    if nearest is None or _similarity(plain, nearest) < MIN_SIMILARITY:
+    nearest = max(arguments, key=lambda argument: _similarity(quoted, argument), default=None)
+    if nearest is None or _similarity(quoted, nearest) < MIN_SIMILARITY:
         return None
     return nearest
 
 
-def _similarity(plain: str, argument: Argument) -> float:
+def _similarity(quoted: str, argument: Argument) -> float:
     known = text_key(argument)
-    if len(plain) >= 20 and plain in known:
+    if len(quoted) >= 20 and quoted in known:
         return 1.0
-    return SequenceMatcher(None, plain[:1000], known[:1000], autojunk=False).ratio()
+    return SequenceMatcher(None, quoted[:1000], known[:1000], autojunk=False).ratio()
 
 
 def select_by_rank(shortlists: Sequence[Shortlist]) -> list[Selected]:
