@@ -27,6 +27,7 @@ from touche_rad.plugins.contracts import (
     VectorsWanted,
 )
 from touche_rad.plugins.indexes import (
+    TOPIC_DEPTH,
     add_vectors,
     annotations_of,
     arguments_by,
@@ -36,6 +37,7 @@ from touche_rad.plugins.indexes import (
     meaning_of,
     open_index,
     storage_of,
+    topics_of,
     vectors_of,
 )
 from touche_rad.plugins.loaded import (
@@ -72,6 +74,7 @@ from touche_rad.plugins.registry import (
 
 __all__ = [
     "KINDS",
+    "TOPIC_DEPTH",
     "Annotations",
     "Annotator",
     "ArgumentIndex",
@@ -124,6 +127,7 @@ __all__ = [
     "setting",
     "split_plugins",
     "storage_of",
+    "topics_of",
     "trainer",
     "vectors_of",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -204,3 +205,21 @@ class FallbackIndex:
     def same_storage(self) -> ArgumentIndex | None:
         """The fallback index, if it has the same arguments as the first one."""
         return self._fallback if self._same else None
+
+
+TOPIC_DEPTH: Final = 100
+"""Hits of a search that say what its text is about. Fewer miss topics that are named in other
+words, more let large topics win that only share common words."""
+
+
+def topics_of(hits: Iterable[Hit]) -> dict[str, float]:
+    """Return how much the text of a search in all fields is about each topic.
+
+    Each hit counts for its topic, if it has one, with its score. The best topic has 1.
+    """
+    weights: defaultdict[str, float] = defaultdict(float)
+    for hit in hits:
+        if hit.argument.topic:
+            weights[hit.argument.topic] += hit.score
+    best_weight = max(weights.values(), default=0.0) or 1.0
+    return {topic: weight / best_weight for topic, weight in weights.items()}

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from touche_rad.debate import Argument, Debate
+from touche_rad.debate import Argument, Debate, Hit
 from touche_rad.debaters.grounded._polarity import side, sides
 from touche_rad.plugins import (
+    TOPIC_DEPTH,
     ArgumentIndex,
     MayNameFile,
     Retriever,
     arguments_by,
     meaning_of,
+    topics_of,
 )
 from touche_rad.text import clean, content_words, cut_to_words
 
@@ -29,6 +31,7 @@ LONGEST: Final = 400
 PHRASES: Final[Mapping[str, str]] = {
     "attacks": "attacks a claim like those of the debate",
     "text": "has words of your message in its text, claims or topic",
+    "debate": "has words of all your messages in its text, claims or topic",
     "topic": "is about the topic of the debate",
     "side": "is probably on the other side than you",
     "meaning": "attacks a claim with the meaning of your message",
@@ -41,7 +44,9 @@ SIDE: Final = "side"
 AGAINST: Final = "against"
 """The same from a stance model, which replaces `SIDE`."""
 _SIDE_WEIGHT: Final = 2.0
-"""Weight of a side beside searches and topic."""
+"""Weight of a side beside searches."""
+_TOPIC_WEIGHT: Final = 2.0
+"""Weight of a topic that words find, beside searches."""
 _NEAR: Final = 4
 """One in this many hits of a search may come from vectors."""
 _AGREED: Final = 0.7
@@ -54,7 +59,7 @@ class Queries:
 
     message: str
     context: str
-    """The first claim, the last answer and the message."""
+    """The first message and the last one."""
     user: str
     """All messages of the user that are read."""
     spoken: tuple[str, ...]
@@ -69,7 +74,7 @@ def read(debate: Debate) -> Queries:
         for turn in debate.turns[:-1]
         if turn.response
     ]
-    context = dict.fromkeys([users[0], *answers[-1:], users[-1]])
+    context = dict.fromkeys([users[0], users[-1]])
     return Queries(users[-1], " ".join(context), " ".join(users), (*users, *answers))
 
 
@@ -93,17 +98,23 @@ class RankedCandidate:
 
 def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate]:
     """Return the candidates of all searches, best first."""
-    # Search by words; the best hit of each search has 1.
+    # Search by words: for the message, and for all messages of the user, whose hits also say what
+    # the debate is about. The best hit of each search has 1.
+    searches = {"attacks": ("attacks", queries.context, k), "text": ("all", queries.message, k)}
+    about = "text" if queries.user == queries.message else "debate"
+    searches[about] = "all", queries.user, max(k, TOPIC_DEPTH)
+    topics: dict[str, float] = {}
     arguments: dict[str, Argument] = {}
     routes: dict[str, dict[str, float]] = {}
-    searches = (("attacks", "attacks", queries.context), ("text", "all", queries.message))
-    for route, searched_field, query in searches:
-        hits = index.search(searched_field, query, k) if content_words(query) else []
+    for route, (searched_field, query, depth) in searches.items():
+        hits = index.search(searched_field, query, depth) if content_words(query) else []
+        if route == about:
+            topics = topics_of(hits)
         best_score = max((hit.score for hit in hits), default=0.0)
-        for hit in hits:
+        for hit in hits[:k]:
             arguments.setdefault(hit.argument.id, hit.argument)
         routes[route] = {
-            hit.argument.id: hit.score / best_score if best_score > 0 else 1.0 for hit in hits
+            hit.argument.id: hit.score / best_score if best_score > 0 else 1.0 for hit in hits[:k]
         }
 
     # Search by meaning, if the index has vectors: what attacks claims near to the message.
@@ -122,15 +133,15 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
             (row,) = meaning.likeness("attacks", [queries.message], list(arguments))
             likeness = dict(zip(arguments, row, strict=True))
 
-    # The topics of the hits; the best topic has 1. A claim is often near in meaning to claims
-    # with which it shares no word, so that vectors know the topic better.
-    topic_routes = [nearest] if nearest else list(routes.values())
-    weights: defaultdict[str, float] = defaultdict(float)
-    for scores in topic_routes:
-        for argument_id, score in scores.items():
-            weights[arguments[argument_id].topic] += score
-    best_weight = max(weights.values(), default=0) or 1
-    topics = {topic: weight / best_weight for topic, weight in weights.items()}
+    # A claim is often near in meaning to claims with which it shares no word, so that vectors know
+    # the topic better.
+    topic_weight = _TOPIC_WEIGHT
+    if nearest:
+        topic_weight = 1.0
+        topics = topics_of(
+            Hit(argument=arguments[argument_id], score=score)
+            for argument_id, score in nearest.items()
+        )
     nearest_topics = Counter(arguments[argument_id].topic for argument_id in nearest)
     agreed = {topic for topic, count in nearest_topics.items() if count >= _AGREED * len(nearest)}
 
@@ -143,7 +154,7 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
     ranked: list[RankedCandidate] = []
     for argument_id, argument in arguments.items():
         features = {route: scores.get(argument_id, 0.0) for route, scores in routes.items()}
-        features["topic"] = topics.get(argument.topic, 0.0)
+        features["topic"] = topic_weight * topics.get(argument.topic, 0.0)
         if likeness:
             features["meaning"] = likeness[argument_id]
         features[SIDE] = -_SIDE_WEIGHT * user_side * votes.get(argument_id, 0.0)
@@ -156,6 +167,8 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
             path = "attacks a claim similar to what was said"
         elif "text" in found_by:
             path = "shares words with your message"
+        elif "debate" in found_by:
+            path = "shares words with what you said before"
         else:
             path = "attacks a claim near in meaning to what you say"
         is_meant = argument.topic in agreed
@@ -165,8 +178,7 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
 
 def rank_by(retriever: Retriever, queries: Queries, k: int) -> list[RankedCandidate]:
     """Return the candidates of a retriever for the first claim and the message, in its order."""
-    claims = dict.fromkeys((queries.spoken[0], queries.message))
-    hits = retriever.search(" ".join(claims), k)
+    hits = retriever.search(queries.context, k)
     return [
         RankedCandidate(hit.argument, {}, {"retriever": 1 - rank / len(hits)}, hit.path)
         for rank, hit in enumerate(hits)
