@@ -11,8 +11,8 @@ from retrieval._fusion import best_of, reciprocal_rank, scaled
 from retrieval._searching import Searcher
 from retrieval.chains import ChainRetriever
 from touche_rad.debate import Hit
+from touche_rad.plugins import TOPIC_DEPTH, Services, arguments_by, meaning_of
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, arguments_by, meaning_of
 
 
 class _FieldRetriever(Searcher):
@@ -97,6 +97,15 @@ class HybridRetriever(_WithChains):
         topic = on_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text])
         weights = [1.0, options.meaning, options.chain, options.topic]
         return reciprocal_rank([attack, near, chain, topic], weights, options.k)[:k]
+
+
+class TopicalRetriever(Searcher):
+    """Arguments that have words of the query in any field, those on its topic first."""
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Sort the hits by the weight of their topics."""
+        hits = self.index.search("all", query, max(k, TOPIC_DEPTH))
+        return on_topic(hits, hits)[:k]
 
 
 def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:

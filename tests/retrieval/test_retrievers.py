@@ -17,7 +17,7 @@ from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import Services, find
 
-NAMES = ("text", "attack", "support", "chain", "hybrid", "opposing")
+NAMES = ("text", "attack", "support", "chain", "hybrid", "opposing", "topical")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,7 @@ def _by_id(hits: list[Hit]) -> dict[str, Hit]:
         ("chain", "Beehives on roofs starve the wild bees", "3"),
         ("hybrid", "Night trains are too slow", "6"),
         ("opposing", "Night trains are too slow", "6"),
+        ("topical", "Night trains are too slow", "6"),
     ],
 )
 def test_each_finds_its_own(bees: PisaArguments, name: str, query: str, first: str) -> None:
@@ -165,6 +166,14 @@ def test_opposing_puts_chains_behind_the_first_attackers_and_words_last(
         hits = _make_retriever("opposing", bees, lead=str(lead)).search(query, 9)
         assert [hit.argument.id for hit in hits] == expected
         assert [hit.score for hit in hits] == [1 / (hit.rank + 1) for hit in hits]
+
+
+def test_topical_puts_the_topic_of_most_hits_first(bees: PisaArguments) -> None:
+    query = "Panels or wild bees in gardens"
+    assert bees.search("all", query, 1)[0].argument.topic == "Roofs"
+    assert _ids("topical", bees, query) == ["4", "3", "1", "2", "5"]
+    assert _ids("topical", bees, query, 1) == ["4"]
+    assert _ids("topical", bees, "of the") == []
 
 
 def test_opposing_finds_words_where_no_claims_are_known(tmp_path: Path) -> None:
