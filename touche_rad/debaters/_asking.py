@@ -7,13 +7,18 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
-from touche_rad.debate import Debate
+from touche_rad.debate import Argument, Debate
 from touche_rad.models import Message, Model, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis, render_dialogue
+from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, topics_of
+from touche_rad.text import clean
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Wording = Literal["close", "free"]
+ON_TOPIC = "only arguments on the topic of the debate, unless there are none"
+_MAIN_TOPIC = 0.5
+"""Least weight of a topic beside the best one, with which a debate is about it."""
 
 
 def question_about(
@@ -40,6 +45,16 @@ async def ask_about(
     """Ask with the thesis and the dialogue."""
     messages, shorten = question_about(debate, prompt, **values)
     return await model.ask(messages, schema, step=step, shorten=shorten, max_tokens=max_tokens)
+
+
+def on_topic(
+    index: ArgumentIndex, debate: Debate, arguments: Sequence[Argument]
+) -> Sequence[Argument]:
+    """Return the arguments on the main topics of the user's messages; all if there are none."""
+    messages = " ".join(clean(turn.utterance) for turn in debate.turns)
+    topics = topics_of(index.search("all", messages, TOPIC_DEPTH))
+    main = [argument for argument in arguments if topics.get(argument.topic, 0) >= _MAIN_TOPIC]
+    return main or arguments
 
 
 def named(numbers: Iterable[int], shown: Sequence[T]) -> list[T]:

@@ -13,7 +13,7 @@ from itertools import islice, zip_longest
 from typing import Final, Literal
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import Wording, max_letters
+from touche_rad.debaters._asking import Wording, max_letters, on_topic
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Message, Prompt
@@ -44,11 +44,12 @@ def arguments_for(
     debate: Debate,
     *,
     repeat: bool,
+    only_on_topic: bool,
 ) -> list[EvidencePiece]:
     """Return the best arguments of the queries, by rank, without cited ones and equal texts.
 
     Arguments that contradict earlier citations, or need another text to be understood, are left
-    out if there are others.
+    out if there are others, and so are those off the topics of the debate, if that is asked for.
     """
     earlier = earlier_citations(debate, index, repeat=repeat)
     by_query: list[list[Argument]] = []
@@ -69,7 +70,10 @@ def arguments_for(
     for arguments_of_rank in islice(zip_longest(*(usable if any(usable) else by_query)), k):
         for argument in filter(None, arguments_of_rank):
             best.setdefault(clean(argument.text).lower(), argument)
-    return [of_argument(argument) for argument in best.values()]
+    shown: Sequence[Argument] = list(best.values())
+    if only_on_topic:
+        shown = on_topic(index, debate, shown)
+    return [of_argument(argument) for argument in shown]
 
 
 def of_argument(argument: Argument) -> EvidencePiece:

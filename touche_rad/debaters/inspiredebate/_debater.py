@@ -16,7 +16,7 @@ from retrieval.web import web_search
 from retrieval.web.search import search_all
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters._asking import Wording, named
+from touche_rad.debaters._asking import ON_TOPIC, Wording, named
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.inspiredebate._conversation import (
     EvidencePiece,
@@ -75,6 +75,7 @@ class InspireDebate:
         arguments: bool = setting(True, description="search the index; false: only the web")
         field: SearchField = setting("attacks", description="the field that is searched")
         message: bool = setting(True, description="search for the message and the topic too")
+        on_topic: bool = setting(True, description=ON_TOPIC)
         per_term: int = setting(3, ge=1, le=20, description="hits of each search")
         shown: int = setting(6, ge=1, le=30, description="pieces of evidence in the prompt")
         wording: Wording = setting(
@@ -184,6 +185,7 @@ class InspireDebate:
                 options.per_term,
                 debate,
                 repeat=options.repeat,
+                only_on_topic=options.on_topic,
             )
             return await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
 

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
-from touche_rad.debaters._asking import Wording
+from touche_rad.debaters._asking import ON_TOPIC, Wording
 from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
 from touche_rad.plugins import Options, setting
 
@@ -43,6 +43,7 @@ class RdebaterOptions(Options):
     coarse: int = setting(100, ge=1, le=10_000, description="candidates per searched field")
     fields: str = setting("attacks,text", description="fields that the keywords search")
     rule_match: Match = setting("index", description="keywords match by their stem, or literally")
+    on_topic: bool = setting(True, description=ON_TOPIC)
     scheme_rule: bool = setting(True, description="skip arguments known to use no scheme")
     likeness: Literal["text", "attacks", "supports", "topic", "all"] = setting(
         "attacks", description="the field whose cosine with the debate ranks candidates"

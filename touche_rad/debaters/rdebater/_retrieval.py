@@ -17,6 +17,7 @@ from typing import Final
 import anyio
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.debaters._asking import on_topic
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.debaters.rdebater._options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater._reading import Allowance, history_text
@@ -155,7 +156,9 @@ def retrieved(
     # As many more hits as can drop out because they were cited before.
     most = options.coarse + len(earlier.ids)
     matches = coarse(index, keywords, fields, most, options.rule_match)
-    candidates = [argument for argument in matches if argument.id not in earlier.ids]
+    candidates: Sequence[Argument] = [
+        argument for argument in matches if argument.id not in earlier.ids
+    ]
     if not candidates:
         # Search all fields for the last message; if that has no result either, take any arguments.
         notes.append("no keyword matched: the opponent's words were searched")
@@ -170,6 +173,8 @@ def retrieved(
     candidates = [
         argument for argument in candidates if not earlier.contradicts(argument)
     ] or candidates
+    if options.on_topic:
+        candidates = on_topic(index, debate, candidates)
     if options.scheme_rule and options.argumentation_schemes:
         annotations = stored([argument.id for argument in candidates])
         # Arguments that are known to use no scheme are left out, unless there are no others.
