@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from touche_rad.debate import Debate, Response
+from touche_rad.debate import Debate, Hit, Response
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.errors import WorkError
+from touche_rad.evidence.quotable import other_text
 from touche_rad.plugins import ExplainedCandidate, Feature, Options, Services
 
 _MOST = 100
-"""Hits that are explained, or tried if the first one contradicts an earlier citation."""
+"""Hits that are explained, or tried if the first one cannot be quoted."""
 _PHRASE = "attacks a claim with the words of your message"
 
 
@@ -22,7 +23,7 @@ class Verbatim:
         self.index = services.need_index("verbatim")
 
     def answer(self, debate: Debate) -> Response:
-        """Quote the first hit that contradicts no earlier citation whole.
+        """Quote the first hit that contradicts no earlier citation and names no other text whole.
 
         `key` and `score` are given as the official baseline does.
         """
@@ -30,9 +31,13 @@ class Verbatim:
         if not hits:
             raise WorkError("the index has no argument that attacks a claim like the last message")
         earlier = earlier_citations(debate, self.index)
-        if earlier.contradicts(hits[0].argument):
+
+        def fits(hit: Hit) -> bool:
+            return not (earlier.contradicts(hit.argument) or other_text(hit.argument.text))
+
+        if not fits(hits[0]):
             more_hits = self.index.search("attacks", debate.last.utterance, _MOST)
-            hits = [hit for hit in more_hits if not earlier.contradicts(hit.argument)] or hits
+            hits = list(filter(fits, more_hits)) or hits
         first = hits[0]
         cited = first.argument.model_copy(update={"key": 1, "score": first.score})
         return Response(content=first.argument.text, arguments=(cited,))

@@ -68,17 +68,25 @@ _TEXTS: Final = (
     "post|reply|comment|quote|document"
 )
 _OTHER_TEXT: Final = re.compile(
-    rf"\b(?:(?:parent|previous|preceding|above|linked) (?:{_TEXTS})s?"
+    rf"\b(?:(?:(?:grand)?parent|previous|preceding|above|linked|your (?:own )?other(?: core)?)"
+    rf" (?:{_TEXTS})s?"
     r"|(?:this|the) (?:debate|discussion|thread)(?! (?:about|on|over|of|around|between|in))"
     rf"|the (?:{_TEXTS})(?= (?:is|was|does|did|has|fails?|assumes?|ignores?|makes?|says|states|"
     r"claims|only|above|here|itself|also|seems?|relies|implies|suggests|given|found|finds|shows?|"
     r"showed|concludes?|concluded|cited|\w+n['’]t)\b)"
-    r"|(?:mentioned|listed|stated|described|discussed|noted|linked|quoted) (?:above|earlier|before)"
+    r"|(?:mentioned|listed|stated|described|discussed|noted|linked|quoted|implied|cited|made)"
+    r" (?:above|earlier|before)"
     r"|(?:issue|point|question|problem|topic) here|the (?:aforementioned|listed|above)|as above"
     r"|see (?:above|here|below)|kialo)\b",
     re.IGNORECASE,
 )
 """Names of another text, anywhere in the text."""
+_PARENT: Final = re.compile(r"\bthe (?:grand)?parent\b(?!-| (?:company|relationship))", re.IGNORECASE)
+"""The claim that an argument answers, in a text that speaks of no family."""
+_FAMILY: Final = re.compile(
+    r"\b(?:child|kid|son|daughter|famil|bab|school|student|teen|mother|father|parents|pregnan)",
+    re.IGNORECASE,
+)
 
 _LEAD: Final = (
     r"(?:(?:and|but|or|if|when|while|as|because|since|although|though|even|only|just|unless|until|"
@@ -107,6 +115,7 @@ _START: Final = re.compile(
     r"|others(?= \w)|another(?= \w)|the (?:former|latter|same|other|opposite|reverse|converse)"
     r"|such(?! (?:\w+ )?as)|(?:by )?doing so|if (?:so|not)\b|even so"
     r"|so(?! (?:long|far|many|much|called))"
+    r"|there(?:['’]s| (?:is|are|was|were)) also"
     r"|and|but|or|nor|yet|however|also|additionally|furthermore|moreover|similarly|otherwise"
     r"|therefore|thus|hence|again|likewise|conversely|consequently|instead(?! of)|besides,"
     r"|here|then,|alternatively|in (?:the|your|their) example|not only"
@@ -153,7 +162,6 @@ def missing_context(text: str) -> str:
     This is a rule of thumb for English.
     """
     line = clean(text)
-    named = _OTHER_TEXT.search(line)
     parts = sentences(line)
     if not parts:
         return ""
@@ -165,6 +173,12 @@ def missing_context(text: str) -> str:
         several = early.group().lower() != "these" or _PLURAL.search(before)
         if not several or not _explained(before, parts[0][early.end() :]):
             return early.group().strip()
+    return other_text(line)
+
+
+def other_text(text: str) -> str:
+    """Return the first words that name another text, such as "the parent claim"; "" without any."""
+    named = _OTHER_TEXT.search(text) or (not _FAMILY.search(text) and _PARENT.search(text))
     return named.group().strip() if named else ""
 
 

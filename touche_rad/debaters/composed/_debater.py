@@ -23,6 +23,7 @@ from touche_rad.evidence.guard import (
     GuardResult,
     describe_unsupported,
 )
+from touche_rad.evidence.quotable import missing_context
 from touche_rad.evidence.words import lexicon, read_words
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Paragraph, numbers_to
@@ -161,7 +162,12 @@ class Composed:
 
     def answer(self, debate: Debate) -> Awaitable[Response]:
         """Retrieve arguments, then let the model write."""
-        return self._write(debate, self._grounded.quotables(debate, self.options.shown))
+        quotables = self._grounded.quotables(debate)
+        # The model sees whole arguments, of which a part could be quoted alone.
+        readable = [
+            quotable for quotable in quotables if not missing_context(quotable.argument.text)
+        ]
+        return self._write(debate, (readable or quotables)[: self.options.shown])
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Return the ranked candidates; the model sees the best ones that can be quoted."""

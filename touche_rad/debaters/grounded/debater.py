@@ -36,7 +36,7 @@ from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Feature, RetrieverName, Services, make, setting
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import count_words, cut_to_words
+from touche_rad.text import count_words, cut_to_words, plain_words
 
 MAX_LETTERS: Final = 1_500
 
@@ -190,9 +190,9 @@ class Grounded:
         for candidate in self._ranked(queries)[:_MAX_TRIED]:
             argument = candidate.argument
             quoted = quotation(argument.text, room, self.options.whole)
-            if not quoted or earlier.has(quoted) or quoted.lower() in quoted_before:
+            if not quoted or earlier.has(quoted) or plain_words(quoted) in quoted_before:
                 continue
-            quoted_before.add(quoted.lower())
+            quoted_before.add(plain_words(quoted))
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
             if citations.contradicts(argument):
                 fault = 3

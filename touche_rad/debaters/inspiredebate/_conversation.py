@@ -19,7 +19,7 @@ from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean
+from touche_rad.text import clean, plain_words
 from touche_rad.users.contest_views import opens
 
 SearchField = Literal["text", "attacks", "supports", "all"]
@@ -69,7 +69,7 @@ def arguments_for(
     best: dict[str, Argument] = {}
     for arguments_of_rank in islice(zip_longest(*(usable if any(usable) else by_query)), k):
         for argument in filter(None, arguments_of_rank):
-            best.setdefault(clean(argument.text).lower(), argument)
+            best.setdefault(plain_words(argument.text), argument)
     shown: Sequence[Argument] = list(best.values())
     if only_on_topic:
         shown = on_topic(index, debate, shown)

@@ -31,7 +31,7 @@ from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, annotations_of, meaning_of
-from touche_rad.text import clean, content_words, words
+from touche_rad.text import clean, content_words, plain_words, words
 from touche_rad.users.contest_views import opens
 
 
@@ -192,7 +192,7 @@ def retrieved(
     by_text: dict[str, RetrievedArgument] = {}
     records = map(RetrievedArgument, candidates, cosines)
     for record in sorted(records, key=lambda record: -record.likeness):
-        by_text.setdefault(clean(record.argument.text).lower(), record)
+        by_text.setdefault(plain_words(record.argument.text), record)
     evidence = list(by_text.values())
     if options.standalone:
         readable = [record for record in evidence if not missing_context(record.argument.text)]
