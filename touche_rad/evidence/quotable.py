@@ -81,7 +81,9 @@ _OTHER_TEXT: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of another text, anywhere in the text."""
-_PARENT: Final = re.compile(r"\bthe (?:grand)?parent\b(?!-| (?:company|relationship))", re.IGNORECASE)
+_PARENT: Final = re.compile(
+    r"\bthe (?:grand)?parent\b(?!-| (?:company|relationship))", re.IGNORECASE
+)
 """The claim that an argument answers, in a text that speaks of no family."""
 _FAMILY: Final = re.compile(
     r"\b(?:child|kid|son|daughter|famil|bab|school|student|teen|mother|father|parents|pregnan)",
