@@ -24,6 +24,7 @@ import pytest
 from tests.models import scripted
 from tests.models.by_prompt import answer_by_prompt
 from tests.models.scripted import Scripted
+from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -135,9 +136,9 @@ def world(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> It
     for row in rows:
         row["simulation"]["userTurns"] = row["simulation"]["userTurns"][:2]
     simulations = folder / "simulations.jsonl"
-    simulations.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_records(simulations, *rows)
     chats = folder / "chats.jsonl"  # what a client of the server sends; it sends no claim
-    chats.write_text("".join(json.dumps(row) + "\n" for row in map(_as_chat, rows)), "utf-8")
+    write_records(chats, *map(_as_chat, rows))
     contests = folder / "contests.jsonl"
     contests.write_text("".join(demo_file("contests.jsonl").open().readlines()[:2]))
     sources: dict[Kind, Path] = {"debater": chats, "judge": simulations, "panel": contests}

@@ -14,7 +14,8 @@ from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.judges.makers import USER, ZOO, judge
 from tests.judges.makers import debate as judged_debate
 from tests.models.by_schema import answering, filled, prompt_of
-from tests.models.scripted import Handler, Scripted, reply
+from tests.models.scripted import Handler, Scripted, content
+from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad.calls import current_context
 from touche_rad.criteria import grice
@@ -39,7 +40,7 @@ def filling(server: Scripted) -> None:
     def act(handler: Handler) -> None:
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
         text = "yes" if schema is None else json.dumps(filled(schema))
-        handler.say(200, json.dumps(reply(text)).encode())
+        content(text)(handler)
 
     server.always = act
 
@@ -173,7 +174,7 @@ def test_judge_check_report_and_audit_show_flags_and_change_nothing(tmp_path: Pa
         "userTurns": [{"utterance": USER, "systemResponse": {"utterance": f"{ZOO} {order}"}}],
     }
     run = tmp_path / "run.jsonl"
-    run.write_text(json.dumps({"id": "zoos", "simulation": simulation}) + "\n")
+    write_records(run, {"id": "zoos", "simulation": simulation})
     shown = flags_shown("judge", run, "-j", "length", "-o", tmp_path / "judged.jsonl")
     assert "possible instruction: 1" in shown
     assert "possible instruction" in flags_shown("check", run)

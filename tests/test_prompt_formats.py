@@ -18,7 +18,7 @@ import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.models.by_schema import filled, prompt_of, schema_of
-from tests.models.scripted import Handler, Scripted, reply
+from tests.models.scripted import Handler, Scripted, content
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Response
 from touche_rad.models import Model
@@ -149,7 +149,7 @@ def calls_of(play: Play, server: Scripted) -> list[Mapping[str, Any]]:
     def act(handler: Handler) -> None:
         schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
         text = "yes" if schema is None else json.dumps(answer_of(play, handler.body, schema))
-        handler.say(200, json.dumps(reply(text)).encode())
+        content(text)(handler)
 
     server.always = act
     result_of(play, server)
@@ -356,7 +356,7 @@ def test_a_server_without_response_format_gives_the_same_result(
         if schema is not None:
             answer = answer_of(play, handler.body, schema)
             text = json.dumps(wanted.same_as(answer, schema, prompt))
-        handler.say(200, json.dumps(reply(text)).encode())
+        content(text)(handler)
 
     server.always = with_schemas
     expected = result_of(play, server)
@@ -375,7 +375,7 @@ def test_a_server_without_response_format_gives_the_same_result(
         else:
             answer = answer_of(play, handler.body, schema)
             text = wanted.write(wanted.change(answer, schema, prompt))
-        handler.say(200, json.dumps(reply(text)).encode())
+        content(text)(handler)
 
     server.always = without
     result = result_of(play, server)

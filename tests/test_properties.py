@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.debaters.world import debate
 from tests.models.by_schema import prompt_of
 from tests.models.scripted import Scripted
+from tests.records import write_lines
 from tests.terminal import Ended, touche_rad
 from tests.test_injection import filling, services
 from touche_rad.criteria import grice
@@ -149,7 +150,7 @@ def test_the_bad_lines_of_each_reader_are_counted(
     for at, fine in enumerate(pattern):
         line = json.dumps(good | {"id": f"d{at}"}) if isinstance(good, dict) else good
         lines.append(line.replace("{}", f"d{at}") if fine else "\u200b\t")
-    (folder / words[1]).write_text("\n".join(lines) + "\n", "utf-8")
+    write_lines(folder / words[1], lines)
     (folder / "qrels").write_text("".join(f"q 0 d{at} 1\n" for at in range(len(pattern))))
     bad, first = pattern.count(False), len(lines) - len(pattern) + 1
     refused = touche_rad(*words, cwd=folder)

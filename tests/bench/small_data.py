@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.models.scripted import Handler, content
+from tests.records import read_records, write_lines
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models.examples import example
@@ -35,7 +36,7 @@ def write_small_data(folder: Path) -> Path:
     (folder / "labels.jsonl").write_text(labels * 2, "utf-8")
     (folder / "short").mkdir()
     (folder / "short" / "debates.jsonl").write_text(debates.splitlines(keepends=True)[0], "utf-8")
-    contests = [json.loads(line) for line in demo_file("contests.jsonl").read_text().splitlines()]
+    contests = read_records(demo_file("contests.jsonl"))
     for number, contest in enumerate(contests[:2]):
         first, second = contest["sides"]
         contest["debaters"] = {first: "LLaMA-8B", second: "Inspire-LLaMA-8B"}
@@ -47,7 +48,7 @@ def write_small_data(folder: Path) -> Path:
     for number, contest in enumerate(contests[:2]):
         for speaker, team in zip(contest["sides"], ("OG", "OO"), strict=True):
             teams[number] = teams[number].replace(f'"{speaker}"', f'"{team}"')
-    (folder / "bp.jsonl").write_text("".join(f"{line}\n" for line in teams), "utf-8")
+    write_lines(folder / "bp.jsonl", teams)
     examples = touche_rad(
         *f"train examples {folder}/debates.jsonl {folder}/labels.jsonl --count 5".split(),
         *f"-o {folder}/examples.jsonl".split(),

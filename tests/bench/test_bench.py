@@ -13,6 +13,7 @@ import pytest
 from tests.bench.makers import SMALL, WITH_LABELS, contents, write_bench, write_data
 from tests.forks import run_until
 from tests.models import scripted
+from tests.records import read_json
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -79,7 +80,7 @@ def test_refused_new_bench_leaves_nothing(words: tuple[str, ...], tmp_path: Path
 
 
 def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
-    record = json.loads((finished / "results" / "record.json").read_text())
+    record = read_json(finished / "results" / "record.json")
     assert record["plan"]["debaters"] == {"verbatim": {"plugin": "verbatim", "model": ""}}
     assert record["plan_file"] == "../bench.toml"
     assert set(record["inputs"]) == {"claims", "debates", "labels"}
@@ -99,8 +100,8 @@ def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None
     assert contents(finished) == before
     assert touche_rad("bench", "verify", finished).code == 0
     assert touche_rad("bench", "run", finished, "-o", tmp_path / "again").code == 0
-    first = json.loads((finished / "results" / "record.json").read_text())
-    second = json.loads((tmp_path / "again" / "record.json").read_text())
+    first = read_json(finished / "results" / "record.json")
+    second = read_json(tmp_path / "again" / "record.json")
     for key in ("outputs", "files", "entries", "inputs"):
         assert first[key] == second[key], key
 
@@ -168,7 +169,7 @@ def test_warnings_of_several_runs_are_printed_once_with_their_count(tmp_path: Pa
 
 def test_a_status_of_an_earlier_version_is_refused(bench: Path) -> None:
     path = bench / "results" / f"{VERDICTS}.status.json"
-    status = json.loads(path.read_text())
+    status = read_json(path)
     path.write_text(json.dumps({**status, "format": 1, "warnings": ["a text"]}))
     ended = touche_rad("bench", "run", bench)
     assert ended.code == 2
@@ -212,7 +213,7 @@ def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
 
 
 def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(bench: Path) -> None:
-    before = json.loads((bench / "results" / "figures.json").read_text())
+    before = read_json(bench / "results" / "figures.json")
     plan = bench / "bench.toml"
     with scripted.serving() as server:
         server.always = scripted.fails(400)
@@ -220,7 +221,7 @@ def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(be
         plan.write_text(plan.read_text().replace('"length" }', f'"length", {broken} }}'))
         ended = touche_rad("bench", "run", bench)
     assert ended.code == 1
-    after = json.loads((bench / "results" / "figures.json").read_text())
+    after = read_json(bench / "results" / "figures.json")
     assert after["debaters"][0]["judges"].pop("broken") is None
     assert after["debaters"] == before["debaters"]
     assert after["judges"]["ranking"] == before["judges"]["ranking"]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.bench.small_data import command_of, example_answer, rows_run, write_small_data
 from tests.models.scripted import Handler, Scripted, content
+from tests.records import read_json
 from tests.screens import check_messages
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -45,7 +46,7 @@ def test_a_table_is_printed_beside_the_paper(
     assert run.code == 0, run.err
     table = load(name)
     columns = [column for part in table.parts for column in part.columns]
-    written = json.loads(Path("out/table.json").read_text("utf-8"))
+    written = read_json(Path("out/table.json"))
     cells = [(cell["row"], cell["column"], cell["paper"]) for cell in written["cells"]]
     assert cells == [
         (row.name, column, value if value != "" else None)
@@ -179,7 +180,7 @@ def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
         run = touche_rad(*words)
         assert run.code == code, run.err
         assert (run.err.count("\nerror: ") > 0) == (code == 1), run.err
-        written = json.loads(Path("out/table.json").read_text("utf-8"))["cells"]
+        written = read_json(Path("out/table.json"))["cells"]
         return {cell["row"]: cell for cell in written}
 
     server.always = answer

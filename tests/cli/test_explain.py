@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from tests.records import write_records
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -70,7 +71,7 @@ def test_each_turn_of_a_file_has_at_most_20_lines(tmp_path: Path) -> None:
 def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> None:
     best = next(row for row in explain_as_json(*ZOOS) if row["rank"] == 1)
     script = tmp_path / "model.jsonl"
-    script.write_text(json.dumps({"answer": {"number": 2, "frame": "none"}}) + "\n")
+    write_records(script, {"answer": {"number": 2, "frame": "none"}})
     rows = explain_as_json(*ZOOS, "-m", f"scripted:{script}")
     (chosen,) = [row for row in rows if row["chosen"]]
     assert chosen["id"] != best["id"]

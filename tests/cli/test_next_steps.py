@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
+from tests.records import write_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -28,8 +29,7 @@ def next_commands(err: str) -> list[list[str]]:
 def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two claims, in a path with a space."""
     path = tmp_path_factory.mktemp("next steps") / "claims.tsv"
-    path.write_text("\n".join(CLAIMS.read_text("utf-8").splitlines()[:3]) + "\n")
-    return path
+    return write_lines(path, CLAIMS.read_text("utf-8").splitlines()[:3])
 
 
 def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:

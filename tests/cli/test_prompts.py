@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.by_schema import roles_of
+from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad.plugins import find
 
@@ -37,7 +39,7 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
     assert shown.code == 0
     (request,) = json.loads(touche_rad("prompts", "zsl", "--json").out)
     assert request["tokens"] > 100
-    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert roles_of(request["messages"]) == ["system", "user"]
     assert all(message["content"] in shown.out for message in request["messages"])
     assert set(request["schema"]["properties"]) >= {"quantity", "quality", "relation", "manner"}
 
@@ -62,7 +64,7 @@ def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
 def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "debates.jsonl"
     debate = {"messages": [{"role": role, "content": "No \x1b[2J way"} for role in ROLES]}
-    path.write_text(json.dumps(debate) + "\n", "utf-8")
+    write_records(path, debate)
     shown = touche_rad("prompts", "zsl", path)
     assert "way" in shown.out
     assert "\x1b[2J" not in shown.out

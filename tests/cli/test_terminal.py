@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import read_status, write_records
 from tests.retrieval.small import changes_that_doctor_notices
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
@@ -106,7 +107,7 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_DEBATER": "grounded"}
     call = ("simulate", CLAIMS, "-i", "demo", "--max-words", "30", "-o", "run.jsonl")
     assert touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, env=env).code == 0
-    identity = json.loads((tmp_path / "run.jsonl.status.json").read_text())["identity"]
+    identity = read_status(tmp_path / "run.jsonl")["identity"]
     used = {key: identity[key] for key in ("max_words", "debater", "turns")}
     assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
 
@@ -180,7 +181,7 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
         "text": f"Zoos {evil}fund rangers.",
         "attacks": "Zoos should be closed.",
     }
-    collection.write_text(json.dumps(argument) + "\n")
+    write_records(collection, argument)
     index = tmp_path / "index"
     assert touche_rad("index", collection, "-o", index).code == 0
     answered = touche_rad(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_json, read_records, write_lines
 from tests.screens import check_messages, check_screen
 from tests.terminal import Ended, touche_rad
 from touche_rad import files
@@ -16,10 +17,6 @@ from touche_rad.demo import demo_file
 
 DEBATES = demo_file("debates.jsonl")
 CLAIMS = demo_file("claims.tsv")
-
-
-def read_jsonl(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 @pytest.mark.long
@@ -43,7 +40,7 @@ def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_pat
     verdicts = tmp_path / "verdicts.jsonl"
     call = ("respond", DEBATES, "-i", demo_index_path, "-o", run)
     assert touche_rad(*call).code == 0
-    rows = read_jsonl(run)
+    rows = read_records(run)
     assert all(0 < len(str(row["content"]).split()) <= 60 for row in rows)
     assert len(rows) == 60
     assert sum(bool(row["arguments"]) for row in rows) >= 55
@@ -52,7 +49,7 @@ def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_pat
         for turn, of_turn in zip(evaluation.debate.turns, evaluation.turns, strict=True):
             assert of_turn[Maxim.QUALITY].yes == bool(turn.response.arguments)
     assert touche_rad(*call, "--last-only", "--replace").code == 0
-    assert [row["turn"] for row in read_jsonl(run)] == [2] * 20
+    assert [row["turn"] for row in read_records(run)] == [2] * 20
 
 
 def test_one_utterance_is_answered_on_the_screen() -> None:
@@ -77,7 +74,7 @@ def run_under_tira(
     places = {"inputDataset": str(folder), "outputDir": str(out)}
     ended = touche_rad(verb, *options, cwd=tmp_path, env={**places, **env})
     assert ended.code == code, ended.err
-    return ended, out, json.loads((out / "status.json").read_text())
+    return ended, out, read_json(out / "status.json")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +92,7 @@ def test_under_tira_no_argument_is_needed(
     assert {path.name for path in out.iterdir()} == {output, "status.json"}
     assert status["verb"] == verb
     assert status["state"] == "done"
-    rows: list[Any] = read_jsonl(out / output)
+    rows: list[Any] = read_records(out / output)
     assert len(rows) == count
     if verb == "simulate":
         assert all(len(row["simulation"]["userTurns"]) == 2 for row in rows)
@@ -111,7 +108,7 @@ def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     assert ":21: " in ended.err
     _, out, status = run_under_tira(tmp_path, "judge", source, "--skip-bad")
     assert status["skipped"] == 1
-    assert len(read_jsonl(out / "evaluations.jsonl")) == 21
+    assert len(read_records(out / "evaluations.jsonl")) == 21
 
 
 @pytest.mark.parametrize("judge", ["always-yes", "grice"])
@@ -219,7 +216,7 @@ def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_p
 
 def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
     claims = tmp_path / "claims.tsv"
-    claims.write_text("\n".join(CLAIMS.read_text().splitlines()[:2]) + "\n")
+    write_lines(claims, CLAIMS.read_text().splitlines()[:2])
     options = "--turns 1 -d verbatim -m http://x/v1#x".split()
     ended, _, status = run_under_tira(tmp_path, "simulate", claims, *options)
     assert status["demo"] is True

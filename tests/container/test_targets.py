@@ -15,6 +15,7 @@ import yaml
 
 from tests.container.building import ROOT, Image, build, buildah
 from tests.container.declared import Declared, declared, lent
+from tests.records import read_json, read_records, write_lines
 from tests.terminal import check_kinds
 from touche_rad.demo import demo_file
 
@@ -118,14 +119,14 @@ def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_pa
     """The commands of tira.yml, as TIRA's client words them: sub-task 1, and 2 on what it wrote."""
     input_folder, out = lent(tmp_path, "input"), lent(tmp_path, "output")
     claims = demo_file("claims.tsv").read_text().splitlines()[:4]
-    (input_folder / "claims.tsv").write_text("\n".join(claims) + "\n")
+    write_lines(input_folder / "claims.tsv", claims)
     configuration = official.root / "genirsim" / "touche25-rad-tira.json"
     (input_folder / "official.json").write_text(configuration.read_text())
     mounts = {input_folder: "/tira-data/input:ro", out: "/tira-data/output"}
     debater_run = official.run("sh", "-c", _worded("official-debater"), mounts=mounts, env=TIRA)
     assert debater_run.code == 0, debater_run.err
     simulations = out / "simulations.jsonl"
-    rows = [json.loads(line) for line in simulations.read_text().splitlines()]
+    rows = read_records(simulations)
     assert [len(row["simulation"]["userTurns"]) for row in rows] == [3] * len(claims[1:])
     kinds = check_kinds(simulations, "--input", input_folder / "claims.tsv")
     assert kinds <= {"nothing is cited"}
@@ -166,7 +167,7 @@ def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> Non
     assert "vLLM: ready" in ran.err
     # A model may find that no argument can be used.
     assert check_kinds(out / "simulations.jsonl") <= {"nothing is cited"}
-    status = json.loads((out / "status.json").read_text())
+    status = read_json(out / "status.json")
     assert status["usage"]["total"]["calls"] > 0
 
 

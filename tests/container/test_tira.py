@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.container.building import Image, buildah
+from tests.records import read_json
 from tests.terminal import touche_rad
 from tests.tira.client import call_client
 from tests.tira.places import committed, repository, toy_dataset
@@ -55,7 +55,7 @@ def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path)
     assert second.code == 0, second.text
     names = {path.name for path in second.output().iterdir()}
     assert names == {"evaluations.jsonl", "status.json", ".tracking-results.yml"}
-    assert json.loads((second.output() / "status.json").read_text())["state"] == "done"
+    assert read_json(second.output() / "status.json")["state"] == "done"
 
 
 def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from tests.models import scripted
 from tests.models.by_schema import answering, prompts
+from tests.records import read_records, write_lines
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from touche_rad import files
 from touche_rad.cli import run as run_command
@@ -37,9 +37,9 @@ def claims(tmp_path: Path) -> Claims:
     """A file of the first so many demo claims."""
 
     def write_claims(count: int = 1) -> Path:
-        read_rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
+        rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
         path = tmp_path / "claims.tsv"
-        path.write_text("\n".join(read_rows) + "\n", "utf-8")
+        write_lines(path, rows)
         return path
 
     return write_claims
@@ -175,10 +175,6 @@ def test_claims_with_one_id_stay_apart() -> None:
 # --- the terminal
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def simulate(source: Path, out: Path, words: str) -> int:
     """Play both sides of the claims with the demo's index."""
     return run_command(f"simulate {source} --both-sides -i demo -o {out} -q {words}".split())
@@ -205,7 +201,7 @@ def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Pat
 def test_alone_a_debater_plays_itself_once(claims: Claims, tmp_path: Path) -> None:
     out = tmp_path / "contests.jsonl"
     assert simulate(claims(), out, "-d verbatim --rounds 1 --words 0") == 0
-    (only,) = read_rows(out)
+    (only,) = read_records(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
 
 
@@ -261,10 +257,10 @@ def test_options_for_two_debaters_are_refused_for_one(
 def test_options_of_the_other_debater_stand_in_brackets(claims: Claims, tmp_path: Path) -> None:
     out, words = tmp_path / "contests.jsonl", "--rounds 1 -O frame=false --against"
     assert simulate(claims(), out, f"{words} grounded(k=5,max_words=20)") == 0
-    assert read_rows(out)[0]["debaters"] == {
+    assert read_records(out)[0]["debaters"] == {
         "first": "grounded(frame=False)",
         "second": "grounded(k=5,max_words=20)",
     }
-    assert count_words(read_rows(out)[0]["speeches"][1]["text"]) <= 20
+    assert count_words(read_records(out)[0]["speeches"][1]["text"]) <= 20
     for wrong in ("grounded(k", "grounded(k)", "grounded(kk=5)", "groundet"):
         assert simulate(claims(), out, f"{words} {wrong}") == 2

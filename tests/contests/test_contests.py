@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.records import read_json, write_lines, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -44,13 +45,11 @@ def score_runs(
     folder: Path, contests: Sequence[Contest], *runs: Sequence[Judgement]
 ) -> ContestReport:
     truth = folder / "contests.jsonl"
-    truth.write_text("".join(files.contest_line(contest) + "\n" for contest in contests), "utf-8")
+    write_lines(truth, map(files.contest_line, contests))
     paths = []
     for number, run in enumerate(runs, 1):
         paths.append(folder / f"run{number}.jsonl")
-        paths[-1].write_text(
-            "".join(files.judgement_line(judgement) + "\n" for judgement in run), "utf-8"
-        )
+        write_lines(paths[-1], map(files.judgement_line, run))
     return score_contests(paths, truth, samples=200)
 
 
@@ -341,7 +340,7 @@ def test_an_invalid_outcome_is_reported_with_its_line(
     contests = [contest_of_two(0, {"general": "Pia"})]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
     run = tmp_path / "run1.jsonl"
-    run.write_text(json.dumps(line) + "\n", "utf-8")
+    write_records(run, line)
     ended = touche_rad("score", run, tmp_path / "contests.jsonl")
     assert ended.code == 2
     assert expected in ended.err
@@ -363,8 +362,8 @@ def test_an_invalid_contest_is_reported(
     contests = [contest_of_two(0, {"general": "Pia"})]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
     truth = tmp_path / "contests.jsonl"
-    record = json.loads(truth.read_text("utf-8")) | change
-    truth.write_text(json.dumps(record) + "\n", "utf-8")
+    record = read_json(truth) | change
+    write_records(truth, record)
     ended = touche_rad("score", tmp_path / "run1.jsonl", truth)
     assert ended.code == 2
     assert expected in ended.err

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.records import read_records
 from tests.terminal import Ended, touche_rad
 from touche_rad import plugins
 from touche_rad.contest import Contest, Outcome
@@ -66,7 +66,7 @@ def cup(folder: Path, index: Path, strengths: str, *words: str, claims: int = 3)
 
 
 def lines(folder: Path, name: str = "contests.jsonl") -> list[Any]:
-    return [json.loads(line) for line in (folder / "cup" / name).read_text().splitlines()]
+    return read_records(folder / "cup" / name)
 
 
 def test_a_new_debater_plays_only_its_own_debates(tmp_path: Path, demo_index_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from tests.records import read_status
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.demo import demo_file
@@ -34,7 +34,7 @@ def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> No
     out = tmp_path / "judged.jsonl"
     ended = touche_rad("judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out)
     assert "judged in part: 2; the first: facts are not checked (debate-2)\n" in ended.err
-    status = json.loads((tmp_path / "judged.jsonl.status.json").read_text("utf-8"))
+    status = read_status(tmp_path / "judged.jsonl")
     counts = map(EventCount.model_validate, status["events"])
     events = {count.examples[0].kind: count for count in counts}
     in_part = events[EventKind.JUDGED_IN_PART]

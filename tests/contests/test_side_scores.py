@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from tests.records import write_lines
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome
@@ -34,10 +35,8 @@ def score_sides(
         Judgement(id=str(n), judge="j", outcome=Outcome(winner="ann", scores=scores_of_sides))
         for n, scores_of_sides in enumerate(scores)
     ]
-    truth.write_text("".join(files.contest_line(contest) + "\n" for contest in contests), "utf-8")
-    run.write_text(
-        "".join(files.judgement_line(judgement) + "\n" for judgement in outcomes), "utf-8"
-    )
+    write_lines(truth, map(files.contest_line, contests))
+    write_lines(run, map(files.judgement_line, outcomes))
     return list(score_contests([run], truth, samples=20).sides)
 
 

@@ -17,6 +17,7 @@ from hypothesis.extra.numpy import arrays
 from tests.forks import run_until
 from tests.models import scripted
 from tests.models.by_schema import answering
+from tests.records import read_records, read_status, write_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.cli import run as run_command
@@ -136,8 +137,7 @@ def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
 def write_claims(folder: Path, count: int = 2) -> Path:
     rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
     path = folder / "claims.tsv"
-    path.write_text("\n".join(rows) + "\n", "utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 def command_line(source: Path, out: Path, index: Path, *options: str) -> list[str]:
@@ -158,8 +158,8 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
 ) -> None:
     out = tmp_path / "out"
     assert run_command(command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN)) == 0
-    contests = [json.loads(line) for line in (out / "contests.jsonl").read_text().splitlines()]
-    outcomes = [json.loads(line) for line in (out / "outcomes.jsonl").read_text().splitlines()]
+    contests = read_records(out / "contests.jsonl")
+    outcomes = read_records(out / "outcomes.jsonl")
     names = {"grounded", "verbatim", "grounded(frame=False,k=3)"}
     pairs = [(contest["motion"], *contest["debaters"].values()) for contest in contests]
     assert len(set(pairs)) == len(pairs) == 2 * 3 * 2
@@ -283,7 +283,7 @@ def run_with_model(
 
 def count_traced_and_resumed(path: Path) -> tuple[int, int]:
     """Return the number of calls in a run's trace, and of units that its status says are resumed."""
-    status = json.loads(path.with_name(f"{path.name}.status.json").read_text())
+    status = read_status(path)
     calls = len(path.with_name(f"{path.name}.trace.jsonl").read_text().splitlines())
     return calls, status["resumed"]
 
@@ -383,7 +383,7 @@ def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
     page = write_report([path.parent], tmp_path / "r.html").page.read_text("utf-8")
     assert "grice with" not in page
     assert page.count("speeches are fallbacks") == 1
-    status = json.loads(path.with_name("contests.jsonl.status.json").read_text())
+    status = read_status(path)
     (broken,) = [standing for standing in result.standings if "bad" in standing.name]
     assert broken.fallbacks == status["replaced"] == broken.speeches == 8
 

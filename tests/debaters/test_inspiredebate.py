@@ -10,7 +10,7 @@ import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, answers, assert_valid, cited_texts, debate
 from tests.models import scripted
-from tests.models.by_schema import answering, called, prompts
+from tests.models.by_schema import answering, called, last_message, prompts, roles_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
@@ -74,7 +74,7 @@ def test_the_sides_speak_in_turn_and_evidence_stands_beside_the_last_word_alone(
 ) -> None:
     answer(server)
     messages = server.asked[-1]["messages"]
-    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert roles_of(messages) == ["system", "user", "assistant", "user"]
     assert messages[1]["content"] == "The penny is worthless and should be abolished."
     assert messages[2]["content"] == "I hold it dear."
     assert messages[3]["content"].startswith("Abolish the penny!")
@@ -160,7 +160,7 @@ def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
     answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Speech"]
-    request = server.asked[-1]["messages"][-1]["content"]
+    request = last_message(server.asked[-1])
     assert (
         '- "Sweden lost nine million kronor.": drop "sweden lost nine million kronor".' in request
     )
@@ -176,7 +176,7 @@ def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Sc
     invented = text.replace("abolish the penny", "starve poor children")
     answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
     answer(server)
-    assert "starve poor children" in server.asked[-1]["messages"][-1]["content"]
+    assert "starve poor children" in last_message(server.asked[-1])
 
 
 def test_a_quotation_with_the_wrong_number_cites_what_it_quotes(server: Scripted) -> None:
@@ -205,7 +205,7 @@ def test_evidence_of_the_users_side_is_never_quoted(server: Scripted) -> None:
 def test_arguments_that_need_another_text_are_not_shown(server: Scripted) -> None:
     answering(server, {**PAPER, "Terms": {"terms": ["price tag reprint", "charity coins"]}})
     answer(server, field="text")
-    shown = server.asked[-1]["messages"][-1]["content"]
+    shown = last_message(server.asked[-1])
     assert CHARITY in shown
     assert ARGUMENTS[3].text not in shown
 
@@ -228,9 +228,9 @@ def test_what_was_cited_before_is_not_shown_again_unless_the_paper_is_meant(
         .with_utterance("Abolish the penny!")
     )
     answer(server, again)
-    assert CHARITY not in server.asked[-1]["messages"][-1]["content"]
+    assert CHARITY not in last_message(server.asked[-1])
     answer(server, again, repeat="yes")
-    assert CHARITY in server.asked[-1]["messages"][-1]["content"]
+    assert CHARITY in last_message(server.asked[-1])
 
 
 def test_pages_of_the_web_are_shown_and_never_cited(server: Scripted, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_pages_of_the_web_are_shown_and_never_cited(server: Scripted, tmp_path: 
     (tmp_path / "coins.md").write_text(page)
     answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": page}})
     assert answer(server, web=str(tmp_path)).arguments == ()
-    assert server.asked[-1]["messages"][-1]["content"].count(page) == 1, "two terms find it"
+    assert last_message(server.asked[-1]).count(page) == 1, "two terms find it"
 
 
 @pytest.mark.parametrize("command", ["respond", "say", "simulate"])
@@ -294,7 +294,7 @@ def test_a_refusal_is_asked_again_once_as_an_exercise(server: Scripted) -> None:
     answering(server, {**PAPER, "Speech": lambda _: next(speeches)})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Speech"]
-    assert "debating exercise" in server.asked[-1]["messages"][-1]["content"]
+    assert "debating exercise" in last_message(server.asked[-1])
     assert response.content == SPOKEN["argument"]
 
 
@@ -317,14 +317,14 @@ def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, wor
     body = server.asked[-1]
     schema = body["response_format"]["json_schema"]["schema"]["properties"]
     assert schema["argument"]["maxLength"] >= len(text), "the server is not told to stop before"
-    assert "LAST-WORD" in body["messages"][-1]["content"], "all that the opponent said is shown"
+    assert "LAST-WORD" in last_message(body), "all that the opponent said is shown"
 
 
 def test_a_long_argument_is_asked_for_again_once_and_then_cut(server: Scripted) -> None:
     answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": f"{CHARITY} " * 9}})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Speech"]
-    assert "at most 60 words" in server.asked[-1]["messages"][-1]["content"]
+    assert "at most 60 words" in last_message(server.asked[-1])
     assert count_words(response.content) <= 60
     assert response.content.endswith(".")
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.debaters.test_sides_of_messages import MESSAGES, count_answers
 from tests.debaters.world import debate
+from tests.records import read_json
 from touche_rad.files import read_arguments
 from touche_rad.plugins import (
     ExplainedCandidate,
@@ -63,7 +64,7 @@ def test_an_encoder_that_is_not_to_be_had_is_done_without(
     broken = tmp_path / "ix"
     shutil.copytree(place, broken)
     (about,) = broken.rglob("about.json")
-    description = json.loads(about.read_text()) | {"encoder": "nowhere-to-be-found"}
+    description = read_json(about) | {"encoder": "nowhere-to-be-found"}
     about.write_text(json.dumps(description))
     with caplog.at_level(logging.WARNING, "touche_rad"):
         rows = _rows(broken)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import threading
@@ -16,6 +15,7 @@ from retrieval.index.pisa import PisaArguments
 from tests.debaters.world import ARGUMENTS, WORTHLESS, BothSides, answers, assert_valid, debate
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
+from tests.records import read_status, write_records
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
 from touche_rad import cli
@@ -390,14 +390,14 @@ def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
         annotated(tmp_path / name, marks)
     source, out = tmp_path / "debates.jsonl", tmp_path / "run.jsonl"
     chat = {"messages": [{"role": "user", "content": "Pennies should be abolished."}]}
-    source.write_text(json.dumps(chat) + "\n")
+    write_records(source, chat)
 
     def run(memory: str) -> int:
         words = ["respond", source, "-d", "rdebater", "-i", tmp_path / memory]
         return cli.run([str(word) for word in (*words, "-m", f"{server.url}#tiny", "-o", out)])
 
     assert run("mine") == 0
-    status = json.loads((tmp_path / "run.jsonl.status.json").read_text())
+    status = read_status(tmp_path / "run.jsonl")
     complete_run = out.read_bytes()
     # as a run is left that was killed while its first debate was written
     AppendLog(tmp_path / "run.jsonl.part", RUN, {"identity": status["identity"]}).close()

@@ -18,7 +18,7 @@ from tests.debaters.world import (
     cited_texts,
     debate,
 )
-from tests.models.by_schema import answering, called, prompts
+from tests.models.by_schema import answering, called, last_message, prompts
 from tests.models.scripted import Scripted
 from touche_rad.debate import Debate, Hit, Response, path_of
 from touche_rad.text import count_words
@@ -263,7 +263,7 @@ def test_a_long_answer_is_asked_for_again_once_and_then_cut(server: Scripted) ->
     answering(server, {**PAPER, "Written": {**WRITTEN, "response": long}})
     response = answer(server, profile="paper", shorter_attempts="1")
     assert called(server)[-2:] == ["Written", "Written"]
-    assert "at most 60 words" in server.asked[-1]["messages"][-1]["content"]
+    assert "at most 60 words" in last_message(server.asked[-1])
     assert count_words(response.content) <= 60
     assert response.content.endswith(".")
 

@@ -17,7 +17,7 @@ from tests.debaters.world import (
     cited_texts,
     debate,
 )
-from tests.models.by_schema import answering, called, prompts
+from tests.models.by_schema import answering, called, last_message, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
 from touche_rad.debate import Debate, Response
@@ -231,7 +231,7 @@ def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scrip
     response = answer(server, "composed")
     assert response.content == "Charities collect the penny that nobody misses."
     assert called(server) == ["Written", "Written"]
-    assert INVENTED in server.asked[1]["messages"][-1]["content"]
+    assert INVENTED in last_message(server.asked[1])
 
 
 def test_what_cannot_be_supported_is_replaced_by_a_quotation_of_what_was_chosen(

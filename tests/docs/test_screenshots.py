@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
 from tests.docs.blocks import PAGES, ROOT
+from tests.records import read_json
 
 PICTURES = ROOT / "docs" / "pictures"
 
@@ -16,7 +16,7 @@ def test_each_picture_is_as_new_as_the_page_that_it_shows(monkeypatch: pytest.Mo
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import screenshots
 
-    stamps = json.loads(screenshots.STAMPS.read_text("utf-8"))
+    stamps = read_json(screenshots.STAMPS)
     old = [name for name in screenshots.PAGES if stamps.get(name) != screenshots.stamp(name)]
     assert not old, "these pages look different now: run make screenshots"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_records, write_lines
 from tests.screens import check_record
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -29,13 +30,9 @@ def _place(tmp_path: Path) -> Path:
     return tmp_path / "aj"
 
 
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def test_a_report_has_the_answer_its_documents_and_its_conversation(place: Path) -> None:
-    reports = read_jsonl(place / "runs" / "debates.jsonl")
-    topics = read_jsonl(place / "topics.jsonl")
+    reports = read_records(place / "runs" / "debates.jsonl")
+    topics = read_records(place / "topics.jsonl")
     assert len(reports) == len(topics) == 60
     assert [report["metadata"]["topic_id"] for report in reports] == [
         topic["request_id"] for topic in topics
@@ -72,7 +69,7 @@ def test_reports_of_other_tracks_are_read_with_each_way_to_cite(citations: Any) 
 
 
 def test_a_report_read_back_is_the_view_of_its_response(place: Path) -> None:
-    reports = read_jsonl(place / "runs" / "debates.jsonl")
+    reports = read_records(place / "runs" / "debates.jsonl")
     debate = next(iter(files.read_debates(DEBATES)))
     for turn, report in enumerate(reports[:3]):
         view = view_of(report, {})
@@ -86,7 +83,7 @@ def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
     lines = demo_file("labels.jsonl").read_text().splitlines()
     first = json.loads(lines[0])
     first[0]["quality"] = None
-    labels.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    write_lines(labels, [json.dumps(first), *lines[1:]])
     call = ("export", "autojudge", DEBATES, "-o", tmp_path / "aj", "--labels")
     assert touche_rad(*call, labels).code == 0
     rows = (tmp_path / "aj/truth.eval.txt").read_text().splitlines()
@@ -102,7 +99,7 @@ def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
 
 def test_runs_on_other_claims_or_with_one_name_are_refused(tmp_path: Path) -> None:
     reversed_run = tmp_path / "reversed.jsonl"
-    reversed_run.write_text("\n".join(DEBATES.read_text().splitlines()[::-1]) + "\n")
+    write_lines(reversed_run, DEBATES.read_text().splitlines()[::-1])
     ended = touche_rad("export", "autojudge", DEBATES, reversed_run, "-o", tmp_path / "aj")
     assert ended.code == 2
     assert f"{reversed_run}:1: " in ended.err
@@ -140,7 +137,7 @@ def test_autojudge_runs_our_judge_and_verifies_its_leaderboard_and_qrels(
     values = {(topic, measure): float(value) for _, topic, measure, value in lines}
     out = tmp_path / "ours.jsonl"
     touche_rad("judge", DEBATES, "-j", "length", "-o", out)
-    for number, row in enumerate(read_jsonl(out), 1):
+    for number, row in enumerate(read_records(out), 1):
         for turn, verdicts in enumerate(row["userTurnsEvaluations"], 1):
             for maxim in ("Quantity", "Quality", "Relation", "Manner"):
                 assert values[f"{number}.{turn}", maxim.upper()] == verdicts[maxim]["score"]

@@ -16,6 +16,7 @@ import pytest
 
 from tests.bench.makers import SMALL
 from tests.forks import fork, survived
+from tests.records import write_lines
 from tests.terminal import touche_rad
 from touche_rad import cli
 from touche_rad.demo import demo_file
@@ -189,7 +190,7 @@ def test_damaged_index_is_refused(name: str, damage: Callable[[Path], object], p
 def test_damaged_line_is_named_before_any_work(verb: str, place: Path) -> None:
     source = place / VERBS[verb][1]
     lines = source.read_text().splitlines()
-    source.write_text("\n".join([*lines[:2], '{"id": ', *lines[2:]]) + "\n")
+    write_lines(source, [*lines[:2], '{"id": ', *lines[2:]])
     ended = touche_rad(*VERBS[verb], "-o", "out")
     assert ended.code == 2
     assert f"{source.name}:3: " in ended.err

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.files.test_round_trips import MANY, WORDS, messages, record
+from tests.records import write_records
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.records import whole_characters
@@ -58,7 +59,7 @@ JUDGED: dict[str, Any] = {
 
 
 def one(path: Path, value: Any) -> Debate:
-    path.write_text(json.dumps(value) + "\n")
+    write_records(path, value)
     (debate,) = files.read_debates(path)
     return debate
 

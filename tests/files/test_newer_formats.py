@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
@@ -24,12 +25,11 @@ NEWER = 99
 
 def write(path: Path, record: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record) + "\n")
-    return path
+    return write_records(path, record)
 
 
 def set_format(path: Path, key: str = "format", value: object = NEWER) -> Path:
-    return write(path, {**json.loads(path.read_text()), key: value})
+    return write(path, {**read_json(path), key: value})
 
 
 def beside_a_run(place: Path, suffix: str, record: object) -> Path:
@@ -116,7 +116,7 @@ def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
     assert touche_rad(*words, "-o", out).code == 0
-    assert json.loads((tmp_path / "run.jsonl.status.json").read_text())["format"] == 2
+    assert read_status(tmp_path / "run.jsonl")["format"] == 2
     traced = (tmp_path / "run.jsonl.trace.jsonl").read_text().splitlines()
     assert {json.loads(line)["format"] for line in traced} == {1}
     both = tmp_path / "contests.jsonl"

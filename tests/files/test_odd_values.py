@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import write_records
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import BadLines
@@ -23,14 +24,9 @@ def simulation(**system: Any) -> dict[str, Any]:
     return {"simulation": {"userTurns": [{"utterance": "U", "systemResponse": answer}]}}
 
 
-def write(path: Path, *values: Any) -> Path:
-    path.write_text("".join(json.dumps(value) + "\n" for value in values))
-    return path
-
-
 def test_a_lone_surrogate_is_replaced(tmp_path: Path) -> None:
     value = simulation(utterance=HALF, response={"content": HALF, HALF: [HALF]})
-    (debate,) = files.read_debates(write(tmp_path / "f", value))
+    (debate,) = files.read_debates(write_records(tmp_path / "f", value))
     assert debate.system_texts == (WHOLE,)
     assert debate.model_dump(exclude={"wire"})["turns"][0]["response"]["extra"][WHOLE] == [WHOLE]
     written = json.loads(files.simulation_line(debate))
@@ -66,7 +62,7 @@ def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
 def test_a_response_is_text_also_if_the_system_sent_another_value(
     tmp_path: Path, system: dict[str, Any], said: str
 ) -> None:
-    (debate,) = files.read_debates(write(tmp_path / "f", simulation(**system)))
+    (debate,) = files.read_debates(write_records(tmp_path / "f", simulation(**system)))
     assert debate.system_texts == (said,)
     assert json.loads(files.simulation_line(debate)) == simulation(**system)
 
@@ -74,7 +70,9 @@ def test_a_response_is_text_also_if_the_system_sent_another_value(
 def test_nulls_of_a_collection_are_missing_fields(tmp_path: Path) -> None:
     value = {"id": "1", "text": "Zoos teach.", "attacks": "Zoos harm.", "original": None}
     nulls = {"topic": None, "tags": None, "supports": None}
-    build_index(files.read_arguments(write(tmp_path / "f", value | nulls)), str(tmp_path / "index"))
+    build_index(
+        files.read_arguments(write_records(tmp_path / "f", value | nulls)), str(tmp_path / "index")
+    )
     index = open_index(str(tmp_path / "index"))
     (argument,) = index.arguments()
     assert json.loads(files.argument_line(argument)) == value
@@ -95,7 +93,7 @@ def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: 
             {"role": "user", "content": "U", "arguments": "nonsense"},
         ]
     }
-    arguments = files.read_arguments(write(tmp_path / "f", value))
+    arguments = files.read_arguments(write_records(tmp_path / "f", value))
     lines = [json.loads(line) for line in map(files.argument_line, arguments)]
     assert lines == [{"id": "2", "text": "u"}, argument]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import read_json, read_status, write_lines
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
@@ -125,7 +126,7 @@ def test_a_run_that_was_stopped_goes_on_without_a_word(tmp_path: Path, respond: 
     """The consent of the stopped call holds, and its journal names the run."""
     assert respond().code == 0
     out = tmp_path / "run.jsonl"
-    status = json.loads((tmp_path / "run.jsonl.status.json").read_text())
+    status = read_status(tmp_path / "run.jsonl")
     AppendLog(tmp_path / "run.jsonl.part", RUN, {"identity": status["identity"]}).close()
     out.write_text("of another run\n")
     assert respond().code == 0
@@ -143,12 +144,12 @@ def test_a_wrong_input_leaves_the_status_of_the_finished_run(tmp_path: Path, res
 def test_under_tira_the_output_is_always_replaced(tmp_path: Path, demo_index_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
-    (folder / "claims.tsv").write_text("\n".join(CLAIMS.read_text().splitlines()[:2]) + "\n")
+    write_lines(folder / "claims.tsv", CLAIMS.read_text().splitlines()[:2])
     env = {"inputDataset": str(folder), "outputDir": str(out)}
     for debater in ("verbatim", "grounded"):
         call = ("simulate", "-d", debater, "-i", demo_index_path, "--turns", "1")
         assert touche_rad(*call, env=env).code == 0
-    assert json.loads((out / "status.json").read_text())["identity"]["debater"] == "grounded"
+    assert read_json(out / "status.json")["identity"]["debater"] == "grounded"
     assert {path.name for path in out.glob("*.jsonl*")} == {"simulations.jsonl"}
 
 

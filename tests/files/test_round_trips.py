@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.records import write_lines, write_records
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response
 from touche_rad.files import Kind
@@ -128,17 +129,17 @@ def test_a_record_is_written_as_it_was_read(
     same_id = (lambda row: str(row["id"])) if kind is Kind.ARGUMENTS else json.dumps
     rows = data.draw(st.lists(records.filter(bool), min_size=1, max_size=3, unique_by=same_id))
     path = tmp_path / "file"
-    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    write_lines(path, map(json.dumps, rows))
     if kind is not Kind.LABELS:
         assert files.detect_kind(path) is kind
     written = list(map(line, read(path)))
     assert list(map(json.loads, written)) == rows
-    path.write_text("\n".join(written) + "\n", "utf-8")
+    write_lines(path, written)
     assert list(map(line, read(path))) == written
 
 
 def _one(path: Path, value: Any) -> Debate:
-    path.write_text(json.dumps(value) + "\n")
+    write_records(path, value)
     return next(files.read_debates(path))
 
 
@@ -156,7 +157,7 @@ def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     lines.append(
         files.response_line(Debate(id="e").with_utterance("X"), 0, Response(content="ours"))
     )
-    (tmp_path / "r").write_text("\n".join(lines) + "\n")
+    write_lines(tmp_path / "r", lines)
     assert files.detect_kind(tmp_path / "r") is Kind.RESPONSES
     (first, views), (second, _) = files.read_views(tmp_path / "r")
     assert first.system_texts == ("ours 0", "ours 1")

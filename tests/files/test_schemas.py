@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.records import write_lines, write_records
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import Outcome
@@ -64,13 +65,13 @@ def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> 
         ("annotated", {"claim": "Zoos help.", "simulated_debate": messages}),
         ("chat", {"messages": messages}),
     ):
-        (place / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        write_records(place / f"{name}.jsonl", row)
     (place / "claims.tsv").write_text(files.claims_text(debates), "utf-8")
     arguments = files.read_arguments(demo_file("arguments.jsonl"))
     text = "".join(f"{files.argument_line(argument)}\n" for argument in arguments)
     (place / "arguments.jsonl").write_text(text, "utf-8")
     labels = map(files.labels_line, files.read_labels(demo_file("labels.jsonl")))
-    (place / "labels.jsonl").write_text("".join(f"{line}\n" for line in labels))
+    write_lines(place / "labels.jsonl", labels)
     judgement = files.Judgement(
         id="1", judge="x", outcome=Outcome(winner="tie"), swapped=Outcome(winner=None)
     )

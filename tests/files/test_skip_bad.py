@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from pathlib import Path
 
 import pytest
 
+from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -27,7 +27,7 @@ def test_an_id_that_no_index_can_hold_is_named_with_its_line(
 ) -> None:
     source = tmp_path / "arguments.jsonl"
     rows = [{"id": "1", "text": "One."}, record, {"id": "2", "text": "Two."}]
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_records(source, *rows)
     refused = touche_rad("index", source, "-o", tmp_path / "index")
     assert refused.code == 2
     assert f"{source}:2: id: " in refused.err

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import cache
 from typing import Any
 
 from tests.judges.makers import judge
+from tests.records import read_records
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim
 from touche_rad.demo import demo_file
@@ -25,7 +25,7 @@ def debates() -> tuple[Debate, ...]:
 
 @cache
 def labels() -> list[list[dict[str, Any]]]:
-    return [json.loads(line) for line in LABELS.read_text("utf-8").splitlines()]
+    return read_records(LABELS)
 
 
 def turns() -> list[tuple[Debate, int, dict[str, Any]]]:

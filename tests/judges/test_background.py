@@ -9,6 +9,7 @@ import pytest
 
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
+from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -32,7 +33,7 @@ def test_the_description_of_a_debate_of_the_task_is_no_background(
     record = json.loads(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0])
     record["simulation"]["configuration"]["topic"]["description"] = POST
     source = tmp_path / "debates.jsonl"
-    source.write_text(json.dumps(record) + "\n")
+    write_records(source, record)
     prompts = prompts_of(source, panel, tmp_path / "out.jsonl")
     assert prompts
     for prompt in prompts:
@@ -49,7 +50,7 @@ def test_background_of_a_contest_is_capped_and_not_in_debgraph_as_published(
     contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
     contest["info"] = "An info slide. " * 2_000
     source = tmp_path / "contests.jsonl"
-    source.write_text(json.dumps(contest) + "\n")
+    write_records(source, contest)
     prompts = prompts_of(source, panel, tmp_path / "out.jsonl")
     assert any("An info slide." in prompt for prompt in prompts) == shown
     assert max(prompt.count("An info slide.") for prompt in prompts) < 300

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from functools import partial
@@ -16,7 +15,8 @@ from judges.debatrix import Debatrix
 from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, prompts
-from tests.models.scripted import Scripted
+from tests.models.scripted import Scripted, says
+from tests.records import read_records
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.errors import UserError
@@ -361,7 +361,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_twice_the_limit(server: Scr
         if len(limits) == 1:
             cut = scripted.reply('{"analysis": "It', finish_reason="length")
             cut["usage"]["completion_tokens"] = limits[0]
-            handler.say(200, json.dumps(cut).encode())
+            says(cut)(handler)
         elif answers is not None:
             answers(handler)
 
@@ -493,7 +493,7 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
     options = f"-j debatrix -m {server.url}#tiny --swap -O dimensions=argument,clash".split()
     ended = touche_rad("judge", source, "-o", out, *options)
     assert ended.code == 0, ended.err
-    lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    lines = read_records(out)
     assert [line["id"] for line in lines] == ["c1", "bp"]
     assert lines[0]["judge"].startswith("debatrix")
     assert [line["swapped"]["winner"] for line in lines] == ["Bob", "OO"]

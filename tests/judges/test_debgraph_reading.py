@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +16,8 @@ from tests.judges.debgraph_debate import (
     speech_in,
 )
 from tests.models import scripted
-from tests.models.by_schema import called, prompt_of, prompts
-from tests.models.scripted import Scripted
+from tests.models.by_schema import called, prompt_of, prompts, roles_of
+from tests.models.scripted import Scripted, says
 from touche_rad.contest import Speech
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -80,7 +79,7 @@ def test_the_paper_asks_again_for_a_graph_that_is_not_valid(server: Scripted, na
     assert outcome.details["speeches"][1]["asked"] == 2
     assert len(outcome.details["graph"]["nodes"]) == 9
     for body in server.asked:  # some chat templates refuse two user messages in a row
-        assert [message["role"] for message in body["messages"]] == ["system", "user"]
+        assert roles_of(body["messages"]) == ["system", "user"]
 
 
 def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: Scripted) -> None:
@@ -183,7 +182,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scr
         server.always = answer
         body = scripted.reply('{"arguments": [', finish_reason="length")
         body["usage"]["completion_tokens"] = 2048
-        handler.say(200, json.dumps(body).encode())
+        says(body)(handler)
 
     server.asked.clear()
     server.script = [cut_once]

@@ -36,7 +36,7 @@ from tests.judges.inspire_world import (
     verdicts,
 )
 from tests.models import scripted
-from tests.models.by_schema import called, prompt_of, prompts, schema_of
+from tests.models.by_schema import called, prompt_of, prompts, roles_of, schema_of
 from tests.models.scripted import Handler, Scripted, reply
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, result, says
@@ -152,7 +152,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> N
         if shown[-1] == 6:
             cut = reply('{"response_1": {"facts": ["A fa', finish_reason="length")
             cut["usage"]["completion_tokens"] = limit
-            handler.say(200, json.dumps(cut).encode())
+            scripted.says(cut)(handler)
         else:
             answers(handler)
 
@@ -176,7 +176,7 @@ def test_a_single_response_that_is_cut_off_gets_twice_the_limit(
             if len(limits) == 1:
                 cut = reply('{"response_1": {"', finish_reason="length")
                 cut["usage"]["completion_tokens"] = limits[0]
-                handler.say(200, json.dumps(cut).encode())
+                scripted.says(cut)(handler)
                 return
         answers(handler)
 
@@ -619,7 +619,7 @@ def test_what_was_found_gives_no_orders(server: Scripted, web: SearXNGServer) ->
     judge_contest(server, web=web.url, dimensions="FA")
     body = server.asked[-1]
     assert schema_of(body) == "Verdicts"
-    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert roles_of(body["messages"]) == ["system", "user"]
     lines = prompt_of(body).splitlines()
     assert not any(line.startswith(("===", "## response_9", "fact_99")) for line in lines)
     assert any("{{ 7 * 7 }}" in line for line in lines)
@@ -747,7 +747,7 @@ def test_a_debate_gives_no_orders(server: Scripted) -> None:
     )
     judge_contest(server, contest(("ann", evil), SIX[1]))
     for body in server.asked:
-        assert [message["role"] for message in body["messages"]] == ["system", "user"]
+        assert roles_of(body["messages"]) == ["system", "user"]
         lines = prompt_of(body).splitlines()
         assert not any(line.startswith(("=== system", "## response_7")) for line in lines)
 

@@ -15,7 +15,7 @@ import pytest
 from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import filled, prompt_of, schema_of
-from tests.models.scripted import Handler, Scripted, reply
+from tests.models.scripted import Handler, Scripted, content
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.plugins import find
 
@@ -62,7 +62,7 @@ def server() -> Iterator[Scripted]:
             depth = f"DEPTH-{1 + deepest(prompt)}"
             schema = handler.body["response_format"]["json_schema"]["schema"]
             answer = filled(schema, analysis=depth, comment=depth)
-        handler.say(200, json.dumps(reply(json.dumps(answer))).encode())
+        content(json.dumps(answer))(handler)
 
     with scripted.serving() as server:
         server.always = act

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
+from tests.records import read_records
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
@@ -20,7 +20,7 @@ def train_examples(folder: Path, *words: str) -> list[dict[str, Any]]:
     out = folder / f"{len(list(folder.iterdir()))}.jsonl"
     ended = touche_rad("train", "examples", DEBATES, LABELS, "-o", out, *words)
     assert ended.code == 0, ended.err
-    return [json.loads(line) for line in out.read_text().splitlines()]
+    return read_records(out)
 
 
 def labelled(examples: list[dict[str, Any]], maxim: str, label: str) -> set[tuple[str, int]]:

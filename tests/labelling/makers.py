@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tests.records import write_records
 from touche_rad.criteria import grice
 from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdicts
@@ -18,8 +19,7 @@ TURNS = 3
 def write_run(path: Path, debates: int = 4, *, lost: Sequence[int] = ()) -> Path:
     """Write a run; lost debates are empty records."""
     lines = [{} if number in lost else _debate(number) for number in range(debates)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return write_records(path, *lines)
 
 
 def _debate(number: int) -> dict[str, object]:

@@ -10,6 +10,7 @@ import krippendorff
 import pytest
 
 from tests.labelling.makers import answer, open_session, write_run
+from tests.records import write_records
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.labelling.agreement import agreement
@@ -75,7 +76,7 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl")
     official = [[{"quality": 1}] + [{}] * 2, [{"quality": 0}] + [{}] * 2, [{}] * 3, [{}] * 3]
     labels = tmp_path / "ben.labels.jsonl"
-    labels.write_text("".join(json.dumps(row) + "\n" for row in official))
+    write_records(labels, *official)
     session = open_session(run, tmp_path / "labels.jsonl", others=[labels])
     for number in range(4):
         session.answer(TurnPlace(number, 0), Maxim.QUALITY, 1)

@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
+from tests.records import read_json, write_records
 from tests.screens import check_record
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
@@ -68,12 +69,12 @@ def test_verdicts_and_the_reason_are_hidden_until_a_turn_is_labelled(client: Tes
 
 def test_annotators_see_the_first_two_arguments_only_with_marked_words(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl", 1)
-    record = json.loads(run.read_text())
+    record = read_json(run)
     texts = ["Ferries run late.", "Text 1.", "Text 2."]
     arguments = [{"id": text, "text": text, "attacks": "hidden"} for text in texts]
     turns = record["simulation"]["userTurns"]
     turns[0]["systemResponse"]["response"]["arguments"] = arguments
-    run.write_text(json.dumps(record) + "\n")
+    write_records(run, record)
     app = create_app(open_session(run, tmp_path / "labels.jsonl"), TOKEN)
     client = TestClient(app, base_url=f"{HOST}/{TOKEN}/")
     shown = client.get("turn?debate=0&turn=0")

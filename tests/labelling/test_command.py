@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
+from tests.records import write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
@@ -126,7 +127,7 @@ def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path
 
 def test_a_run_without_responses_is_refused(tmp_path: Path) -> None:
     claims = tmp_path / "empty.jsonl"
-    claims.write_text(json.dumps({"simulation": {"userTurns": [{"utterance": "Hm."}]}}) + "\n")
+    write_records(claims, {"simulation": {"userTurns": [{"utterance": "Hm."}]}})
     code, _, err = summarise(claims, "-o", tmp_path / "x.jsonl")
     assert code == 2
     assert str(claims) in err

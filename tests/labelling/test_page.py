@@ -14,6 +14,7 @@ from tests.browser import OpenPage, assert_accessible, assert_fits
 from tests.labelling.makers import MAXIMS, answer, write_run, write_verdicts
 from tests.labelling.served import labelling
 from tests.pages.test_rendering import HOSTILE
+from tests.records import write_records
 from touche_rad.debate import Maxim
 
 pytestmark = pytest.mark.services
@@ -182,7 +183,7 @@ def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
         },
     }
     run = tmp_path / "run.jsonl"
-    run.write_text(json.dumps({"id": HOSTILE, "simulation": {"userTurns": [turn, turn]}}) + "\n")
+    write_records(run, {"id": HOSTILE, "simulation": {"userTurns": [turn, turn]}})
     judge = write_verdicts(tmp_path / "a.jsonl", run, [0.3, 0.6])
     judge.write_text(judge.read_text().replace('"because"', json.dumps(HOSTILE)))
     words = (run, judge, "-o", tmp_path / "<b>labels.jsonl", "--annotator", "<i>a")

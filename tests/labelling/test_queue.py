@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import TURNS, write_run, write_verdicts
+from tests.records import write_lines
 from touche_rad.criteria import grice
 from touche_rad.errors import InputError
 from touche_rad.labelling._queue import QueuedTurn, Selection, make_queue, samples
@@ -73,7 +74,7 @@ def test_random_turns_above_the_deepest_audited_one_count_as_chosen(tmp_path: Pa
 def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl", 3)
     path = write_verdicts(tmp_path / "a.jsonl", run, [number / 10 for number in range(9)])
-    path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
+    write_lines(path, reversed(path.read_text().splitlines()))
     (verdicts,) = read_verdicts([path], read_exchanges(run), grice(), {}).values()
     scores = {
         place: {verdict.score for verdict in of_turn.values()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
+from tests.records import read_records
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
@@ -169,7 +169,7 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     session.answer(TurnPlace(2, 1), QUANTITY, 1)
     session.answer(TurnPlace(2, 1), MANNER, None)
     session.write()
-    rows = [json.loads(line) for line in session.output.read_text().splitlines()]
+    rows = read_records(session.output)
     assert [len(row) for row in rows] == [TURNS, 0, TURNS, TURNS]
     nothing = dict.fromkeys(map(str, Maxim))
     assert rows[2][1] == {

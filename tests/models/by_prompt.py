@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.models.by_schema import prompt_of
-from tests.models.scripted import Handler, reply
+from tests.models.scripted import Handler, reply, says
 
 
 def answer_by_prompt(handler: Handler) -> None:
     """Answer a request."""
-    handler.say(200, json.dumps(reply_to(handler.body)).encode())
+    says(reply_to(handler.body))(handler)
 
 
 def reply_to(body: Mapping[str, Any]) -> dict[str, Any]:

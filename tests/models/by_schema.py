@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tests.models.scripted import Handler, Scripted, reply
+from tests.models.scripted import Handler, Scripted, content
 
 Maker = Callable[[str], Any]
 """Makes an answer from the prompt."""
@@ -25,6 +25,14 @@ def prompt_of(body: Mapping[str, Any]) -> str:
     return "\n".join(message["content"] for message in body["messages"])
 
 
+def last_message(body: Mapping[str, Any]) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def roles_of(messages: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [message["role"] for message in messages]
+
+
 def answering(server: Scripted, answers: Mapping[str, Any]) -> None:
     """Let the endpoint answer each schema; a callable is given the prompt."""
 
@@ -36,8 +44,8 @@ def answering(server: Scripted, answers: Mapping[str, Any]) -> None:
         if isinstance(answer, Exception):
             handler.say(503, b"{}")
             return
-        content = answer if isinstance(answer, str) else json.dumps(answer)
-        handler.say(200, json.dumps(reply(content)).encode())
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        content(text)(handler)
 
     server.always = act
 
@@ -87,7 +95,7 @@ def filling(server: Scripted, **given: Any) -> None:
         answer = given.get(schema_of(handler.body))
         if callable(answer):
             answer = answer(prompt_of(handler.body))
-        content = json.dumps(filled(schema, **given) if answer is None else answer)
-        handler.say(200, json.dumps(reply(content)).encode())
+        text = json.dumps(filled(schema, **given) if answer is None else answer)
+        content(text)(handler)
 
     server.always = act

@@ -17,6 +17,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tests.models import scripted
+from tests.models.by_schema import last_message, roles_of
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from touche_rad.errors import UserError
 from touche_rad.models import Message, Model, ask_in_parts, sending
@@ -164,7 +165,7 @@ def test_an_invalid_answer_is_sent_back_once(server: Scripted, fault: str) -> No
     server.script = [REPAIRED[fault]]
     assert _ask(server) == Fine(words="fine", score=1)
     messages = server.asked[1]["messages"]
-    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert roles_of(messages) == ["system", "user", "assistant", "user"]
     assert "not valid" in messages[-1]["content"]
     server.always = REPAIRED[fault]
     with pytest.raises(faults.InvalidAnswer, match="Fine"):
@@ -338,7 +339,7 @@ def test_a_prompt_that_is_too_long_is_shortened(server: Scripted) -> None:
     answer = _with_model(server, lambda model: model.ask(long, Fine, shorten=shorten))
     assert answer.words == "fine"
     assert [len(body["messages"]) for body in server.asked] == [5, 4, 3]
-    assert server.asked[-1]["messages"][-1]["content"] == "Turn 3."
+    assert last_message(server.asked[-1]) == "Turn 3."
 
 
 def _logprobs(**chances: float) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
+from tests.records import read_status, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -130,7 +131,7 @@ def test_if_all_endpoints_are_busy_the_call_waits(servers: tuple[Scripted, Scrip
 
 
 def script(path: Path, *lines: Any) -> str:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_records(path, *lines)
     return f"scripted:{path}"
 
 
@@ -211,7 +212,7 @@ def test_a_budget_ends_the_calls_and_not_the_run(
     assert ended.code == 0, ended.err
     assert len(server.asked) == 7
     assert len(out.read_text().splitlines()) == 60
-    status = json.loads(out.with_name("out.jsonl.status.json").read_text())
+    status = read_status(out)
     step = status["usage"]["plugins"]["grounded"]["grounded.choice_of_arguments"]
     assert step["calls"] == 7
     assert step["failures"] == 53

@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from tests.models.scripted import Handler, Scripted, content, fails, reply, says
+from tests.records import read_status
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -119,14 +120,14 @@ def test_thoughts_change_no_output(server: Scripted, command: str, tmp_path: Pat
     server.always = thinking("not at all")
     plain = tmp_path / "plain.jsonl"
     assert run_on_demo(server, command, plain).code == 0
-    assert json.loads(Path(f"{plain}.status.json").read_text())["fallbacks"] == []
+    assert read_status(plain)["fallbacks"] == []
     for form in ANSWERING:
         server.asked.clear()
         server.always = thinking(form)
         out = tmp_path / f"{form}.jsonl"
         run_on_demo(server, command, out)
         assert out.read_bytes() == plain.read_bytes(), form
-        status = json.loads(Path(f"{out}.status.json").read_text())
+        status = read_status(out)
         assert status["fallbacks"] == [], form
         assert "SECRET" not in out.read_text() + json.dumps(server.asked)
         if form == "reasoning":

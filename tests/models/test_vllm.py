@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 
 from tests.models.tiny import SMALL, THOUGHT, asked
 from tests.processes import children, command_of, gone
+from tests.records import read_status
 from tests.terminal import touche_rad
 from touche_rad import session
 from touche_rad.demo import demo_file
@@ -158,7 +159,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path
                 words = [*command.split(), str(source), "-i", "demo", *at, "-o", str(out)]
                 ended = touche_rad(*words, *options)
                 assert ended.code == 0, ended.err
-                assert json.loads(Path(f"{out}.status.json").read_text())["fallbacks"] == []
+                assert read_status(out)["fallbacks"] == []
                 thought = THOUGHT in Path(f"{out}.trace.jsonl").read_text()
                 assert thought == bool(options), "the trace keeps it"
                 assert THOUGHT not in out.read_text()

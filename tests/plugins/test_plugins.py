@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
+from tests.records import read_json, read_records, write_records
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.debate import Debate, Response
@@ -175,11 +176,11 @@ def test_a_debater_and_a_judge_of_a_package_process_a_debate(tmp_path: Path) -> 
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
     answered = touche_rad(*respond.split(), stranger=True)
     assert answered.code == 0, answered.err
-    assert json.loads(run.read_text())["content"] == "Well. Zoos are bad."
+    assert read_json(run)["content"] == "Well. Zoos are bad."
     verdicts = tmp_path / "verdicts.jsonl"
     judged = touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
     assert judged.code == 0, judged.err
-    assert json.loads(verdicts.read_text())["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
+    assert read_json(verdicts)["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
 
 
 def test_a_retriever_of_a_package_searches(tmp_path: Path, demo_index_path: Path) -> None:
@@ -305,9 +306,9 @@ def test_fields_of_official_files_survive_a_judge(tmp_path: Path) -> None:
     response |= {"reasoning": "because", "extra": {"extra": 1}}
     response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
     source = tmp_path / "in.jsonl"
-    source.write_text(json.dumps(record) + "\n")
+    write_records(source, record)
     assert touche_rad("judge", source, "-j", "length", "-o", tmp_path / "out.jsonl").code == 0
-    written = json.loads((tmp_path / "out.jsonl").read_text())["simulation"]["userTurns"][0]
+    written = read_json(tmp_path / "out.jsonl")["simulation"]["userTurns"][0]
     assert written["systemResponse"]["response"] == response
 
 
@@ -318,7 +319,7 @@ def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None
     respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
     ended = touche_rad("--plugin", plugin, *respond.split())
     assert ended.code == 0, ended.err
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_records(out)
     assert {row["reasoning"] for row in rows} == {"R"}
     assert not any("extra" in row or "odd" in row for row in rows)
     assert "unwritable field" in ended.err

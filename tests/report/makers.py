@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from tests.records import write_lines
 from tests.screens import SCREENS, check_golden
 from touche_rad import __version__, files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
@@ -30,8 +31,7 @@ def write_evaluations(path: Path, debates: list[Debate], score: float = 0.25) ->
     for debate in debates:
         evaluation = files.Evaluation(debate, (verdicts,) * len(debate.turns))
         lines.append(files.evaluation_line(evaluation))
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    return path
+    return write_lines(path, lines)
 
 
 def make_debate(*texts: tuple[str, str, str], claim: str = "A claim.") -> Debate:

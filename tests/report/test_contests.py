@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from judges.debgraph.graph import Edge, Relation, SceneGraph, SpeechOrigin, as_json
+from tests.records import write_records
 from tests.report.makers import Page, check_page
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -40,8 +41,7 @@ def write_outcome(path: Path, **change: Any) -> Path:
     }
     swapped = {"winner": "Teo", "scores": {}}
     line = {"id": contest["id"], "judge": "debatrix", "outcome": outcome, "swapped": swapped}
-    path.write_text(json.dumps(line) + "\n", "utf-8")
-    return path
+    return write_records(path, line)
 
 
 def report_page(tmp_path: Path, run: Path, *options: str | Path) -> Page:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from markupsafe import escape
 
+from tests.records import write_lines, write_records
 from tests.report.makers import NASTY, Page, check_page, make_debate, write_evaluations
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -202,7 +203,7 @@ def test_a_ranking_by_a_judge_without_a_model_has_a_warning(
 ) -> None:
     script = tmp_path / "answers.jsonl"
     answer = json.dumps(dict.fromkeys(("quantity", "quality", "relation", "manner"), "no"))
-    script.write_text(json.dumps({"answer": answer}) + "\n")
+    write_records(script, {"answer": answer})
     model = ("-m", f"scripted:{script}") if judge_name == "zsl" else ()
     runs = []
     for name, debater in (("a", "grounded"), ("b", "verbatim")):
@@ -350,7 +351,7 @@ def write_damaged_runs(folder: Path) -> Path:
         "cut": [*good[:5], good[5][:200], *good[6:]],
     }
     for name, lines in damaged.items():
-        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+        write_lines(folder / f"{name}.jsonl", lines)
     (folder / "claims.jsonl").write_bytes(CLAIMS.read_bytes())
     (folder / "labels.jsonl").write_bytes(LABELS.read_bytes())
     return folder / "labels.jsonl"

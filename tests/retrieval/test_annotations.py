@@ -14,6 +14,7 @@ from hypothesis import strategies as some
 
 from tests.models.by_schema import answering, called
 from tests.models.scripted import Scripted
+from tests.records import write_lines
 from tests.retrieval.small import BEES, changes_that_doctor_notices, opened
 from tests.schemes import ANSWERS, marks
 from tests.terminal import Ended
@@ -44,8 +45,7 @@ def server(server: Scripted) -> Scripted:
 def collection(folder: Path, count: int) -> Path:
     path = folder / "arguments.jsonl"
     arguments = (Argument(id=f"{n:04}", text=f"Argument {n} on bees.") for n in range(count))
-    path.write_text("".join(files.argument_line(argument) + "\n" for argument in arguments))
-    return path
+    return write_lines(path, map(files.argument_line, arguments))
 
 
 def run_index(source: Path, place: Path, server: Scripted, *options: str) -> Ended:

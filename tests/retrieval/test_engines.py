@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from retrieval.index.analyser import FIELDS
+from tests.records import read_json
 from tests.retrieval.small import opened, without_pisa
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -48,7 +49,7 @@ def test_an_index_says_what_built_it_and_every_command_opens_it(tmp_path: Path) 
     place = tmp_path / "index"
     with without_pisa():
         assert touche_rad("index", demo_file("arguments.jsonl"), "-o", place).code == 0
-        assert json.loads((place / "manifest.json").read_text())["engine"] == "numpy"
+        assert read_json(place / "manifest.json")["engine"] == "numpy"
         checked = touche_rad("doctor", "-i", place, "--json").out
         without = touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place)
     (index,) = (check for check in json.loads(checked) if check["what"] == "index")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.pisa import PisaArguments
+from tests.records import read_json
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -159,7 +160,7 @@ def test_a_server_of_another_kind_is_refused(body: object, monkeypatch: pytest.M
 
 
 def _rewrite_manifest(place: Path, **changed: object) -> None:
-    manifest = json.loads((place / "manifest.json").read_text())
+    manifest = read_json(place / "manifest.json")
     (place / "manifest.json").write_text(json.dumps(manifest | changed))
 
 

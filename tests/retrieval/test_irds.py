@@ -26,6 +26,7 @@ from ir_datasets.formats import (
 
 from retrieval import irds
 from retrieval._tasks import SPLITS, all_tasks, parse_task, split_of, topics
+from tests.records import write_lines
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture
 def bees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bees.jsonl"
-    path.write_text("".join(files.argument_line(argument) + "\n" for argument in BEES))
+    write_lines(path, map(files.argument_line, BEES))
     monkeypatch.setenv(irds.VARIABLE, str(path))
 
 

@@ -13,6 +13,7 @@ from retrieval.stance import Stance
 from retrieval.stance.backend import backend
 from retrieval.stance.nli import Nli, Rows, rows_of
 from tests.models import scripted
+from tests.models.by_schema import last_message
 from tests.models.scripted import Scripted
 from tests.nli import always
 from tests.retrieval.small import opened
@@ -96,7 +97,7 @@ def test_an_unknown_backend_or_folder_is_named(name: str) -> None:
 
 def judge_positions(handler: scripted.Handler) -> None:
     """Answer with the true position of each argument in the prompt."""
-    prompt = handler.body["messages"][-1]["content"]
+    prompt = last_message(handler.body)
     sides = {AGAINST.text: "opposite", FOR.text: "same", OTHER.text: "unrelated"}
     positions = [
         {"number": int(number), "position": sides[text]}

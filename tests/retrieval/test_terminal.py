@@ -10,6 +10,7 @@ from typing import Any
 import ir_measures
 import pytest
 
+from tests.records import write_lines
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -20,8 +21,7 @@ from touche_rad.plugins import Options, Services, retriever
 
 def _collection(folder: Path) -> Path:
     path = folder / "bees.jsonl"
-    path.write_text("".join(files.argument_line(argument) + "\n" for argument in BEES))
-    return path
+    return write_lines(path, map(files.argument_line, BEES))
 
 
 def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from retrieval._tasks import split_of
 from retrieval.dense.tuning.training import batches, false_negatives, queries
+from tests.records import read_json, read_records, write_lines
 from tests.retrieval.small import encoder_by_chance
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad import files
@@ -69,12 +70,12 @@ def _run_train(*words: str) -> Ended:
 
 
 def _report(folder: Path) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    report: dict[str, Any] = read_json(folder / "report.json")
     return report
 
 
 def _metrics(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return read_records(folder / "metrics.jsonl")
 
 
 def _weights(folder: Path) -> dict[str, Any]:
@@ -110,8 +111,7 @@ def _two_languages() -> list[Argument]:
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("spoken") / "arguments.jsonl"
-    path.write_text("".join(files.argument_line(argument) + "\n" for argument in _two_languages()))
-    return path
+    return write_lines(path, map(files.argument_line, _two_languages()))
 
 
 def _argument(text: str, attacks: str, supports: str, topic: str = "Zoos") -> Argument:

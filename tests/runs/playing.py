@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.records import read_status, write_lines
 from touche_rad import cli
 from touche_rad.events import EventCount, EventKind
 
@@ -49,17 +50,14 @@ class Played:
         return reasons
 
     @property
-    def status(self) -> dict[str, Any]:
-        path = self.out.with_name(f"{self.out.name}.status.json")
-        status: dict[str, Any] = json.loads(path.read_text())
-        return status
+    def status(self) -> Any:
+        return read_status(self.out)
 
 
 def write_claims(folder: Path, *rows: tuple[str, str]) -> Path:
     path = folder / "claims.tsv"
     lines = ["\t".join(row) for row in (("TOPIC_DESCRIPTION", "USER"), *rows)]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_lines(path, lines)
 
 
 class Stage:

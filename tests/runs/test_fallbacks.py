@@ -7,7 +7,6 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from tests.models import scripted
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted, content, fails
+from tests.records import read_json, read_status, write_records
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model, ModelError, sending
@@ -78,13 +78,7 @@ def index(demo_index_path: Path) -> tuple[str, str]:
 def write_debates(folder: Path, *utterances: str) -> Path:
     path = folder / "debates.jsonl"
     rows = [{"messages": [{"role": "user", "content": text}]} for text in utterances]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def read_status(out: Path) -> dict[str, Any]:
-    status: dict[str, Any] = json.loads(out.with_name(f"{out.name}.status.json").read_text())
-    return status
+    return write_records(path, *rows)
 
 
 def test_a_bug_of_a_debater_reaches_its_author(
@@ -305,7 +299,7 @@ def test_under_tira_a_run_finishes_without_its_model(
     assert ended.code == 0, ended.err
     assert why in ended.err
     assert "model: 1 call failed\n" in ended.err
-    status = json.loads((folder / "status.json").read_text())
+    status = read_json(folder / "status.json")
     assert status["replaced"] == 1
     assert any(why in warning["detail"] for warning in status["warnings"])
     assert os.path.dirname(status["errors"]) == str(folder / "trace")

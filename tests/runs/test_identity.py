@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from retrieval.dense.vectors import AboutVectors
 from retrieval.index.store import read_manifest
+from tests.records import read_status
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.plugins import Kind, find
@@ -68,7 +68,7 @@ def continues_only_if_undone(
         changed.write_text(before)
     ended = run()
     assert ended.code == 0, ended.err
-    assert json.loads((folder / "out.jsonl.status.json").read_text())["resumed"] > 0
+    assert read_status(folder / "out.jsonl")["resumed"] > 0
 
 
 def install(site: Path, name: str, module: str, entry_point: str = "") -> Path:
@@ -147,7 +147,7 @@ def test_after_a_change_of_a_file_that_an_option_names(tmp_path: Path, strict: P
         "therefore",
         "words of judge strict",
     )
-    identity = json.loads((tmp_path / "out.jsonl.status.json").read_text())["identity"]
+    identity = read_status(tmp_path / "out.jsonl")["identity"]
     assert identity["judge"] == "strict(words=words.txt)"
 
 

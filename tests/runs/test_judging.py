@@ -10,8 +10,9 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.records import read_json, read_records
 from tests.runs import fakes
-from tests.runs.test_runs import read_rows, write_simulations
+from tests.runs.test_runs import write_simulations
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, to_contest
 from touche_rad.criteria import grice
@@ -221,7 +222,7 @@ def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:
     source = write_simulations(tmp_path, 2)
     plugin = Giving(four_verdicts(quality=Verdict(score=1, rationale="quoted")))
     status = judge_file(source, plugin)
-    lines = read_rows(tmp_path / "evaluations.jsonl")
+    lines = read_records(tmp_path / "evaluations.jsonl")
     assert [line["simulation"]["userTurns"][1]["utterance"] for line in lines] == [
         "Utterance 0.1",
         "Utterance 1.1",
@@ -250,7 +251,7 @@ def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> No
 def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: Path) -> None:
     source = write_simulations(tmp_path, 1)
     path = tmp_path / "status.json"
-    debate = json.loads(source.read_text())
+    debate = read_json(source)
     del debate["simulation"]["userTurns"][0]["systemResponse"]
     source.write_text(json.dumps(debate))
     judge_file(
@@ -258,7 +259,7 @@ def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: P
         Giving(four_verdicts(manner=Verdict(score=None, rationale="cut off"))),
         status_path=path,
     )
-    (unscored,) = json.loads(path.read_text())["events"]
+    (unscored,) = read_json(path)["events"]
     (example,) = unscored["examples"]
     assert example["kind"] == "unscored"
     assert example["detail"] == "cut off"
@@ -274,7 +275,7 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
         Giving(four_verdicts(manner=Verdict(score=None, rationale="cut off"))),
         status_path=path,
     )
-    status = json.loads(path.read_text())
+    status = read_json(path)
     (unscored,) = status["events"]
     assert unscored["count"] == 4
     assert status["replaced"] == 4
@@ -283,7 +284,7 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     assert warning["kind"] == "fallbacks"
     assert warning["detail"].startswith("4 of 16 verdicts")
     assert "cut off" in warning["detail"]
-    line = read_rows(tmp_path / "evaluations.jsonl")[0]
+    line = read_records(tmp_path / "evaluations.jsonl")[0]
     verdicts = line["userTurnsEvaluations"][0]
     assert verdicts["Manner"]["score"] == 1.0
     assert "cut off" in verdicts["Manner"]["explanation"]
@@ -297,7 +298,7 @@ def test_a_judge_cannot_say_that_its_verdict_is_a_fallback(tmp_path: Path) -> No
     extra = {"fallback": True, "model": "m"}
     verdict = Verdict(score=0.5, rationale="mine", extra=extra, fallback=True)
     judge_file(write_simulations(tmp_path, 1), Giving(four_verdicts(manner=verdict)))
-    line = read_rows(tmp_path / "evaluations.jsonl")[0]
+    line = read_records(tmp_path / "evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
     assert manner == {"score": 0.5, "explanation": "mine", "model": "m"}
 
@@ -319,4 +320,4 @@ def test_equal_views_are_judged_once(tmp_path: Path) -> None:
     plugin = Giving(four_verdicts())
     judge_file(source, plugin, workers=1)
     assert len(plugin.views) == 1
-    assert len(read_rows(tmp_path / "evaluations.jsonl")) == 2
+    assert len(read_records(tmp_path / "evaluations.jsonl")) == 2

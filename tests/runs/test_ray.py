@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_json, read_status
 from tests.runs.ray_worlds import (
     add_node,
     run_in_one_process,
@@ -61,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 
 def status(path: Path) -> dict[str, Any]:
     dropped = ("output", "started", "finished", "seconds", "errors", "resumed")
-    return {key: value for key, value in json.loads(path.read_text()).items() if key not in dropped}
+    return {key: value for key, value in read_json(path).items() if key not in dropped}
 
 
 def count_finished(folder: Path) -> int:
@@ -200,10 +200,7 @@ def test_costs_caches_and_the_budget_are_those_of_one_process(cluster: Any, tmp_
     expected = run_in_one_process(tmp_path, *words, "--cache", "plain-cache")
     wait_for_end(start_on_ray(cluster, *words, "--cache", "cache", cwd=tmp_path))
     assert (tmp_path / "ray.jsonl").read_bytes() == expected
-    runs = [
-        json.loads((tmp_path / f"{name}.jsonl.status.json").read_text())
-        for name in ("plain", "ray")
-    ]
+    runs = [read_status(tmp_path / f"{name}.jsonl") for name in ("plain", "ray")]
     totals = [status["usage"]["total"] for status in runs]
     for key in ("calls", "from_cache", "repairs", "failures", "prompt_tokens"):
         assert totals[0][key] == totals[1][key], key
@@ -216,5 +213,5 @@ def test_costs_caches_and_the_budget_are_those_of_one_process(cluster: Any, tmp_
     assert usage in of_plain.err  # the same number of answers comes from both caches
     process = start_on_ray(cluster, *words, "--max-calls", "17", cwd=tmp_path, out="limited.jsonl")
     process.communicate(timeout=400)
-    spent = json.loads((tmp_path / "limited.jsonl.status.json").read_text())
+    spent = read_status(tmp_path / "limited.jsonl")
     assert spent["usage"]["total"]["calls"] == 17

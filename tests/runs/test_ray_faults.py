@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.models.scripted import Handler, Scripted, content, reset, serving
+from tests.records import read_status
 from tests.runs.ray_worlds import run_in_one_process, start_on_ray, wait_for_end
 from touche_rad.demo import demo_file
 
@@ -70,7 +70,7 @@ def test_an_endpoint_that_dies_is_replaced_by_the_other(cluster: Any, tmp_path: 
         assert len(first.asked) > 9  # it died
     assert (tmp_path / "ray.jsonl").read_bytes() == expected
     assert "stand" not in err
-    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["fallbacks"] == []
+    assert read_status(tmp_path / "ray.jsonl")["fallbacks"] == []
 
 
 def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: Path) -> None:
@@ -91,4 +91,4 @@ def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: P
         wait_for_end(start_on_ray(cluster, *JUDGE, *of(third), cwd=tmp_path))
         assert count_judging_calls(third) < every  # what is kept is not judged again
     assert (tmp_path / "ray.jsonl").read_bytes() == expected
-    assert json.loads((tmp_path / "ray.jsonl.status.json").read_text())["fallbacks"] == []
+    assert read_status(tmp_path / "ray.jsonl")["fallbacks"] == []

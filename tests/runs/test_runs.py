@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.records import read_records, write_records
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
 from touche_rad import files
@@ -50,7 +50,7 @@ def write_claims(folder: Path, *claims: str) -> Path:
 def write_simulations(folder: Path, count: int = 3) -> Path:
     """Official simulations of two turns each, as another system left them."""
     path = folder / "recorded.jsonl"
-    lines = []
+    records = []
     for number in range(count):
         turns = [
             {
@@ -74,13 +74,8 @@ def write_simulations(folder: Path, count: int = 3) -> Path:
             "maxTurns": 2,
         }
         simulation = {"configuration": configuration, "userTurns": turns, "milliseconds": 40.5}
-        lines.append(json.dumps({"simulation": simulation}) + "\n")
-    path.write_text("".join(lines))
-    return path
-
-
-def read_rows(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+        records.append({"simulation": simulation})
+    return write_records(path, *records)
 
 
 def run_file(
@@ -123,7 +118,7 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
     assert [turn.utterance for turn in second_debate.turns] == ["Utterance 0.0", "Utterance 0.1"]
     assert second_debate.system_texts == ("Recorded 0.0",)
     assert second_debate.last.response is None
-    first, second = read_rows(output_of(source))
+    first, second = read_records(output_of(source))
     assert first["content"] == GOOD.content
     assert first["turn"] == 0
     assert second["turn"] == 1
@@ -137,13 +132,13 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
 def test_only_the_last_user_turn_may_be_answered(tmp_path: Path) -> None:
     source = write_simulations(tmp_path, 1)
     run_file(respond, source, answerer(), last_only=True)
-    assert [row["turn"] for row in read_rows(output_of(source))] == [1]
+    assert [row["turn"] for row in read_records(output_of(source))] == [1]
 
 
 def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) -> None:
     source = write_simulations(tmp_path, 1)
     run_file(respond, source, answerer(), shape="simulations")
-    (row,) = read_rows(output_of(source))
+    (row,) = read_records(output_of(source))
     simulation = row["simulation"]
     assert simulation["configuration"] == {
         "topic": {"description": "Claim 0"},
@@ -179,7 +174,7 @@ def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
         outputs.add(output_of(source).read_bytes())
         assert uneven.most == min(workers, 8)
     assert len(outputs) == 1
-    assert [row["content"] for row in read_rows(output_of(source))][:2] == [
+    assert [row["content"] for row in read_records(output_of(source))][:2] == [
         "To Utterance 0.0",
         "To Utterance 0.1",
     ]
@@ -194,7 +189,7 @@ def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     status = run_file(simulate, source, answerer(good), RuleUser(INDEX, 1), turns=3, workers=1)
     assert [len(debate.turns) for debate in good.seen] == [1, 2, 3] * 2
     assert good.seen[2].system_texts == (GOOD.content,) * 2
-    first, second = (row["simulation"] for row in read_rows(output_of(source)))
+    first, second = (row["simulation"] for row in read_records(output_of(source)))
     assert first["configuration"] == {
         "topic": {"description": "Zoos should be closed"},
         "user": {"class": "RuleUser", "model": "base-user"},
@@ -218,7 +213,7 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
 
     bad = answerer(fakes.Raising(ValueError("no")))
     status = run_file(simulate, write_claims(tmp_path), bad, Broken(), turns=2)
-    (row,) = read_rows(tmp_path / "out.jsonl")
+    (row,) = read_records(tmp_path / "out.jsonl")
     turns = row["simulation"]["userTurns"]
     assert [turn["systemResponse"]["utterance"] for turn in turns] == [NOTHING_FOUND, NOTHING_FOUND]
     assert "Zoos should be closed" in turns[0]["utterance"]
@@ -325,7 +320,7 @@ def test_one_failing_unit_does_not_lose_the_others(
     assert [debate.claim for debate in listening.seen] == ["Claim 2", "Claim 2"]
     assert status.done == 5
     assert status.resumed == 4
-    assert len(read_rows(output_of(source))) == 10
+    assert len(read_records(output_of(source))) == 10
 
 
 def test_an_unfinished_run_continues_but_not_as_another_run(tmp_path: Path) -> None:
@@ -422,7 +417,7 @@ def test_a_thread_that_hangs_does_not_keep_the_process_alive(tmp_path: Path) -> 
     process = start(source, "fakes.Hanging(), deadline=0.05")
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, out + err
-    assert {row["content"] for row in read_rows(output_of(source))} == {NOTHING_FOUND}
+    assert {row["content"] for row in read_records(output_of(source))} == {NOTHING_FOUND}
 
 
 def test_a_disk_that_fills_at_the_very_end_keeps_the_journal(

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from tests.cli.test_examples import parse_call
+from tests.records import read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
@@ -36,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
         "".join((DEMO / "claims.tsv").read_text("utf-8").splitlines(True)[:4])
     )
     script = [{"when": "city centres", "answer": "perhaps"}, {"answer": "yes"}]
-    (tmp_path / "said.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in script))
+    write_records(tmp_path / "said.jsonl", *script)
     (tmp_path / "yes.jsonl").write_text(json.dumps(script[1]))
     return tmp_path
 
@@ -57,7 +58,7 @@ def merge(folder: Path, *words: str) -> Ended:
 
 
 def status(path: Path) -> dict[str, Any]:
-    return {key: value for key, value in json.loads(path.read_text()).items() if key not in TIMES}
+    return {key: value for key, value in read_json(path).items() if key not in TIMES}
 
 
 def without_seconds(value: Any) -> Any:
@@ -109,7 +110,7 @@ def test_a_part_reads_the_cache_and_its_own_answers_are_merged(folder: Path) -> 
     call = shlex.split(note.partition(": touche-rad ")[2].replace("CACHE", "cache"))
     assert touche_rad(*call, cwd=folder).code == 0
     run(folder, words, "again.jsonl", "--shard", "2/2")
-    again = json.loads((folder / "again.jsonl.shards/2-of-2/again.jsonl.status.json").read_text())
+    again = read_status(folder / "again.jsonl.shards/2-of-2/again.jsonl")
     total = again["usage"]["total"]
     assert total["from_cache"] > total["calls"]  # invalid answers are not cached
 
@@ -117,7 +118,7 @@ def test_a_part_reads_the_cache_and_its_own_answers_are_merged(folder: Path) -> 
 def test_a_budget_is_shared_by_the_parts(folder: Path) -> None:
     run_shards(folder, ASKED, 2, "--max-calls", "7")
     assert "budget" in merge(folder).err
-    merged = json.loads((folder / "run.jsonl.status.json").read_text())
+    merged = read_status(folder / "run.jsonl")
     assert merged["usage"]["total"]["calls"] == 7
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.records import write_lines
 from touche_rad.debate import Maxim
 
 Four = Sequence[float | int | None]
@@ -52,16 +53,10 @@ def user_turn(name: str, turn: int, answered: bool = True) -> dict[str, Any]:
     return record
 
 
-def read_lines(path: Path) -> list[Any]:
-    """Read the records of a file."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def run_file(path: Path, lines: Sequence[Any]) -> Path:
     """Write a run; a string stands for itself."""
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    path.write_text("".join(f"{text}\n" for text in texts), "utf-8")
-    return path
+    return write_lines(path, texts)
 
 
 def debates_file(path: Path, names: Mapping[str, int]) -> Path:

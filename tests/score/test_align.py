@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_records
 from tests.score.makers import (
     debates_file,
     evaluation,
     labels_file,
-    read_lines,
     run_file,
     user_turn,
     verdicts,
@@ -291,7 +291,7 @@ def test_debates_of_another_shape_are_refused(
 
 
 def test_digests_of_the_labels_must_be_those_of_the_debates(truth: Path, debates: Path) -> None:
-    lines = read_lines(truth)
+    lines = read_records(truth)
     run_file(truth, [[{**turn, "words": "x"} for turn in turns] for turns in lines])
     with pytest.raises(UserError, match="debate 1 has 2 turns") as in_score:
         score_lines(truth, *RIGHT, debates=debates)
@@ -347,7 +347,7 @@ def test_with_the_debates_the_order_of_a_run_changes_no_score(
 @pytest.fixture
 def with_digests(truth: Path) -> Path:
     """The labels with the digests of the turns that they belong to."""
-    lines = read_lines(truth)
+    lines = read_records(truth)
     for name, turns in zip(("bees", "cats", "dogs"), lines, strict=True):
         for at, turn in enumerate(turns):
             record = user_turn(name, at)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import write_lines
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
@@ -31,8 +32,7 @@ EXPERT = {
 
 def write_annotations(path: Path, labels: dict[str, Any]) -> Path:
     lines = [json.dumps({"id": text, "labels": value}) for text, value in labels.items()]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_lines(path, lines)
 
 
 def score_report(*paths: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
+from tests.records import read_json, write_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -36,8 +37,7 @@ def make_debate(number: int, content: str = "The law helps many people.") -> Deb
 
 
 def write_run(path: Path, debates: list[Debate]) -> Path:
-    path.write_text("".join(files.simulation_line(debate) + "\n" for debate in debates), "utf-8")
-    return path
+    return write_lines(path, map(files.simulation_line, debates))
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     command = ("audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes")
     ended = touche_rad(*command, "--turns", "5", "-o", tmp_path / "audit")
     assert ended.code == 0, ended.err
-    record = json.loads((tmp_path / "audit/audit.json").read_text("utf-8"))
+    record = read_json(tmp_path / "audit/audit.json")
     assert record["turns"] == 5
     assert {row["judge"] for row in record["flips"]} == {"grounded", "always-yes"}
     judges = {(row["first"], row["second"]) for row in record["agreement"]}

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.score.makers import debates_file, evaluation, labels_file, read_lines, run_file
+from tests.records import read_records, write_lines
+from tests.score.makers import debates_file, evaluation, labels_file, run_file
 from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
 
@@ -192,7 +193,7 @@ def test_a_judge_keeps_a_lost_debate_as_noes(folder: Path) -> None:
     ended = touche_rad("judge", "run.jsonl", "-j", "length", "-o", "judged.jsonl", cwd=folder)
     assert ended.code == 0, ended.err
     assert "lost debate: 1" in ended.err
-    judged = read_lines(folder / "judged.jsonl")
+    judged = read_records(folder / "judged.jsonl")
     for turn in judged[2]["userTurnsEvaluations"]:
         assert {maxim: verdict["score"] for maxim, verdict in turn.items()} == dict.fromkeys(
             ("Quantity", "Quality", "Relation", "Manner"), 0.0
@@ -298,7 +299,7 @@ def test_skip_bad_skips_lines_of_a_trec_run(qrels: Path) -> None:
 
 def test_skip_bad_never_skips_lines_of_the_truth(qrels: Path) -> None:
     labels = (qrels / "labels.jsonl").read_text().splitlines()
-    (qrels / "odd.jsonl").write_text("\n".join([*labels[:2], '{"x', *labels[3:]]) + "\n")
+    write_lines(qrels / "odd.jsonl", [*labels[:2], '{"x', *labels[3:]])
     (qrels / "odd.txt").write_text("q1 0 a 1\nbroken\nq2 0 a 1\n")
     for run, truth in (("good.jsonl", "odd.jsonl"), ("x.run", "odd.txt")):
         ended = score(qrels, run, truth, "--skip-bad")

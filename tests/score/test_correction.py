@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.score.makers import evaluation, labels_file, read_lines, run_file
+from tests.records import read_records
+from tests.score.makers import evaluation, labels_file, run_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.score import _correction as correction
@@ -98,7 +99,7 @@ def test_missing_verdicts_are_noes_and_reported(tmp_path: Path) -> None:
 
 def write_samples(labels: Path, samples: Sequence[str]) -> None:
     """Say in labels how each labelled turn of a debate was selected, one after the other."""
-    lines = read_lines(labels)
+    lines = read_records(labels)
     for turns in lines:
         for turn, sample_of_turn in zip(turns, samples, strict=True):
             if turn["quantity"] is not None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.records import read_records, write_records
 from tests.score.makers import (
     debates_file,
     evaluation,
     labels_file,
-    read_lines,
     run_file,
     user_turn,
 )
@@ -24,8 +23,7 @@ YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
 
 def examples_file(path: Path, examples: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(example) + "\n" for example in examples))
-    return path
+    return write_records(path, *examples)
 
 
 def make_example(name: str, turn: int) -> dict[str, Any]:
@@ -71,7 +69,7 @@ def test_excluded_turns_are_not_counted_as_unlabelled(
 
 
 def test_an_example_is_found_by_debate_and_turn(run: Path, truth: Path, tmp_path: Path) -> None:
-    lines = read_lines(run)
+    lines = read_records(run)
     lines[0]["simulation"]["id"] = "b"
     named = run_file(tmp_path / "named.jsonl", lines)
     example = {"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}

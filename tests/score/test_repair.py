@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.score.makers import read_lines, run_file
+from tests.records import read_records
+from tests.score.makers import run_file
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -76,7 +77,7 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     kind, source = "evaluations", runs / "simulations.jsonl"
     if name in IN_A_SIMULATION:
         kind, source = "simulations", CLAIMS
-    good = read_lines(runs / f"{kind}.jsonl")
+    good = read_records(runs / f"{kind}.jsonl")
     rows = copy.deepcopy(good)
     {**IN_A_SIMULATION, **IN_AN_EVALUATION}[name](rows[3])
     wrong = run_file(tmp_path / "wrong.jsonl", rows)
@@ -88,7 +89,7 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     assert "repaired     " in ended.out
     assert touche_rad("check", out, *options).code == 0
     assert wrong.read_bytes() == before
-    result = read_lines(out)
+    result = read_records(out)
     assert utterances(result) == utterances(good)
     assert changed_lines(good, result) in ([], [3])
     if name not in ("citations are null", "citations are missing", "the response is missing"):
@@ -96,12 +97,12 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
 
 
 def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path, tmp_path: Path) -> None:
-    rows = read_lines(runs / "evaluations.jsonl")
+    rows = read_records(runs / "evaluations.jsonl")
     verdicts(rows[3])["Quality"] = {"score": None, "explanation": "", "milliseconds": 7}
     wrong = run_file(tmp_path / "wrong.jsonl", rows)
     out = tmp_path / "new.jsonl"
     touche_rad("check", wrong, "--fix", "-o", out)
-    quality = verdicts(read_lines(out)[3])["Quality"]
+    quality = verdicts(read_records(out)[3])["Quality"]
     assert quality.pop("explanation")
     assert quality == {"score": 0, "fallback": True, "milliseconds": 7}
 
@@ -109,7 +110,7 @@ def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path, tmp_path: Path) -
 def test_what_needs_a_new_answer_is_not_repaired(
     runs: Path, demo_index_path: Path, tmp_path: Path
 ) -> None:
-    rows = read_lines(runs / "simulations.jsonl")
+    rows = read_records(runs / "simulations.jsonl")
     body(rows[0])["content"] = answer(rows[0])["utterance"] = "word " * 70
     rows[1] = {}
     body(rows[2])["arguments"] = [{"id": "nobody's"}]
@@ -123,7 +124,7 @@ def test_what_needs_a_new_answer_is_not_repaired(
     assert list(record["repaired"].values()) == [1]
     faults = {finding["line"] for finding in record["findings"] if finding["level"] == "fault"}
     assert faults == {1, 2, 3, 11}
-    result = read_lines(out)
+    result = read_records(out)
     assert result[1] == {}
     assert result[10] == {}
     assert result[3] == rows[3]
@@ -133,7 +134,9 @@ def test_what_needs_a_new_answer_is_not_repaired(
 @pytest.fixture
 def named_rows(runs: Path) -> Rows:
     """Simulations with an id each."""
-    return [row | {"id": f"d{at}"} for at, row in enumerate(read_lines(runs / "simulations.jsonl"))]
+    return [
+        row | {"id": f"d{at}"} for at, row in enumerate(read_records(runs / "simulations.jsonl"))
+    ]
 
 
 def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows, tmp_path: Path) -> None:
@@ -152,7 +155,7 @@ def test_an_id_of_two_debates_is_changed(named_rows: Rows, tmp_path: Path) -> No
     run = run_file(tmp_path / "run.jsonl", named_rows)
     out = tmp_path / "new.jsonl"
     assert touche_rad("check", run, "--fix", "-o", out).code == 0
-    assert [row["id"] for row in read_lines(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
+    assert [row["id"] for row in read_records(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
 
 
 def test_an_unfit_run_stays_unfit(named_rows: Rows, tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ DAMAGES: dict[str, Callable[[Rows], Any]] = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, name: str) -> None:
-    good = read_lines(runs / "evaluations.jsonl")
+    good = read_records(runs / "evaluations.jsonl")
     rows = copy.deepcopy(good)
     DAMAGES[name](rows)
     wrong = run_file(tmp_path / "wrong.jsonl", rows)
@@ -185,7 +188,7 @@ def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, n
     source = runs / "simulations.jsonl"
     ended = touche_rad("check", wrong, "--input", source, "--fix", "-o", out)
     assert ended.code == 0, (ended.out, ended.err)
-    result = read_lines(out)
+    result = read_records(out)
     lost = [3] if name.startswith("a line") or name == "a record is lost" else []
     assert changed_lines(good, result) == lost
     for at in lost:
@@ -196,7 +199,7 @@ def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, n
 def test_the_repaired_run_never_replaces_a_file(
     runs: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    run = run_file(tmp_path / "run.jsonl", read_lines(runs / "simulations.jsonl"))
+    run = run_file(tmp_path / "run.jsonl", read_records(runs / "simulations.jsonl"))
     before = run.read_bytes()
     ended = touche_rad("check", "run.jsonl", *options, cwd=tmp_path)
     assert ended.code == 2

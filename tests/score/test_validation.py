@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.score.makers import read_lines, run_file
+from tests.records import read_records
+from tests.score.makers import run_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -61,14 +62,14 @@ def test_a_run_on_other_debates_has_one_finding(runs: Path, tmp_path: Path) -> N
 
 
 def test_a_lost_line_keeps_the_place_of_the_others(runs: Path, tmp_path: Path) -> None:
-    rows = read_lines(runs / "simulations.jsonl")
+    rows = read_records(runs / "simulations.jsonl")
     rows[5:7] = [{}, "nonsense"]
     run = run_file(tmp_path / "run.jsonl", rows)
     assert [line for line, _ in findings(run, "--input", CLAIMS)] == [6, 7]
 
 
 def test_the_screen_of_a_damaged_run(runs: Path, tmp_path: Path) -> None:
-    rows = read_lines(runs / "simulations.jsonl")
+    rows = read_records(runs / "simulations.jsonl")
     run_file(tmp_path / "good.jsonl", rows)
     says("word " * 61)(rows[0])
     rows[5:7] = [{}, "nonsense"]
@@ -109,7 +110,7 @@ def findings(*words: str | Path) -> list[tuple[int | None, str]]:
 def lines(runs: Path, request: pytest.FixtureRequest) -> list[str]:
     """The lines of a run, with ids and without."""
     result = []
-    for at, row in enumerate(read_lines(runs / "simulations.jsonl")):
+    for at, row in enumerate(read_records(runs / "simulations.jsonl")):
         name = {"id": f"d{at}"} if request.param else {}
         result.append(json.dumps(row | name) + "\n")
     return result
@@ -157,7 +158,7 @@ def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path, tmp_path: Path)
 
 
 def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> None:
-    rows = read_lines(runs / "simulations.jsonl")
+    rows = read_records(runs / "simulations.jsonl")
     says("Another answer.")(rows[2])
     source = tmp_path / "source.jsonl"
     run_file(source, rows)
@@ -189,7 +190,7 @@ def uncited(row: dict[str, Any]) -> None:
 
 def with_changes(runs: Path, folder: Path, kind: str, change: Change) -> Path:
     """Write a good run with a change in its fourth line."""
-    rows = read_lines(runs / f"{kind}.jsonl")
+    rows = read_records(runs / f"{kind}.jsonl")
     change(rows[3])
     return run_file(folder / "wrong.jsonl", rows)
 
@@ -273,7 +274,7 @@ def test_each_fault_is_reported_with_its_line(
 def test_a_fallback_score_is_a_warning(
     runs: Path, tmp_path: Path, verdict: dict[str, Any], is_fallback: bool
 ) -> None:
-    rows = read_lines(runs / "evaluations.jsonl")
+    rows = read_records(runs / "evaluations.jsonl")
     rows[0]["userTurnsEvaluations"][1]["Manner"] = {"score": 1.0, **verdict}
     run = run_file(tmp_path / "run.jsonl", rows)
     result = check_record(run)
@@ -286,7 +287,7 @@ def test_a_fallback_score_is_a_warning(
 def test_a_score_that_is_a_text_and_a_lost_debate_have_kinds_of_their_own(
     runs: Path, tmp_path: Path
 ) -> None:
-    rows = read_lines(runs / "evaluations.jsonl")
+    rows = read_records(runs / "evaluations.jsonl")
     rows[0]["userTurnsEvaluations"][0]["Manner"]["score"] = "null, got '1'"
     rows[1]["userTurnsEvaluations"][0]["Manner"]["score"] = ["null, got '1'"]
     rows[2] = {}
@@ -364,7 +365,7 @@ def test_a_folder_of_two_runs_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:
-    rows = read_lines(runs / "simulations.jsonl")
+    rows = read_records(runs / "simulations.jsonl")
     for row in rows:
         says("word " * 70)(row)
         row["simulation"].pop("configuration")

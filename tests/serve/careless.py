@@ -18,7 +18,9 @@ from typing import Any
 import httpx2
 
 from tests.models import scripted
-from tests.models.scripted import Handler, Scripted, fails, raw, reply
+from tests.models.by_schema import last_message
+from tests.models.scripted import Handler, Scripted, content, fails, raw
+from tests.records import write_records
 
 Serve = Callable[..., tuple[subprocess.Popen[bytes], str]]
 """Starts `touche-rad serve` with more words; returns the process and its address."""
@@ -62,12 +64,12 @@ def failing_model() -> Iterator[Scripted]:
         if fault is not None:
             fault(handler)
             return
-        size = len(handler.body["messages"][-1]["content"])
+        size = len(last_message(handler.body))
         if "Choice" in json.dumps(handler.body["response_format"]):
             answer: dict[str, Any] = {"number": 1 + size % 12, "frame": "contrary"}
         else:
             answer = dict.fromkeys(MAXIMS, "yes" if size % 2 else "no")
-        handler.say(200, json.dumps(reply(json.dumps(answer))).encode())
+        content(json.dumps(answer))(handler)
 
     with scripted.serving() as server:
         server.always = act
@@ -146,5 +148,4 @@ async def play_and_evaluate(
 def write(folder: Path, name: str, rows: Sequence[dict[str, Any]]) -> Path:
     """Write rows, a line each."""
     path = folder / name
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
+    return write_records(path, *rows)

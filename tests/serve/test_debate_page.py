@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 
 from tests.browser import OpenPage, assert_accessible, assert_fits
 from tests.models import scripted
+from tests.records import read_json
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
 from touche_rad.demo import DEMO
@@ -244,7 +245,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     again.get_by_text("The debate is saved as debate.jsonl.").wait_for()
     path = tmp_path / "debate.jsonl"
     download.value.save_as(path)
-    turns = json.loads(path.read_text("utf-8"))["simulation"]["userTurns"]
+    turns = read_json(path)["simulation"]["userTurns"]
     assert [turn["utterance"] for turn in turns] == [
         ZOOS,
         "Animals suffer in small cages.",

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+from tests.records import write_lines
 from touche_rad.demo import demo_file
 
 ROOT = Path(__file__).parent.parent.parent
@@ -36,7 +37,7 @@ def toy_dataset(place: Path) -> Path:
     """Sub-task 1's toy dataset: the client's configuration and a TSV of claims."""
     place.mkdir()
     head, *claims = demo_file("claims.tsv").read_text().splitlines()
-    (place / "parameters.tsv").write_text("\n".join([head, *claims[:2]]) + "\n")
+    write_lines(place / "parameters.tsv", [head, *claims[:2]])
     official = {"simulation": {"topic": {"description": "{{TOPIC_DESCRIPTION}}"}, "maxTurns": 2}}
     (place / "touche25-rad.json").write_text(json.dumps(official))
     return place

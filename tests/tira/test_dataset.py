@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.records import write_lines
 from tests.terminal import Ended, touche_rad
 from tests.tira.client import call_client
 from tests.tira.places import committed
@@ -71,12 +72,12 @@ def test_the_input_of_judges_is_blind_and_the_truths_are_the_labels(tmp_path: Pa
 
 def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
     fewer = tmp_path / "labels.jsonl"
-    fewer.write_text("\n".join(LABELS.read_text().splitlines()[1:]) + "\n")
+    write_lines(fewer, LABELS.read_text().splitlines()[1:])
     ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out")
     assert ended.code == 2
     assert "debate 20 has 3 turns" in ended.err
     first, *rest = LABELS.read_text().splitlines()
-    fewer.write_text("\n".join([json.dumps(json.loads(first)[1:]), *rest]) + "\n")
+    write_lines(fewer, [json.dumps(json.loads(first)[1:]), *rest])
     ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out")
     assert "debate 1 has 3 turns" in ended.err
     assert not (tmp_path / "out").exists()
@@ -112,7 +113,7 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) ->
     first, *rest = path.read_text().splitlines()
     record = json.loads(first)
     del record["userTurnsEvaluations"][0]["Quantity"]
-    path.write_text("\n".join([json.dumps(record), *rest]) + "\n")
+    write_lines(path, [json.dumps(record), *rest])
     assert evaluate(run, "--strict").code == 2
     ended = evaluate(run)
     assert ended.code == 0
@@ -131,7 +132,7 @@ def test_a_run_with_another_number_of_debates_is_refused(
     run: Path, lines: list[str], expected: str
 ) -> None:
     path = run / "evaluations.jsonl"
-    path.write_text("\n".join([*lines, *path.read_text().splitlines()[1:]]) + "\n")
+    write_lines(path, [*lines, *path.read_text().splitlines()[1:]])
     ended = evaluate(run)
     assert ended.code == 2
     assert expected in ended.err
@@ -169,7 +170,7 @@ def evaluate_debater(folder: Path, records: list[Any], *options: str) -> Ended:
     write_dataset("debaters", folder / "ours", "--turns", "3")
     (folder / "run").mkdir()
     lines = [json.dumps(record) for record in records]
-    (folder / "run/simulations.jsonl").write_text("\n".join(lines) + "\n")
+    write_lines(folder / "run/simulations.jsonl", lines)
     return evaluate(folder / "run", *options)
 
 
@@ -218,7 +219,7 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     first, second, *rest = source.read_text().splitlines()
     record = json.loads(second)
     record["simulation"]["userTurns"][1]["utterance"] = "Other words."
-    source.write_text("\n".join([first, json.dumps({"id": "d2", **record}), *rest]) + "\n")
+    write_lines(source, [first, json.dumps({"id": "d2", **record}), *rest])
     run, out = run_judge("length", source, tmp_path / "run"), tmp_path / "out"
     ended = touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness)
     assert ended.code == 2
@@ -226,7 +227,7 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     assert "run/evaluations.jsonl:2: simulation.userTurns[1]: " in ended.err
     assert "debate 'd2'" in ended.err
     lines = (run / "evaluations.jsonl").read_text().splitlines()[::-1]
-    (run / "evaluations.jsonl").write_text("\n".join(lines) + "\n")
+    write_lines(run / "evaluations.jsonl", lines)
     strict = touche_rad("dataset", "evaluate", run, truths, "-o", out, "--strict")
     assert "another order" in strict.err
     (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests

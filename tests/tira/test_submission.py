@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.test_examples import parse_call
 from tests.models.scripted import content, serving
+from tests.records import read_json
 from tests.terminal import touche_rad
 from tests.tira.client import ClientRun, call_client
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
@@ -108,7 +109,7 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
     wrote = [(ended.output(run) / "simulations.jsonl").read_bytes() for run in (0, 1)]
     assert wrote[0] == wrote[1]
     assert b"Not so: " in wrote[0]
-    again = json.loads((ended.output() / "status.json").read_text())["usage"]["total"]
+    again = read_json(ended.output() / "status.json")["usage"]["total"]
     assert again["calls"] == 0
     assert again["from_cache"] == 4
     files = [path for run in (0, 1) for path in ended.output(run).rglob("*") if path.is_file()]

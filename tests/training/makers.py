@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import anyio
 
 from tests.debaters.world import BothSides
 from tests.models.scripted import Scripted
+from tests.records import write_records
 from touche_rad import files
 from touche_rad.calls import Caller, call_context
 from touche_rad.debate import Debate, Response
@@ -25,11 +25,6 @@ DPO = {"rate": 2e-3, "epochs": 20, "batch": 8, "held_out": 0.3, "save_every": 10
 """How a tiny model learns in seconds."""
 
 SUBJECTS = ("zoos", "trams", "coins", "flags", "bells", "maps", "boats", "mills", "choirs", "parks")
-
-
-def write_lines(path: Path, rows: list[Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def in_blocks(reasoning: str, argument: str) -> str:
@@ -51,7 +46,7 @@ def chats(path: Path) -> Path:
             {"role": "assistant", "content": answer},
         ]
         rows.append({"messages": messages, "debate": debate.id, "turn": 0})
-    return write_lines(path, rows)
+    return write_records(path, *rows)
 
 
 def preferences(path: Path) -> Path:
@@ -72,7 +67,7 @@ def preferences(path: Path) -> Path:
                     "group": subject,
                 }
             )
-    return write_lines(path, rows)
+    return write_records(path, *rows)
 
 
 def answer_and_record(server: Scripted, run: Path, unanswered: Debate) -> Response:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tests.models.by_schema import filled
-from tests.models.scripted import Handler, Scripted, fails, reply
+from tests.models.scripted import Handler, Scripted, content, fails
 
 ROOT = Path(__file__).parents[2]
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
@@ -40,7 +40,7 @@ def answer(handler: Handler) -> None:
     wanted = handler.body.get("response_format")
     text = json.dumps(filled(wanted["json_schema"]["schema"])) if wanted else '"said"'
     text = text.replace('"said"', json.dumps(words(handler)))
-    handler.say(200, json.dumps(reply(text)).encode())
+    content(text)(handler)
 
 
 if __name__ == "__main__":

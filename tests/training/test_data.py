@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from tests.debaters.world import ARGUMENTS, debate
 from tests.models import scripted
-from tests.models.by_schema import answering, filling, prompt_of
+from tests.models.by_schema import answering, filling, last_message, prompt_of, roles_of
 from tests.models.scripted import Scripted
+from tests.records import read_records, write_records
 from tests.terminal import touche_rad
 from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
@@ -39,7 +40,7 @@ def learn(*sources: Path) -> list[dict[str, Any]]:
     """Make training data of files, and return its records."""
     out = sources[0].with_name("data.jsonl")
     trainer("sft")(sources, out)
-    return [json.loads(line) for line in out.read_text().splitlines()]
+    return read_records(out)
 
 
 def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_never_went_out(
@@ -49,7 +50,7 @@ def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_neve
     assert "Tins need coins" not in (tmp_path / "run.jsonl").read_text()
     (record,) = learn(tmp_path / "run.jsonl")
     assert record["messages"][:-1] == server.asked[-1]["messages"]
-    answer = json.loads(record["messages"][-1]["content"])
+    answer = json.loads(last_message(record))
     assert list(answer) == ["reasoning", "argument"]
     assert answer == {"reasoning": "Tins need coins.", "argument": response.content}
     assert record["debate"] == ASKED.key
@@ -72,8 +73,8 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
     (record,) = learn(tmp_path / "run.jsonl")
     roles = ["system", *["user", "assistant"] * 2]
-    assert [message["role"] for message in record["messages"]] == roles
-    assert json.loads(record["messages"][-1]["content"]) == SPOKEN
+    assert roles_of(record["messages"]) == roles
+    assert json.loads(last_message(record)) == SPOKEN
 
 
 def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Pat
         answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
         answer_and_record(server, tmp_path / f"{name}.jsonl", ASKED)
         sources.append(tmp_path / f"{name}.jsonl")
-    learnt = [json.loads(record["messages"][-1]["content"]) for record in learn(*sources)]
+    learnt = [json.loads(last_message(record)) for record in learn(*sources)]
     assert [record["reasoning"] for record in learnt] == ["WHY tins", "WHY tolls"]
     assert [record["argument"] for record in learnt] == [f"{opening} tins.", f"{opening} tolls."]
 
@@ -101,7 +102,7 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
     answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})
     response = answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     (record,) = learn(tmp_path / "run.jsonl")
-    answer = json.loads(record["messages"][-1]["content"])
+    answer = json.loads(last_message(record))
     assert "Sweden" not in response.content
     assert answer == {**speech, "argument": response.content}
 
@@ -127,7 +128,7 @@ def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
     response = Response(content="The penny stays.", arguments=(), extra={"reasoning": "MINE"})
     (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
     (record,) = learn(tmp_path / "run.jsonl")
-    assert json.loads(record["messages"][-1]["content"])["reasoning"] == "MINE"
+    assert json.loads(last_message(record))["reasoning"] == "MINE"
 
 
 def contest(**fields: Any) -> Contest:
@@ -164,7 +165,7 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
     assert [record["side"] for record in (opening, third, reply)] == ["pro", "pro", "con"]
     assert {record["topic"] for record in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
-        answer = json.loads(record["messages"][-1]["content"])
+        answer = json.loads(last_message(record))
         assert answer["argument"] == f"I say: {argument.text}"
         assert answer["reasoning"] == f"Because of {argument.id}."
         assert f"1. [{argument.topic}] {argument.text}" in system_and_last_message(record)[1]
@@ -198,7 +199,7 @@ def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, message: st
 def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
     chat = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
     path = tmp_path / "new.jsonl"
-    path.write_text(json.dumps({**chat, "format": 2}) + "\n")
+    write_records(path, {**chat, "format": 2})
     with pytest.raises(UserError, match=r"new.jsonl: .*format 2"):
         trainer(name)([path], tmp_path / "out", recipe={"base": "none"})
 

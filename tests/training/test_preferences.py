@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.debaters.world import debate
 from tests.models import scripted
-from tests.models.by_schema import answering, schema_of
+from tests.models.by_schema import answering, roles_of, schema_of
+from tests.records import read_records, write_lines
 from tests.terminal import touche_rad
 from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
@@ -44,14 +45,13 @@ def evaluated(
             else Verdict(score=quality),
         }
         lines.append(files.evaluation_line(files.Evaluation(debate, (verdicts,))))
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return path
+    return write_lines(path, lines)
 
 
 def make_pairs(sources: list[Path], **rule: Any) -> list[dict[str, Any]]:
     out = sources[0].with_name("p.jsonl")
     trainer("preferences")(sources, out, rule=rule)
-    return [json.loads(line) for line in out.read_text().splitlines()]
+    return read_records(out)
 
 
 ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
@@ -137,7 +137,7 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
         )
         verdicts.append(files.judgement_line(verdict))
     for name, lines in (("contests", contests), ("outcomes", verdicts)):
-        (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        write_lines(folder / f"{name}.jsonl", lines)
     return [folder / "contests.jsonl", folder / "outcomes.jsonl"]
 
 
@@ -158,7 +158,7 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     opening, later = (pair["prompt"] for pair in records)
     assert "as a supporter of the topic" in opening[-1]["content"]
     assert "for the topic" in opening[0]["content"]
-    assert [message["role"] for message in later] == ["system", "user", "assistant", "user"]
+    assert roles_of(later) == ["system", "user", "assistant", "user"]
     assert later[-1]["content"].startswith(in_blocks("r B", "B 0.0")), "as in the debate"
 
 

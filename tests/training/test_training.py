@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_json
 from tests.terminal import touche_rad
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
 from touche_rad.debaters.inspiredebate.training.model import (
@@ -37,7 +38,7 @@ def report(folder: TrainingFolder) -> dict[str, Any]:
 
 def history(folder: TrainingFolder) -> list[dict[str, Any]]:
     """What the trainer logged, step by step."""
-    rows: list[dict[str, Any]] = json.loads(folder.state.read_text())["log_history"]
+    rows: list[dict[str, Any]] = read_json(folder.state)["log_history"]
     return rows
 
 

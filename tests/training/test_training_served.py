@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.records import read_records
 from tests.terminal import touche_rad_process as touche_rad
 from tests.training.player import write_launcher
 from touche_rad.demo import demo_file
@@ -16,10 +15,6 @@ from touche_rad.models._vllm import PYTHON
 from touche_rad.training.folder import TrainingFolder
 
 pytestmark = pytest.mark.services
-
-
-def read_lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_the_printed_command_plays_the_trained_model(
@@ -35,7 +30,7 @@ def test_the_printed_command_plays_the_trained_model(
     environment = {PYTHON: str(write_launcher(tmp_path / "player"))}
     done = touche_rad(*words, env=environment)
     assert done.code == 0, done.err
-    assert all(record["content"] for record in read_lines(run))
-    calls = read_lines(tmp_path / "run.jsonl.trace.jsonl")
+    assert all(record["content"] for record in read_records(run))
+    calls = read_records(tmp_path / "run.jsonl.trace.jsonl")
     assert any(record["answer"] for record in calls), "the model answered"
     assert {record["asked"]["model"] for record in calls} == {str(fine_tuned.adapter)}

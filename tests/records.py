@@ -1,0 +1,32 @@
+"""Files of lines and of JSON, as tests write and read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def read_status(output: Path) -> Any:
+    """Return the status of a run that wrote a file."""
+    return read_json(output.with_name(f"{output.name}.status.json"))
+
+
+def read_records(path: Path) -> list[Any]:
+    """Return what each line of a file says in JSON."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def write_records(path: Path, *records: object) -> Path:
+    """Write one line of JSON for each record."""
+    return write_lines(path, map(json.dumps, records))
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return path
