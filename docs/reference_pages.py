@@ -134,9 +134,9 @@ def files_page() -> Iterator[str]:
     yield from (
         "# Files",
         "",
-        "One line of each kind of file, as a JSON schema. `touche-rad schema`",
+        "One line of each kind of file, as a JSON schema. `touche-rad schema KIND`",
     )
-    yield from ("prints the same.", "")
+    yield from ("prints it.", "")
     for name, kind in names().items():
         schema = json.dumps(schema_of(kind), ensure_ascii=False, indent=2)
         yield from (f"## {name}", "", "```json", schema, "```", "")

@@ -80,6 +80,7 @@ MISTAKES = (
     "score one.jsonl",
     "list nobody",
     "--plugin no_such_module list",
+    "--plugin FOLDER/bare.py respond --say Hi. -d bare",
     "--config no.toml list",
     "respond a -o k=7",
     "serve -O k",
@@ -90,14 +91,18 @@ MISTAKES = (
 
 
 def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (tmp_path / "bare.py").write_text("class Bare: ...\n")
     messages = {}
     for line in MISTAKES:
-        ended = touche_rad(*shlex.split(line), cwd=tmp_path)
+        words = shlex.split(line.replace("FOLDER", str(tmp_path)))
+        ended = touche_rad(*words, cwd=folder)
         assert ended.code == 2, line
         assert ended.err.count("\n") == 1, line
-        assert list(tmp_path.iterdir()) == [], line
+        assert list(folder.iterdir()) == [], line
         messages[f"touche-rad {line}"] = ended
-    check_messages("mistakes", messages)
+    check_messages("mistakes", messages, tmp_path)
 
 
 def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -223,6 +227,17 @@ def test_other_machines_need_a_token_or_an_explicit_permission(
     assert ended.code == 2
     assert problem in " ".join(ended.err.split())
     assert "short" not in ended.err
+
+
+def test_the_server_prints_addresses_that_can_be_opened(demo_index_path: Path) -> None:
+    words = f"-m touche_rad serve -i {demo_index_path} --host 0.0.0.0 --open --port 0".split()
+    with subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        line = next(line for line in server.stderr if line.startswith("serving at "))
+        addresses = re.findall(r"http://\S+", line)
+        assert "0.0.0.0" not in line
+        assert {httpx2.get(f"{url}/health").status_code for url in addresses} == {200}
+        end_server(server)
 
 
 def _half_sent(url: str) -> socket.socket:

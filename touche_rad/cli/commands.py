@@ -34,7 +34,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "prompts": "Print the prompts of a plugin, or copy them to change them.",
         "list": "List plugins, or the options and profiles of one plugin.",
         "doctor": "Check this machine, the plugins and the index.",
-        "schema": "Print the JSON schemas of the task's files.",
+        "schema": "List the kinds of files, or print the JSON schema of one.",
         "dataset": "Write a dataset for TIRA, and evaluate runs on it.",
         "export": "Write runs for TREC AutoJudge.",
         "cache": "Merge caches of model answers.",

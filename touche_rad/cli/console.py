@@ -301,16 +301,6 @@ def plain(text: str) -> str:
     return " ".join(printable(redact(text)).split())
 
 
-def shorten(text: str, cells: int) -> str:
-    """Return the text on one line of at most this many cells, with an ellipsis if it is cut."""
-    from rich.cells import cell_len, set_cell_size
-
-    line = plain(text)
-    if cell_len(line) <= cells:
-        return line
-    return f"{set_cell_size(line, max(0, cells - 1)).rstrip()}…"
-
-
 def wrapped(text: Text, width: int, indent: str = "") -> list[Text]:
     """Wrap a text at words; each line begins with the indent."""
     from rich.console import Console

@@ -15,7 +15,7 @@ from rich.text import Text
 from touche_rad import files
 from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, open_console, plain, say, shorten, verdict_text, wrapped
+from touche_rad.cli.console import Label, open_console, plain, say, verdict_text, wrapped
 from touche_rad.criteria import grice
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError, nearest
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from touche_rad.runs.answering import Answer, Answerer
 
 _MOST_CANDIDATES: Final = 5
-"""Candidates that are shown, with three lines each."""
+"""Candidates that are shown."""
 _MOST_REASONS: Final = 3
 """Features that the summary names."""
-_MOST_SUMMARY_LINES: Final = 4
+_INDENT: Final = " " * 6
 _LEAST_PART: Final = 0.0005
 """Features that add less to the score do not count."""
 
@@ -56,10 +56,10 @@ def _parts(features: Mapping[str, Feature]) -> list[tuple[str, Feature]]:
     return sorted(parts, key=lambda named_part: -abs(named_part[1].adds))
 
 
-def _feature_line(features: Mapping[str, Feature], width: int) -> Text:
-    """Return the features that count with their parts of the score, as many as fit."""
-    parts = ", ".join(f"{name} {part.adds:+.1f}" for name, part in _parts(features))
-    return Text(f"      {shorten(parts, width - 6)}", "cyan")
+def _feature_lines(features: Mapping[str, Feature], width: int) -> list[Text]:
+    """Return the features that count with their parts of the score; one alone is the score."""
+    parts = [f"{name} {part.adds:+.1f}" for name, part in _parts(features)]
+    return wrapped(Text(", ".join(parts), "cyan"), width, _INDENT) if len(parts) > 1 else []
 
 
 # --- respond --explain
@@ -97,23 +97,21 @@ async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explana
 
 
 def print_explanation(explanation: Explanation, console: Console, header: str = "") -> None:
-    """Print what the answer cites, and the best candidates, in at most 20 lines."""
+    """Print the answer, what it cites and why, and the best candidates."""
     width = console.width
-    lines = [Text(shorten(header, width), "bold")] if header else []
-    lines += wrapped(Text(_summary(explanation)), width)[:_MOST_SUMMARY_LINES]
+    lines = wrapped(Text(plain(header), "bold"), width) if header else []
+    lines += wrapped(Text(plain(explanation.response.content), "bold green"), width)
+    lines += [Text(), *wrapped(Text(_summary(explanation)), width)]
     # The chosen candidates are shown whatever their rank, and all in the order of the ranks.
     ranked = list(enumerate(explanation.candidates, 1))
     chosen_first = sorted(ranked, key=lambda row: not explanation.is_chosen(row[1]))
     for rank, candidate in sorted(chosen_first[:_MOST_CANDIDATES], key=lambda row: row[0]):
         chosen = explanation.is_chosen(candidate)
         mark = ">" if chosen else " "
-        name = shorten(candidate.id, 24)
-        head = f"{mark} {rank:>2}. {name:<8} {candidate.score:8.2f}"
+        head = f"{mark} {rank:>2}. {plain(candidate.id):<8} {candidate.score:8.2f}"
         lines.append(Text(head, "bold" if chosen else ""))
-        if len(candidate.features) > 1:
-            lines.append(_feature_line(candidate.features, width))
-        text = shorten(candidate.text, width - 6)
-        lines.append(Text(f"      {text}", "" if chosen else "dim"))
+        lines += _feature_lines(candidate.features, width)
+        lines += wrapped(Text(plain(candidate.text), "" if chosen else "dim"), width, _INDENT)
     _print_lines(lines, console)
 
 
@@ -259,14 +257,13 @@ async def _print_verdicts(
         response = view.last.response
         content = response.content if response else ""
         head = f"{name} turn {turn}: {view.last.utterance}"
-        console.print(Text(shorten(head, width), "bold"))
-        lines = [Text(shorten(f"  answer: {content}", width))]
+        lines = wrapped(Text(plain(head), "bold"), width)
+        lines += wrapped(Text(plain(f"answer: {content}")), width, "  ")
         for criterion in grice():
             line, reason = verdict_text(verdicts, criterion)
             lines.append(line)
             features = explained[criterion.key].features if criterion.key in explained else {}
-            if len(_parts(features)) > 1:
-                lines.append(_feature_line(features, width))
-            lines += wrapped(Text(plain(reason), "dim"), width, "      ")
+            lines += _feature_lines(features, width)
+            lines += wrapped(Text(plain(reason), "dim"), width, _INDENT)
         _print_lines(lines, console)
     return good

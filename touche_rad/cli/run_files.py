@@ -86,7 +86,10 @@ def find_places(
     if source is None:
         input_folder = os.environ.get("inputDataset")
         if not input_folder:
-            raise UserError(f"{verb}: give an input file (under TIRA, inputDataset names a folder)")
+            or_say = ", or a message with --say TEXT" if verb == "respond" else ""
+            raise UserError(
+                f"{verb}: give an input file{or_say} (under TIRA, inputDataset names a folder)"
+            )
         from touche_rad.tira.input import find_input
 
         source = find_input(Path(input_folder), kinds)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 import math
+import socket
 import sys
 from collections import Counter
 from contextlib import suppress
 from functools import partial
+from ipaddress import ip_address
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -190,7 +192,13 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
     TimedConnection.most_connections = open_files // 2
 
     class Server(uvicorn.Server):
-        """A server that also ends at once while it starts."""
+        """A server that prints its address, and that also ends at once while it starts."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            port = self.servers[0].sockets[0].getsockname()[1]
+            addresses = " and ".join(f"http://{name}:{port}" for name in _names(options.host))
+            say(f"serving at {addresses} (Ctrl-C stops)")
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             super().handle_exit(sig, frame)
@@ -212,6 +220,8 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
         )
     )
 
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # it names 0.0.0.0, too
+
     async def serve() -> None:
         with suppress(SystemExit):  # it does not start, for the reason that it has logged
             await server.serve()
@@ -225,6 +235,21 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
             raise
     if not server.started:
         sys.exit(STARTUP_FAILURE)
+
+
+def _names(host: str) -> list[str]:
+    """Return the names under which browsers can open a server: 0.0.0.0 stands for all of them."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return [host]
+    if not address.is_unspecified:
+        return [host if address.version == 4 else f"[{host}]"]
+    names = ["127.0.0.1"]
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way_out:
+        way_out.connect(("192.0.2.1", 9))  # sends nothing, but selects this machine's address
+        names.insert(0, way_out.getsockname()[0])
+    return names
 
 
 def _select_further(

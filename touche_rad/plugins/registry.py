@@ -466,6 +466,10 @@ def find(kind: Kind, name: str) -> Plugin[Any]:
     plugins = registered(kind)
     if name not in plugins:
         hint = nearest(name, plugins)
+        modules = {plugin.source for plugin in _decorated.values()}
+        for place in IMPORTED:
+            if place.endswith(".py") and f"{_OF_FILE}{Path(place).stem}" not in modules:
+                hint = f': {place} registers no plugin: write @{kind}("{name}") above its class'
         with suppress(OSError, ValueError, LookupError, TypeError):
             project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
             if name in project["entry-points"][f"touche_rad.{kind}s"]:
