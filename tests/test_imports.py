@@ -14,11 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 VOCABULARY = ("contest", "credentials", "criteria", "debate", "errors", "events", "text")
-ROOT_MODULES = {*VOCABULARY, "http", "session"}
+ROOT_MODULES = {*VOCABULARY, "http", "processes", "session"}
 LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),
     (
         "touche_rad.http",
+        "touche_rad.processes",
         "touche_rad.files",
         "touche_rad.calls",
         "touche_rad.models",
@@ -155,3 +156,16 @@ def test_only_the_command_line_and_the_demo_have_default_plugins() -> None:
         if isinstance(node, ast.Constant) and node.value in plugins
     }
     assert naming == set()
+
+
+def test_programs_are_started_in_one_place() -> None:
+    """Elsewhere, only the errors and streams of `subprocess` are used."""
+    starting = re.compile(
+        r"subprocess\.(run|call|check|getoutput|getstatus|Popen\()"
+        r"|os\.(system|popen|exec|spawn|posix_spawn|fork)"
+        r"|create_subprocess|pty\.spawn|import multiprocessing|ProcessPoolExecutor"
+    )
+    places = {
+        name for name, path in PATHS.items() if starting.search(path.read_text(encoding="utf-8"))
+    }
+    assert places == {"touche_rad.processes"}

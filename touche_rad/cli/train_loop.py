@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-from touche_rad import __version__, files
+from touche_rad import __version__, files, processes
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.help_text import Section
@@ -141,7 +141,7 @@ def _call(words: Sequence[str], *, quiet: bool) -> int:
     command = [sys.executable, "-c", _RUN_STEP, servers, *words]
     if quiet:
         command.append("--quiet")
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with processes.start(command, gets_keys=True, stdout=subprocess.DEVNULL) as process:
         try:
             return process.wait()
         except KeyboardInterrupt:

@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from touche_rad import files
+from touche_rad import files, processes
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import say
@@ -27,6 +28,7 @@ from touche_rad.files.records import write_text
 from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
 from touche_rad.plugins.registry import IMPORTED
+from touche_rad.processes import git
 from touche_rad.session import Session
 from touche_rad.text import count_of
 from touche_rad.tira.submission import (
@@ -307,7 +309,8 @@ class Trial:
     def _build_image(self) -> str:
         """Build the image of each entry with the first engine that works; docker needs a daemon."""
         for engine in ENGINES:
-            if subprocess.getstatusoutput(f"{engine} info")[0] == 0:
+            with suppress(OSError, subprocess.CalledProcessError):
+                processes.output_of([engine, "info"])
                 break
         else:
             raise UserError(f"none of {', '.join(ENGINES)} works here: start or install one")
@@ -320,9 +323,12 @@ class Trial:
             build = shlex.split(software.build)
             words = [engine, "build", *build, "-t", tag, str(self.repository)]
             say(f"building {tag} with {engine}, which takes minutes; its output: {log}")
-            with log.open("w") as stream:
-                process = subprocess.run(words, stdout=stream, stderr=stream, check=False)
-            if process.returncode:
+            with (
+                log.open("w") as stream,
+                processes.start(words, stdout=stream, stderr=stream) as build_process,
+            ):
+                failed = build_process.wait() != 0
+            if failed:
                 lines = log.read_text("utf-8", "replace").strip().splitlines()
                 text = f"{shlex.join(words)} failed: {' '.join(lines[-1:])}; see {log}"
                 if not self.is_clone:
@@ -353,20 +359,14 @@ def commit_commands(folder: Path) -> list[str]:
 
     Compiled files (`*.pyc`) are ignored, because TIRA's client refuses untracked files.
     """
-    run_git = partial(
-        subprocess.check_output,
-        cwd=folder,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-        errors="replace",
-    )
     try:
-        root = run_git("git rev-parse --show-toplevel".split()).rstrip("\n")
-        status = run_git("git status --porcelain --no-renames -z -- . :!*.pyc".split())
-        compiled = run_git("git ls-files --others --exclude-standard *.pyc".split())
+        root = git(["rev-parse", "--show-toplevel"], folder).rstrip("\n")
+        query = "status --porcelain --no-renames --ignore-submodules=dirty -z -- . :!*.pyc"
+        status = git(query.split(), folder)
+        compiled = git("ls-files --others --exclude-standard *.pyc".split(), folder)
     except (OSError, subprocess.CalledProcessError):
-        git = "git" if folder == Path() else shlex.join(["git", "-C", str(folder)])
-        return [f"{git} {words}" for words in ("init", "add .", "commit -m Submission")]
+        program = "git" if folder == Path() else shlex.join(["git", "-C", str(folder)])
+        return [f"{program} {words}" for words in ("init", "add .", "commit -m Submission")]
     commands = []
     names = set()
     if compiled:

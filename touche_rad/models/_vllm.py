@@ -26,6 +26,7 @@ from typing import Any, Final
 
 import anyio
 
+from touche_rad import processes
 from touche_rad.errors import UserError
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import Busy, Timeout, Unreachable
@@ -151,16 +152,12 @@ class Vllm(Backend):
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
         self._report(f"vLLM: {shlex.join(command)}")
-        # Keys of other servers are none of its business.
-        secret = ("OPENAI_", "TOUCHE_RAD_ES_", "TOUCHE_RAD_TOKEN")
-        keep = {name: text for name, text in os.environ.items() if not name.startswith(secret)}
         with self._log.open("ab") as output:
-            self._server = subprocess.Popen(
+            self._server = processes.start(
                 ["sh", "-c", _LAUNCH, "sh", *command],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
-                env=keep,
                 start_new_session=True,  # Ctrl-C is for touche-rad, which then stops the server
             )
         endpoint = Endpoint(Address(f"http://127.0.0.1:{port}/v1", self.model), is_ours=True)
@@ -267,8 +264,9 @@ def _config_of(model: str, python: str) -> Mapping[str, Any]:
     if folder.is_dir():
         path = folder / "config.json"
     else:
-        done = subprocess.run([python, "-c", _DOWNLOAD, model], capture_output=True, text=True)
-        path = Path(done.stdout.strip() or os.devnull)
+        path = Path(os.devnull)
+        with suppress(subprocess.CalledProcessError):
+            path = Path(processes.output_of([python, "-c", _DOWNLOAD, model]).strip())
     try:
         config = json.loads(path.read_text("utf-8"))
         return {**config, **config.get("text_config", {})}
@@ -283,8 +281,8 @@ def _free_shares() -> list[float]:
     if visible is not None:
         command += ["-i", visible]
     try:
-        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        rows = [line.split(",") for line in listed.splitlines()]
+        listed = processes.output_of(command).splitlines()
+        rows = [line.split(",") for line in listed]
         return [float(free) / float(total) for free, total in rows]
     except (OSError, ValueError, subprocess.CalledProcessError):
         return []

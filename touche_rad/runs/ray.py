@@ -290,9 +290,13 @@ def connect(ray: Any, report: Callable[[str], None]) -> None:
         os.environ.setdefault(name, value)
     address = os.environ.get(ADDRESS) or "local"
     # The dashboard of a cluster that ends with the run takes a third of its start.
-    arguments = {"include_dashboard": False} if address == "local" else {}
+    arguments: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
     try:
-        ray.init(address, log_to_driver=False, logging_level="ERROR", **arguments)
+        # Without a folder of their own, workers would take modules from the current folder, which
+        # may be a stranger's.
+        with tempfile.TemporaryDirectory(prefix="touche-rad-") as empty:
+            arguments["runtime_env"] = {"working_dir": empty}
+            ray.init(address, log_to_driver=False, logging_level="ERROR", **arguments)
     except Exception as error:  # Ray raises a plain Exception if a node starts too slowly
         line = excerpt(error, 300)
         raise WorkError(f"the Ray cluster cannot be used: {line}") from None
