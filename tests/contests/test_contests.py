@@ -278,8 +278,8 @@ def test_measures_equal_scipy_and_numpy_on_data_with_ties(tmp_path: Path) -> Non
 
 
 def test_bootstrap_samples_without_a_judged_debate_are_skipped(tmp_path: Path) -> None:
-    contests = [contest_of_two(n, {"general": "Pia"}) for n in range(4)]
-    run = judgements_of(contests, [outcome("Con"), *[outcome(None)] * 3])
+    contests = [contest_of_two(n, {"general": "Pia"}) for n in range(6)]
+    run = judgements_of(contests, [outcome("Con"), *[outcome(None)] * 5])
     ours = find_row(score_runs(tmp_path, contests, run), "run1", basis="winner")
     assert ours.rmse_low == 100
     assert ours.rmse == 100
@@ -312,7 +312,33 @@ def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     assert mean.rmse == pytest.approx((100 * math.sqrt(2 / 4) + 0) / 2)
     assert not [row for row in report.rows if "another" in row.run], "one run has no mean"
     equal = contest_board(score_runs(tmp_path, contests, first, of_another_panel))
-    assert "are run1 and run2, with" in equal.sentences[0]
+    assert "run1 and run2 have the highest accuracy" in equal.sentences[0]
+
+
+def test_panels_are_sorted_ranked_and_compared(tmp_path: Path) -> None:
+    ids = [{"id": f"c{number}"} for number in range(24)]
+    ids[0] = {"id": ""}  # known by its line
+    contests = [
+        contest_of_two(number, {"general": "Pia"}).model_copy(update=ids[number])
+        for number in range(24)
+    ]
+    keyed = [contests[0].model_copy(update={"id": "1"}), *contests[1:]]
+    poor = judgements_of(keyed, [outcome("Con")] * 20 + [outcome("Pia")] * 4)
+    good = judgements_of(keyed, [outcome("Pia")] * 23 + [outcome("Con")])
+    score_runs(tmp_path, contests, poor, good)
+    words = ("score", "run1.jsonl", "run2.jsonl", "contests.jsonl", "--pairs")
+    result = json.loads(touche_rad(*words, "--json", cwd=tmp_path).out)
+    rows = [(row["run"], row["accuracy"], row["rank"]) for row in result["rows"]]
+    assert rows[:2] == [("always pro", 1.0, None), ("run2", 23 / 24, 1)]
+    assert ("run1", 4 / 24, 2) in rows
+    assert [row[1] for row in rows] == sorted((row[1] for row in rows), reverse=True)
+    pairs = {(row["run"], row["against"]): row for row in result["comparisons"]}
+    assert pairs["run1", "run2"]["p_holm"] < 0.05
+    assert pairs["run2", "always pro"]["p_holm"] > 0.05
+    csv = touche_rad(*words, "--csv", cwd=tmp_path).out
+    assert "run1,run2,accuracy on general," in csv
+    (sentence, *_) = contest_board(score_runs(tmp_path, contests, poor, good)).sentences
+    assert sentence.startswith("general: run2 leads run1 by 0.792 accuracy, significantly (p 0.0")
 
 
 def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:

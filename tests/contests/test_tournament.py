@@ -461,7 +461,7 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
     finished: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     result = read_ratings(finished[0])
-    change: Any = {"rating": 1000.0, "differs": True}
+    change: Any = {"rating": 1000.0, "low": 900.0, "high": 1100.0, "differs": True}
     standings = [
         standing.model_copy(update={"name": standing.name + EVIL, **change})
         for standing in result.standings

@@ -396,8 +396,8 @@ def test_a_lost_debate_alone_does_not_stop_a_report(tmp_path: Path) -> None:
     call_touche_rad("report", tmp_path / "lost.jsonl", "-o", out)
     words = Page(out).words
     assert "1 run · 19 debates, 57 turns" in words
-    assert "lost: lost debates, counted as no: 1 " in words
-    assert re.search(r" lost 0\.950 [\d. to]+( 0\.950){4} 240 ", words)
+    assert "lost: debates missing or lost, counted as no: 1 " in words
+    assert re.search(r" lost 0\.950 [\d. to]+( 0\.950){4} 19 of 20 240 ", words)
 
 
 def test_a_debate_that_a_run_has_twice_counts_once(tmp_path: Path) -> None:

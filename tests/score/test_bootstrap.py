@@ -7,19 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touche_rad.score.significance import compare, holm, interval, resampled_sums, weights
+from touche_rad.score.significance import (
+    Measured,
+    compare,
+    holm,
+    interval,
+    rank,
+    resampled_sums,
+    weights,
+)
 
 
 def draws_of(values: list[float], samples: int = 4000, seed: int = 1) -> np.ndarray:
-    return resampled_sums(np.array(values), samples, seed) / len(values)
+    sums = resampled_sums(np.array(values), samples, seed)
+    assert sums is not None
+    return sums / len(values)
 
 
 def test_sums_are_over_the_units_drawn() -> None:
-    table = np.array([[1, 10], [2, 20], [4, 40]])
-    drawn = np.concatenate(list(weights(3, 50, seed=5)))
+    table = np.array([[1, 10], [2, 20], [4, 40], [0, 0], [0, 0], [0, 0]])
+    drawn = np.concatenate(list(weights(6, 50, seed=5)))
     sums = resampled_sums(table, 50, seed=5)
+    assert sums is not None
     assert sums.shape == (50, 2)
-    assert (drawn.sum(axis=1) == 3).all()
+    assert (drawn.sum(axis=1) == 6).all()
     for counts, (first, second) in zip(drawn, sums, strict=True):
         assert first == counts[0] + 2 * counts[1] + 4 * counts[2]
         assert second == 10 * first
@@ -33,7 +44,7 @@ def test_a_difference_in_every_unit_has_the_smallest_p(sign: int) -> None:
     assert min(abs(low), abs(high)) > 0.5
 
 
-@given(st.lists(st.integers(-10, 10), min_size=3, max_size=30), st.integers(0, 99))
+@given(st.lists(st.integers(-10, 10), min_size=6, max_size=30), st.integers(0, 99))
 def test_interval_and_p_say_the_same(tenths: list[int], seed: int) -> None:
     values = [value / 10 for value in tenths]
     low, high, p = compare(float(np.mean(values)), draws_of(values, 500, seed))
@@ -55,3 +66,56 @@ def test_holm_by_hand() -> None:
     assert holm([0.5, 0.9]) == [1.0, 1.0]
     assert holm([0.2]) == [0.2]
     assert holm([]) == []
+
+
+def figures_of(units: int, **values: float) -> dict[str, dict[str, Measured]]:
+    """Figures of runs whose difference is the same in every debate, but for a little noise."""
+    noise = np.linspace(-0.02, 0.02, units)
+    figures = {}
+    for place, (run, value) in enumerate(values.items()):
+        of_debates = (value + noise * (-1) ** place).tolist()
+        sums = resampled_sums(np.array(of_debates), 2000, seed=1)
+        draws = None if sums is None else sums / units
+        figures[run] = {"f1": Measured(value, draws), "kappa": Measured(value, draws)}
+    return figures
+
+
+def test_ranks_and_p_values_come_from_the_same_comparisons() -> None:
+    ranking = rank(
+        figures_of(20, d=0.4, a=0.801, base=0.6, c=0.401, b=0.8),
+        "f1",
+        20,
+        baselines=["base"],
+        others=["kappa"],
+    )
+    assert [(run.run, run.rank) for run in ranking.runs] == [
+        ("a", 1),
+        ("b", 1),
+        ("base", None),
+        ("c", 3),
+        ("d", 3),
+    ]
+    smallest = 1 / 2001
+    families: dict[tuple[str, str], dict[str, float | None]] = {}
+    for row in ranking.comparisons:
+        families.setdefault((row.against, row.measure), {})[row.run] = row.p_holm
+        assert row.significant == (row.p_holm is not None and row.p_holm < 0.05)
+    # The two clear differences from a: 3 and 2 times the smallest p; b is no different.
+    of_a = families["a", "f1"]
+    assert of_a["c"] == of_a["d"] == pytest.approx(3 * smallest)
+    assert of_a["b"] is not None
+    assert of_a["b"] > 0.05
+    assert families["c", "f1"].keys() == {"d"}
+    assert families["base", "f1"] == pytest.approx(dict.fromkeys("abcd", 4 * smallest))
+    assert {run for run, _ in families} == {"a", "c", "base"}
+    assert families["a", "kappa"] == pytest.approx(of_a)
+
+
+@pytest.mark.parametrize(("units", "ranks"), [(5, False), (6, False), (9, False), (10, True)])
+def test_few_debates_give_no_interval_no_p_and_no_rank(units: int, ranks: bool) -> None:
+    figures = figures_of(units, a=0.8, b=0.4)
+    ranking = rank(figures, "f1", units)
+    (row,) = ranking.comparisons
+    assert (figures["a"]["f1"].interval == (None, None)) == (units < 6) == (row.low is None)
+    assert (row.p is not None) == (row.p_holm is not None) == row.significant == ranks
+    assert [run.rank for run in ranking.runs] == ([1, 2] if ranks else [None, None])

@@ -24,9 +24,18 @@ from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements
 from touche_rad.score.rates import count_yes, measure_yes, shares
+from touche_rad.score.reports import SHORT_INTERVAL
 from touche_rad.score.result import MEAN, RunComparison
-from touche_rad.score.significance import comparisons, pairs, ranks
-from touche_rad.score.tables import INTERVAL, NONE, FrozenRecord, Part, Printed, Table, cell
+from touche_rad.score.significance import rank
+from touche_rad.score.tables import (
+    INTERVAL,
+    NONE,
+    FrozenRecord,
+    Part,
+    Printed,
+    Table,
+    interval_cell,
+)
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
@@ -38,12 +47,12 @@ class DebaterFigures(FrozenRecord):
 
     name: str
     rank: int | None
-    """None for a baseline."""
+    """None for a baseline, and for all with too few claims."""
     yes: float
     """Share of yes, mean of the judges and the maxims."""
     low: float | None
     high: float | None
-    """95 % interval; None with one claim."""
+    """95 % interval; None with too few claims."""
     maxims: Mapping[str, float]
     judges: Mapping[str, float | None]
     """Share of yes by judge; None if all its verdicts are fallbacks."""
@@ -105,7 +114,7 @@ class Figures(Printed):
                     NONE if debater.rank is None else str(debater.rank),
                     debater.name,
                     f"{debater.yes:.3f}",
-                    cell("{low:.3f}–{high:.3f}", debater),
+                    interval_cell(SHORT_INTERVAL, debater),
                     *(NONE if share is None else f"{share:.3f}" for share in shares_by_judge),
                     *(f"{debater.maxims[key]:.3f}" for key in keys),
                     f"{debater.words:.1f}",
@@ -240,23 +249,24 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
             raise WorkError(f"{path} has {number} debates, and there are {claims} claims")
 
     # A judge that is a baseline, or has no verdict of its own, does not count.
-    counted = sound_judges.difference(plan.pages.baselines)
-    ranking = [number for number, judge in enumerate(judges) if judge in counted]
-    if not ranking:
+    sound = sound_judges.difference(plan.pages.baselines)
+    counted = [number for number, judge in enumerate(judges) if judge in sound]
+    if not counted:
         raise WorkError(_ALL_BROKEN)
     measured = {
         name: measure_yes(
-            counts[:, number].sum(axis=(1, 2))[:, ranking], criteria, plan.samples, seed=0
+            counts[:, number].sum(axis=(1, 2))[:, counted], criteria, plan.samples, seed=0
         )
         for number, name in enumerate(debaters)
     }
     figures = []
-    for ranked in ranks(measured, MEAN, baselines):
+    ranking = rank(measured, MEAN, claims, baselines=baselines)
+    for ranked in ranking.runs:
         name = ranked.run
         measures = measured[name]
         low, high = measures[MEAN].interval
         of_debater = counts[:, debaters.index(name)]
-        of_ranking_judges = of_debater[:, :, :, ranking]
+        of_ranking_judges = of_debater[:, :, :, counted]
         figures.append(
             DebaterFigures(
                 name=name,
@@ -274,14 +284,11 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
             )
         )
 
-    # All are compared with the best one that has a rank, and with the baselines.
-    rivals = [name for name in debaters if name not in baselines] or debaters
-    best = max(rivals, key=lambda name: measured[name][MEAN].value)
     return {
         "claims": claims,
-        "counted": tuple(judges[number] for number in ranking),
+        "counted": tuple(judges[number] for number in counted),
         "debaters": tuple(figures),
-        "comparisons": comparisons(measured, pairs(debaters, best, baselines), [MEAN]),
+        "comparisons": ranking.comparisons,
     }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from touche_rad.score.tables import Printed
 
 _ONLY_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
-_ONLY_FOR_RANKS: Final = (*_ONLY_FOR_LABELS, "baseline", "pairs")
+_ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline")
 _BY_PLACE: Final = "--by-place takes the lines in their order"
 _MAX_WIDTH: Final = 200
 
@@ -36,7 +36,7 @@ class ScoreOptions:
         "Folder for evaluation.prototext, TIRA's file of the official scores.", "DIR", checked=True
     )
     replace: bool = opt.REPLACE
-    pairs: bool = opt.flag("Compare each run with the best one and with the baselines.")
+    pairs: bool = opt.flag("Print the comparisons with the best run and with the baselines.")
     baseline: tuple[Path, ...] = opt.repeatable(
         Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
     )
@@ -147,11 +147,12 @@ def score_runs(
     if kind is files.Kind.CONTESTS:
         from touche_rad.contests.scoring import score_contests
 
-        _refuse(options, _ONLY_FOR_RANKS, "whole debates")
+        _refuse(options, _ONLY_FOR_RUNS, "whole debates")
         return score_contests(
             runs,
             truth,
             against="votes" if options.votes else "winner",
+            compare=options.pairs,
             bad=bad,
             samples=options.samples,
             seed=options.seed,
@@ -159,7 +160,7 @@ def score_runs(
     if kind is files.Kind.ANNOTATIONS:
         from touche_rad.score.agreement import score_annotations
 
-        _refuse(options, _ONLY_FOR_RANKS, "annotations")
+        _refuse(options, (*_ONLY_FOR_RUNS, "pairs"), "annotations")
         return score_annotations(runs, truth, bad=bad)
     if kind is not files.Kind.LABELS:
         _refuse(options, _ONLY_FOR_LABELS, kind.value)

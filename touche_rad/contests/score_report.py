@@ -6,7 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from touche_rad.score.tables import INTERVAL, TRUTH, Columns, FrozenRecord, Part, Printed, table
+from touche_rad.score.reports import COMPARISON_COLUMNS, RANKS
+from touche_rad.score.result import RunComparison
+from touche_rad.score.significance import FEWEST_FOR_INTERVAL
+from touche_rad.score.tables import (
+    INTERVAL,
+    NONE,
+    TRUTH,
+    Columns,
+    FrozenRecord,
+    Part,
+    Printed,
+    cell,
+    interval_cell,
+    table,
+)
 
 Against = Literal["winner", "votes"]
 Basis = Literal["winner", "score", "constant"]
@@ -32,6 +46,8 @@ class ContestRow(FrozenRecord):
     """The named winner, the winner by scores, or a constant."""
     decides: bool = True
     """Whether this winner is the one in the file, which all other tables count."""
+    rank: int | None = None
+    """The rank by accuracy of what decides; constants and means of repeats have none."""
     debates: int
     completed: float
     accuracy: float | None = None
@@ -53,6 +69,18 @@ class ContestRow(FrozenRecord):
         if self.decides:
             return self.run
         return f"verdicts of {self.run}" if self.basis == "winner" else f"scores of {self.run}"
+
+    @property
+    def rank_text(self) -> str:
+        """The rank; a star for a constant."""
+        return "*" if self.basis == "constant" else str(self.rank or NONE)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval of the accuracy in percent."""
+        form = "{accuracy_low:share} to {accuracy_high:share}"
+        few = self.debates < FEWEST_FOR_INTERVAL  # means and random guesses never have one
+        return interval_cell(form, self) if few else cell(form, self)
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
@@ -172,6 +200,8 @@ class ContestReport(Printed):
     samples: int
     seed: int
     rows: tuple[ContestRow, ...]
+    """Of each dimension, best first."""
+    comparisons: tuple[RunComparison, ...] = ()
     shares: tuple[ShareRow, ...] = ()
     biases: tuple[BiasRow, ...] = ()
     same: tuple[SameRow, ...] = ()
@@ -201,6 +231,9 @@ class ContestReport(Printed):
             rows = [row for row in self.rows if row.dimension == dimension]
             if any(row.basis != "constant" for row in rows):
                 yield table({"{label}": dimension, **SCORE_COLUMNS}, rows)
+        if any(row.rank for row in self.rows):
+            yield [RANKS]
+        yield table(COMPARISON_COLUMNS, self.comparisons)
         yield table(SHARE_COLUMNS, () if self.rows else self.shares)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)
@@ -239,10 +272,11 @@ SIDE_COLUMNS: Columns = {
     **_CORRELATION_COLUMNS,
 }
 SCORE_COLUMNS: Columns = {
+    "{rank_text}": "rank",
     "{debates}": "debates",
     "{completed:percent}": "done",
     "{accuracy:percent}": "accuracy",
-    "{accuracy_low:share} to {accuracy_high:share}": INTERVAL,
+    "{interval_text}": INTERVAL,
     "{accuracy_completed:percent}": "of done",
     "{rmse:.2f}": "RMSE",
     "{rmse_low:.1f} to {rmse_high:.1f}": INTERVAL,

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from operator import eq
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+import numpy as np
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome
@@ -51,7 +53,8 @@ from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, names
-from touche_rad.score.significance import ratio_interval
+from touche_rad.score.result import RunComparison
+from touche_rad.score.significance import Measured, rank, ratio_interval, resampled_sums
 
 Contests = Mapping[str, Contest]
 Judgements = Mapping[str, Judgement]
@@ -171,6 +174,7 @@ def score_contests(
     samples: int = 10_000,
     seed: int = 0,
     against: Against = "winner",
+    compare: bool = True,
     bad: files.BadLines | None = None,
     tags: Sequence[str] | None = None,
 ) -> ContestReport:
@@ -182,6 +186,7 @@ def score_contests(
         samples: Number of bootstrap samples of debates.
         seed: Random seed of the bootstrap.
         against: Compute errors against the winner of each debate, or against each vote.
+        compare: Whether the report has the comparisons that the ranks are from.
         bad: What to do with bad lines of the runs.
         tags: Names of the runs, instead of those of their files.
     """
@@ -191,10 +196,16 @@ def score_contests(
     judgements_of = each_run(paths, lambda _, path: _read_run(path, contests, bad), refused)
 
     rows: list[ContestRow] = []
+    comparisons: list[RunComparison] = []
     for dimension in _dimensions(*contests.values()):
-        decided = [contest for contest in contests.values() if gold_winners(contest, dimension)]
+        decided = {
+            key: contest for key, contest in contests.items() if gold_winners(contest, dimension)
+        }
         if decided:
-            rows += _Scorer(dimension, decided, samples, seed, against).rows(judgements_of)
+            scorer = _Scorer(dimension, decided, samples, seed, against)
+            ranked, compared = scorer.rank_runs(judgements_of)
+            rows += ranked
+            comparisons += compared
     if against == "votes" and all(row.rmse is None for row in rows):
         raise InputError(
             truth, "--votes needs the number of votes in `gold.votes`, and no contest has it"
@@ -226,6 +237,7 @@ def score_contests(
         samples=samples,
         seed=seed,
         rows=tuple(rows),
+        comparisons=tuple(comparisons) if compare else (),
         shares=tuple(shares),
         biases=tuple(biases),
         same=tuple(same_winners(contests, judgements_of)),
@@ -304,29 +316,40 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
     return judgements
 
 
+class _Scored(NamedTuple):
+    row: ContestRow
+    accuracy: Measured
+
+
 @dataclass(frozen=True)
 class _Scorer:
     """Scores runs on one dimension."""
 
     dimension: str
-    contests: Sequence[Contest]
+    decided: Contests
     samples: int
     seed: int
     against: Against
 
-    def rows(self, runs: Mapping[str, Judgements]) -> Iterator[ContestRow]:
-        """Yield the rows of each run, the means of repeats, and the constant predictors."""
-        rows: list[ContestRow] = []
+    @property
+    def contests(self) -> Sequence[Contest]:
+        """The contests that have a winner in this dimension."""
+        return list(self.decided.values())
+
+    def rank_runs(
+        self, runs: Mapping[str, Judgements]
+    ) -> tuple[list[ContestRow], Sequence[RunComparison]]:
+        """Return the rows of runs, means of repeats and constants, and the runs' comparisons."""
+        of_runs: list[_Scored] = []
         judge_of = {}
         for name, judgements in runs.items():
-            rows += self._rows_of(name, judgements)
+            of_runs += self._rows_of(name, judgements)
             judges = {judgement.judge for judgement in judgements.values()}
             if len(judges) == 1:
                 judge_of[name] = min(judges)
-        yield from rows
-        yield from means(rows, judge_of)
+        constants = []
         for name, winners in constant_predictors(self.contests).items():
-            yield self._row(name, "constant", winners)
+            constants.append(self._row(name, "constant", winners))
         names_sides = any(
             judgement.outcome.decision != judgement.outcome.winner
             for judgements in runs.values()
@@ -334,10 +357,28 @@ class _Scorer:
         )
         if self.dimension == "general" and names_sides:
             for side in SIDES:
-                yield self._row(f"always side {side}", "constant", [side] * len(self.contests))
-        yield self._random()
+                winners = [side] * len(self.contests)
+                constants.append(self._row(f"always side {side}", "constant", winners))
 
-    def _rows_of(self, name: str, judgements: Judgements) -> Iterator[ContestRow]:
+        measure = f"accuracy on {self.dimension}"
+        deciding = [scored for scored in of_runs if scored.row.decides]
+        ranking = rank(
+            {scored.row.run: {measure: scored.accuracy} for scored in (*constants, *deciding)},
+            measure,
+            len(self.contests),
+            baselines={scored.row.run for scored in constants} - runs.keys(),
+        )
+        rank_of = {ranked.run: ranked.rank for ranked in ranking.runs}
+        rows = []
+        for row, _ in of_runs:
+            rank_of_row = rank_of[row.run] if row.decides else None
+            rows.append(row.model_copy(update={"rank": rank_of_row}))
+        rows += means(rows, judge_of)
+        rows += [scored.row for scored in constants]
+        rows.append(self._random())
+        return sorted(rows, key=lambda row: -(row.accuracy or 0)), ranking.comparisons
+
+    def _rows_of(self, name: str, judgements: Judgements) -> Iterator[_Scored]:
         """Yield the row of the winners in the file, and a row of the panel's other winners."""
         dimension = self.dimension
         is_scored = False
@@ -345,10 +386,10 @@ class _Scorer:
         by_verdict = []
         by_score = []
         differences = []
-        for contest in self.contests:
-            outcome = judgements[contest.id].outcome if contest.id in judgements else _NO_OUTCOME
+        for key, contest in self.decided.items():
+            outcome = judgements[key].outcome if key in judgements else _NO_OUTCOME
             winners = {**outcome.winners, "general": outcome.decision}
-            if contest.id in judgements:
+            if key in judgements:
                 is_scored |= any(
                     dimension in table for table in (winners, *outcome.scores.values())
                 )
@@ -380,7 +421,7 @@ class _Scorer:
         differences: Sequence[float | None] = (),
         *,
         decides: bool = True,
-    ) -> ContestRow:
+    ) -> _Scored:
         right = []
         right_of_completed = []
         errors: list[Error] = []
@@ -395,7 +436,9 @@ class _Scorer:
             errors += errors_of_contest
             squares.append(sum(times * error**2 for error, times in errors_of_contest))
             weights.append(sum(times for _, times in errors_of_contest))
-        low, high = ratio_interval(right, [1] * len(right), self.samples, self.seed)
+        sums = resampled_sums(np.array(right), self.samples, self.seed)
+        accuracy = Measured(sum(right) / len(right), None if sums is None else sums / len(right))
+        low, high = accuracy.interval
         squares_low, squares_high = ratio_interval(squares, weights, self.samples, self.seed)
 
         known_differences = []
@@ -406,14 +449,14 @@ class _Scorer:
             if difference is not None and truth:
                 known_differences.append(difference)
                 values.extend(truth)
-        return ContestRow(
+        row = ContestRow(
             run=run,
             dimension=self.dimension,
             basis=basis,
             decides=decides,
             debates=len(self.contests),
             completed=len(right_of_completed) / len(right),
-            accuracy=share(right),
+            accuracy=accuracy.value,
             accuracy_low=low,
             accuracy_high=high,
             accuracy_completed=share(right_of_completed),
@@ -422,6 +465,7 @@ class _Scorer:
             rmse_high=None if squares_high is None else 100 * squares_high**0.5,
             **correlations(known_differences, values),
         )
+        return _Scored(row, accuracy)
 
     def _random(self) -> ContestRow:
         """Return the expected row of a random guess."""

@@ -16,6 +16,7 @@ from touche_rad.report.boards import (
     BoardTable,
     Votes,
     agreement,
+    by_pair,
     interval,
     number,
     ranking_in_words,
@@ -23,7 +24,8 @@ from touche_rad.report.boards import (
 )
 from touche_rad.score.rates import count_yes, measure_yes
 from touche_rad.score.result import MEAN
-from touche_rad.score.significance import Floats, Measured, compare_runs
+from touche_rad.score.significance import Floats, Measured, rank
+from touche_rad.score.tables import NONE
 
 
 def rate_board(
@@ -37,11 +39,10 @@ def rate_board(
 ) -> Board | None:
     """Rank runs by their judges' share of yes, if there are verdicts.
 
-    Runs of different judges are not compared. A judge is empty if it is unknown. A lost debate is
-    a no on as many verdicts as the run's other debates have on average.
+    Runs of different judges are not compared. A judge is empty if it is unknown.
     """
     names = list(judges)
-    counts, problems = _count_verdicts(topics, names, lost, criteria)
+    counts, debates, problems = _count_verdicts(topics, names, lost, criteria)
     measured: dict[str, dict[str, Measured]] = {}
     for at, name in enumerate(names):
         if counts[:, at, :, 1].any():
@@ -54,6 +55,7 @@ def rate_board(
 
     conversations = [conversation for topic in topics for conversation in topic.conversations]
     same_debates = len(conversations) == len(topics)
+    ranks: dict[str, str] = {}
     if same_debates:
         sentence = f"{order[0]} says yes on {scores[order[0]]} of the verdicts"
         if len(order) > 1:
@@ -69,11 +71,13 @@ def rate_board(
         sentences = []
         for group in by_judge.values():
             shown = {name: scores[name] for name in group}
+            ranking = rank({name: figures[name] for name in group}, MEAN, len(counts))
+            ranks |= {ranked.run: str(ranked.rank or NONE) for ranked in ranking.runs}
             sentences += too_few(shown, "share of yes", len(counts), "claims") or ranking_in_words(
                 {name: figures[name][MEAN].value for name in group},
                 {},
                 "share of yes",
-                lambda run, against: compare_runs(figures, run, against, MEAN),
+                by_pair(ranking.comparisons, MEAN),
             )
         if len(by_judge) > 1:
             sentences.append("Runs of different or unknown judges are not compared.")
@@ -83,8 +87,12 @@ def rate_board(
         shares = [number(of_run[key].value) for key in criteria.keys]
         verdicts = int(counts[:, names.index(name), :, 1].sum())
         between = interval(*of_run[MEAN].interval)
-        rows.append([name, scores[name], between, *shares, str(verdicts)])
-    heads = ["run", "mean", "95 % interval", *criteria.keys, "verdicts"]
+        row = [name, ranks.get(name, NONE), scores[name], between, *shares]
+        rows.append([*row, debates[name], str(verdicts)])
+    heads = ["run", "rank", "mean", "95 % interval", *criteria.keys, "debates", "verdicts"]
+    if not ranks:
+        heads.remove("rank")
+        rows = [[row[0], *row[2:]] for row in rows]
     tables = [BoardTable("Share of yes", heads, rows)]
     if same_debates and len(order) > 1:
         tables.append(agreement(_votes(conversations, names, criteria)))
@@ -109,14 +117,16 @@ def rate_board(
 
 def _count_verdicts(
     topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
-) -> tuple[Floats, Counter[str]]:
+) -> tuple[Floats, dict[str, str], Counter[str]]:
     """Count each run's verdicts that are yes, and all verdicts, by claim, run and criterion.
 
-    Returns also how often there is a problem of a run.
+    Runs on the same claims are compared on the claims of all of them, so that nobody gains from
+    debates or turns that are missing, lost or cannot be read: their verdicts are no.
+
+    Returns also how many of its debates each run has, and how often there is a problem of a run.
     """
     problems: Counter[str] = Counter()
-    # Lost debates have no claim: they get places after those of the claims.
-    counts = np.zeros((len(topics) + max(lost), len(names), len(criteria), 2))
+    counts = np.zeros((len(topics), len(names), len(criteria), 2))
     for claim, topic in enumerate(topics):
         for conversation in topic.conversations:
             for run in conversation.repeated:
@@ -129,25 +139,32 @@ def _count_verdicts(
                 counts[claim, run, :, 0] += of_turn[:, 0]
                 counts[claim, run, :, 1] += 1
 
-    # Runs can only be compared on the debates that they share.
-    has_debate = counts[..., 1].sum(axis=2) > 0  # by claim and run
-    has_shared = has_debate[has_debate.sum(axis=1) > 1].sum(axis=0) > 0
-    expected = np.count_nonzero(has_debate[:, has_shared].any(axis=1))
-    if has_shared.any():
-        for run, name in enumerate(names):
-            debates = int(has_debate[:, run].sum())
-            if has_shared[run]:
-                missing = int(expected - debates - lost[run])
-                problems[f"{name}: debates missing that other runs have"] = max(0, missing)
-            elif debates:
-                problems[f"{name}: not comparable; debates of no other run"] = debates
-    for run, debates in enumerate(lost):
-        judged = counts[:, run, :, 1].any(axis=1)
-        if debates and judged.any():
-            places = np.flatnonzero(~judged)[:debates]
-            counts[places, run, :, 1] = counts[judged, run, :, 1].mean()
-            problems[f"{names[run]}: lost debates, counted as no"] = debates
-    return counts[counts.any(axis=(1, 2, 3))], problems
+    counts = np.concatenate([counts, np.zeros((max(lost), *counts.shape[1:]))])
+    totals = counts[..., 1]  # a view: by claim, run and criterion
+    has_debate = totals.sum(axis=2) > 0
+    debates = has_debate.sum(axis=0)
+    groups: list[set[int]] = []
+    for of_claim in has_debate:
+        runs = set(np.flatnonzero(of_claim).tolist())
+        joined = [group for group in groups if group & runs]
+        groups = [*(group for group in groups if not group & runs), runs.union(*joined)]
+    debates_of = {}
+    for group in map(sorted, filter(None, groups)):
+        most = totals[:, group].max(axis=1, keepdims=True)
+        claims = int(np.count_nonzero(most.sum(axis=(1, 2))))
+        # Lost debates have no claim: those that no run has get places after those of the claims.
+        expected = max(claims, *(int(debates[run]) + lost[run] for run in group))
+        most[len(topics) : len(topics) + expected - claims] = most.sum(axis=0) / claims
+        for run in group:
+            name = names[run]
+            debates_of[name] = f"{debates[run]} of {expected}"
+            problems[f"{name}: debates missing or lost, counted as no"] = expected - debates[run]
+            missing = (most[:, 0] - totals[:, run])[has_debate[:, run]].sum()
+            problems[f"{name}: missing verdicts, counted as no"] += int(missing)
+            if len(group) == 1 < np.count_nonzero(debates):
+                problems[f"{name}: not comparable; debates of no other run"] = debates[run]
+        totals[:, group] = most
+    return counts[counts.any(axis=(1, 2, 3))], debates_of, problems
 
 
 def _votes(

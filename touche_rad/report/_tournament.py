@@ -187,6 +187,7 @@ def _note(result: Tournament) -> str:
         parts.append(f"Budget per debater and debate: {limits} of {model}.")
     parts.append(
         "Intervals are a bootstrap of claims; with few claims they are too narrow. "
-        "“Significantly” means that the interval of the difference of two ratings excludes 0."
+        "“Significantly”: p of the difference from the first rating is below .05, corrected by "
+        "Holm."
     )
     return " ".join(parts)

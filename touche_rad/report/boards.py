@@ -16,12 +16,11 @@ from markupsafe import Markup
 
 from touche_rad.files.outputs import read_status
 from touche_rad.score.result import RunComparison
-from touche_rad.score.tables import NONE, Table, csv_rows
+from touche_rad.score.significance import FEWEST_FOR_TEST
+from touche_rad.score.tables import NONE, TOO_FEW, Table, csv_rows
 
 _NAMES_IN_SENTENCE: Final = 4
 """Names in a sentence before the rest is counted."""
-FEWEST: Final = 10
-"""Debates, claims or queries from which sentences say who is better."""
 
 
 class BoardCell(str):
@@ -138,9 +137,9 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Format an interval; a dash if there is none."""
+    """Format an interval; too few debates have none."""
     if low is None or high is None:
-        return NONE
+        return TOO_FEW
     return f"{number(low, digits)} to {number(high, digits)}"
 
 
@@ -179,9 +178,8 @@ def ranking_in_words(
         elif tested is not None and tested.low is not None and tested.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
             between = interval(-tested.high, -tested.low)
-            lead += ", significantly" if _is_significant(tested) else ", not significantly"
-            lead += f" (95 % interval of the difference {between}"
-            lead += ")" if _is_significant(tested) else " contains 0)"
+            lead += ", significantly" if tested.significant else ", not significantly"
+            lead += f" (p {number(tested.p_holm)}, 95 % interval of the difference {between})"
         sentences.append(f"{lead}.")
         equal = [run for run in others if not _is_significant(difference(run, leader))]
         if equal:
@@ -203,7 +201,7 @@ def ranking_in_words(
 
 def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> list[str]:
     """Say who is first, but not by how much; empty if there are enough debates."""
-    if count >= FEWEST or not values:
+    if count >= FEWEST_FOR_TEST or not values:
         return []
     best = [name for name, value in values.items() if value == next(iter(values.values()))]
     have = "has" if len(best) == 1 else "have"
@@ -218,9 +216,7 @@ def are(names: Sequence[str]) -> str:
 
 
 def _is_significant(tested: RunComparison | None) -> bool:
-    if tested is None or tested.low is None or tested.high is None:
-        return False
-    return tested.low > 0 or tested.high < 0
+    return tested is not None and tested.significant
 
 
 def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:

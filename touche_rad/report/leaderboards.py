@@ -12,11 +12,9 @@ from touche_rad.contests.score_report import (
     SHARE_COLUMNS,
     SIDE_COLUMNS,
     ContestReport,
-    ContestRow,
 )
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import (
-    FEWEST,
     Board,
     BoardCell,
     BoardTable,
@@ -24,7 +22,6 @@ from touche_rad.report.boards import (
     board_table,
     by_pair,
     matrix,
-    names_of,
     number,
     ranking_in_words,
     too_few,
@@ -54,8 +51,8 @@ def judgement_board(report: JudgementReport) -> Board:
     board.note = (
         f"F1 of yes as the task scores it, mean of the maxims, on {labelled} labelled turns "
         f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
-        f"seed {report.seed}; “significantly” means that the interval of the paired difference "
-        "excludes 0. * baseline, without a rank."
+        f"seed {report.seed}; “significantly”: p of the paired difference is below .05, corrected "
+        "by Holm. * baseline, without a rank."
     )
     votes: dict[str, list[bool]] = {}
     for name in names:
@@ -165,13 +162,20 @@ def contest_board(report: ContestReport) -> Board:
         runs = [row for row in rows if row.basis != "constant"]
         if not runs:
             continue
-        runs.sort(key=lambda row: -(row.accuracy or 0))
         for row in runs:  # by their first dimension
             board.scores.setdefault(row.label, cell("{accuracy:percent}", row))
-        best = max(constants, key=lambda row: row.accuracy or 0, default=None)
-        deciding = [row for row in runs if row.decides]
-        board.sentences += _panels_in_words(dimension, deciding, best)
-        scores = table({"{label}": "run", **SCORE_COLUMNS}, [*runs, *constants])
+        # A random guess has no samples to compare with.
+        best = next((row for row in constants if row.accuracy_low is not None), constants[0])
+        shown = {row.label: number(row.accuracy) for row in runs if row.decides}
+        ranked = {row.label: row.accuracy or 0.0 for row in runs if row.rank}
+        sentences = too_few(shown, "accuracy", rows[0].debates, "debates") or ranking_in_words(
+            ranked,
+            {best.run: best.accuracy or 0.0},
+            "accuracy",
+            by_pair(report.comparisons, f"accuracy on {dimension}"),
+        )
+        board.sentences += [f"{dimension}: {sentence}" for sentence in sentences]
+        scores = table({"{label}": "run", **SCORE_COLUMNS}, rows)
         board.tables.append(
             board_table(f"Scores on {dimension}", scores, [row.run for row in constants])
         )
@@ -185,7 +189,7 @@ def contest_board(report: ContestReport) -> Board:
             )
             dots.append(Dot(row.label, 100 * row.accuracy, low, high))
         marked = []
-        if best is not None and best.accuracy is not None:
+        if best.accuracy is not None:
             marked.append((best.run, 100 * best.accuracy))
         caption = f"Accuracy in percent, {dimension}"
         board.plots.append(dot_plot(caption, dots, marked, digits=1, axis=(0.0, 100.0)))
@@ -207,37 +211,3 @@ def contest_board(report: ContestReport) -> Board:
         board.details.append((caption, [sides]))
     board.warnings = [*report.missing_lines(), *_not_scored(report.refused)]
     return board
-
-
-def _panels_in_words(
-    dimension: str, runs: Sequence[ContestRow], best: ContestRow | None
-) -> Iterator[str]:
-    first = runs[0]
-    names = [row.label for row in runs if row.accuracy == first.accuracy]
-    right = f"the right winner in {cell('{accuracy:percent}', first)} of the debates"
-    if len(names) == 1:
-        within = cell("{accuracy_low:share} to {accuracy_high:share}", first)
-        yield (
-            f"{dimension}: the most accurate is {names[0]}, with {right} (95 % interval {within})."
-        )
-    else:
-        yield f"{dimension}: the most accurate are {names_of(names)}, with {right}."
-    if best is not None and (best.accuracy or 0) >= (first.accuracy or 0):
-        than = "as accurate"
-        if best.accuracy != first.accuracy:
-            than = f"more accurate ({cell('{accuracy:percent}', best)})"
-        yield f"{dimension}: the baseline “{best.run}” is {than}."
-        return
-    if best is None or best.accuracy is None or first.debates < FEWEST:
-        return
-    # Means of repeats have no interval.
-    groups: dict[str, list[str]] = {}
-    for row in runs:
-        if row.accuracy_low is not None:
-            how = "significantly" if row.accuracy_low > best.accuracy else "not significantly"
-            groups.setdefault(how, []).append(row.label)
-    for how, labels in groups.items():
-        yield (
-            f"{dimension}: {how} better than “{best.run}”, which is right in "
-            f"{cell('{accuracy:percent}', best)}: {names_of(labels)}."
-        )

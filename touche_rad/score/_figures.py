@@ -31,10 +31,10 @@ def measure(
     """
     # The true and false positives and negatives by run, debate and criterion.
     counts = np.array([_counts(labels, scored, criteria) for scored in scores.values()])
-    drawn = None  # the F1 by run, sample and criterion; None with fewer than two debates
-    if len(labels) > 1:
-        # The counts of a sample are the sums of its debates' counts: F1 of all samples in one step.
-        sums = bootstrap.resampled_sums(np.moveaxis(counts, 1, 0), samples, seed)
+    drawn = None  # the F1 by run, sample and criterion; None with too few debates
+    # The counts of a sample are the sums of its debates' counts: F1 of all samples in one step.
+    sums = bootstrap.resampled_sums(np.moveaxis(counts, 1, 0), samples, seed)
+    if sums is not None:
         drawn = np.moveaxis(bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2]), 1, 0)
     rows: list[JudgementRow] = []
     figures: dict[str, dict[str, Measured]] = {}

@@ -31,7 +31,7 @@ from touche_rad.score.result import (
     Problem,
     ProblemKind,
 )
-from touche_rad.score.significance import comparisons, pairs, ranks
+from touche_rad.score.significance import FEWEST_FOR_INTERVAL, FEWEST_FOR_TEST, rank
 
 FEW_DEBATES = 20
 """With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
@@ -104,12 +104,9 @@ def score_judgements(
     yes = dict.fromkeys(criteria.keys, 1.0)
     always_yes = [[yes] * len(turns) for turns in labels]
     rows, figures = measure(labels, {**scores, BASELINE: always_yes}, criteria, samples, seed)
-    ranked = ranks(figures, MEAN, (BASELINE, *marked))
-    best = next(row.run for row in ranked if row.run != BASELINE)
-    compared = pairs(list(aligned), best, [*marked, BASELINE]) if compare else []
-    # The mean first, and only criteria with labels.
-    tested = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
-    tested.sort(key=lambda maxim: maxim != MEAN)
+    with_labels = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
+    tested = [maxim for maxim in with_labels if maxim != MEAN]
+    ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)
     turns = [turn for of_debate in labels for turn in of_debate]
     label_rows = []
     for key in criteria.keys:
@@ -135,13 +132,9 @@ def score_judgements(
         excluded=excluded,
         label_rows=tuple(label_rows),
         rows=tuple(rows),
-        ranking=ranked,
+        ranking=ranking.runs,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
-        comparisons=comparisons(
-            figures,
-            compared,
-            tested,
-        ),
+        comparisons=ranking.comparisons if compare else (),
         problems=(*problems, *_problems_of_labels(truth, turns, len(labels), criteria)),
         samples=samples,
         seed=seed,
@@ -169,6 +162,10 @@ def _problems_of_labels(
             "these scores describe the labelled turns only; --correct describes all turns",
         )
     if debates < FEW_DEBATES:
-        reason = "intervals and p-values are imprecise" if debates > 1 else "no intervals"
+        reason = "intervals and p-values are imprecise"
+        if debates < FEWEST_FOR_TEST:
+            reason = f"no ranks and p-values with fewer than {FEWEST_FOR_TEST}"
+        if debates < FEWEST_FOR_INTERVAL:
+            reason += f", no intervals with fewer than {FEWEST_FOR_INTERVAL}"
         message = f"{debates} debates: {reason}"
         yield Problem(run=str(truth), kind=ProblemKind.FEW, message=message)

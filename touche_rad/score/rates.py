@@ -42,8 +42,7 @@ def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> 
     """
     # Each judge counts alike, whatever the number of its verdicts.
     values = shares(counts.sum(axis=0)).mean(axis=0)
-    draws = None
-    if len(counts) > 1:
-        draws = shares(resampled_sums(counts, samples, seed)).mean(axis=1)
+    resampled = resampled_sums(counts, samples, seed)
+    draws = None if resampled is None else shares(resampled).mean(axis=1)
     mean = Measured(float(values.mean()), None if draws is None else draws.mean(axis=1))
     return {MEAN: mean, **dict(zip(criteria.keys, measured(values, draws), strict=True))}

@@ -29,6 +29,7 @@ from touche_rad.score.tables import (
     Table,
     cell,
     cells,
+    interval_cell,
     table,
 )
 
@@ -54,7 +55,7 @@ _LABEL_COLUMNS: Columns = {
     "{no}": "no",
     "{unknown}": "unknown",
 }
-_COMPARISON_COLUMNS: Columns = {
+COMPARISON_COLUMNS: Columns = {
     "{run} – {against}": "runs",
     "{measure}": "measure",
     "{difference:+.4f}": "diff.",
@@ -76,11 +77,10 @@ _CSV_FIELDS: Final = [
     for name in JudgementRow.model_fields
     if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn")
 ]
-_TIES: Final = (
-    "Runs share a rank if the 95 % interval of their paired difference from the first run of that "
-    "rank contains 0."
+SHORT_INTERVAL: Final = "{low:.3f}–{high:.3f}"
+RANKS: Final = (
+    "Runs share a rank unless they are significantly worse than its first: p (Holm) < .05."
 )
-_SHORT_INTERVAL: Final = "{low:.3f}–{high:.3f}"
 
 
 class Report(Printed):
@@ -105,6 +105,12 @@ class Report(Printed):
     def board(self) -> Table:
         """Return the ranked table of the runs."""
         raise NotImplementedError
+
+    def rank_text(self, ranked: RankedRun) -> str:
+        """Return the rank of a run; a star for a baseline, a dash with too few debates."""
+        if ranked.run in (BASELINE, *self.baselines):
+            return "*"
+        return str(ranked.rank or NONE)
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each run and kind of problem, with the first place."""
@@ -163,7 +169,7 @@ class JudgementReport(Report):
             yield _notes(self)
         else:
             yield from self.details()
-        yield table(_COMPARISON_COLUMNS, self.comparisons)
+        yield table(COMPARISON_COLUMNS, self.comparisons)
         yield self._shown_warnings()
 
     def details(self) -> Iterator[Part]:
@@ -219,7 +225,8 @@ class JudgementReport(Report):
         lines = []
         for ranked in self.ranking:
             mean = rows[ranked.run, MEAN]
-            line = [_rank(ranked), ranked.run, cell("{f1:.3f}", mean), cell(_SHORT_INTERVAL, mean)]
+            between = interval_cell(SHORT_INTERVAL, mean)
+            line = [self.rank_text(ranked), ranked.run, cell("{f1:.3f}", mean), between]
             for key in self.criteria.keys:
                 row = rows[ranked.run, key]
                 line.append(cell("{f1:.3f}", row) if row.labelled else NONE)
@@ -248,7 +255,7 @@ class RetrievalReport(Report):
         yield f"{self.truth}: {queries}", self._drawn("queries")
         yield self.board()
         yield _notes(self)
-        yield table(_COMPARISON_COLUMNS, self.comparisons)
+        yield table(COMPARISON_COLUMNS, self.comparisons)
         yield self._shown_warnings()
 
     def records(self) -> Iterator[Mapping[str, Any]]:
@@ -274,22 +281,19 @@ class RetrievalReport(Report):
         for ranked in self.ranking:
             rows = [row for row in self.rows if row.run == ranked.run]
             values = [cell("{value:.3f}", row) for row in rows]
-            between = [cell(_SHORT_INTERVAL, row) for row in rows]
-            line = [_rank(ranked), ranked.run, values[0], between[0], *values[1:], *between[1:]]
-            lines.append(line)
+            between = [interval_cell(SHORT_INTERVAL, row) for row in rows]
+            head = [self.rank_text(ranked), ranked.run, values[0], between[0]]
+            lines.append([*head, *values[1:], *between[1:]])
         columns = ["rank", "run", first, INTERVAL, *others, *intervals]
         return Table(columns, lines, name=1, optional=len(intervals))
-
-
-def _rank(ranked: RankedRun) -> str:
-    return "*" if ranked.rank is None else str(ranked.rank)
 
 
 def _notes(report: Report) -> Iterator[str]:
     if len(report.ranking) < 2:
         return
-    yield _TIES
-    if any(ranked.rank is None for ranked in report.ranking):
+    if any(ranked.rank for ranked in report.ranking):
+        yield RANKS
+    if {BASELINE, *report.baselines} & {ranked.run for ranked in report.ranking}:
         yield "* baseline, without a rank."
     if isinstance(report, JudgementReport) and any(report.lost.values()):
         yield "lost: labelled debates for which the run has no verdict."

@@ -9,6 +9,8 @@ from touche_rad.score.tables import FrozenRecord
 
 BASELINE: Final = "always-yes"
 """The official baseline, which gives every criterion the score 1."""
+SIGNIFICANT: Final = 0.05
+"""Corrected p-values below this are significant."""
 MEAN = "mean"
 """The name of the row with the mean of the criteria that have labels."""
 
@@ -112,14 +114,14 @@ class RetrievalRow(FrozenRecord):
 
 
 class RankedRun(FrozenRecord):
-    """A run's rank; a baseline has none."""
+    """A run's rank; a baseline has none, and with too few debates no run has one."""
 
     run: str
     rank: int | None
 
 
 class RunComparison(FrozenRecord):
-    """The difference between two runs in one measure; p is None with fewer than two debates."""
+    """The difference between two runs in one measure; None is what too few debates cannot say."""
 
     run: str
     against: str
@@ -129,3 +131,8 @@ class RunComparison(FrozenRecord):
     high: float | None = None
     p: float | None = None
     p_holm: float | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p-value is below .05."""
+        return self.p_holm is not None and self.p_holm < SIGNIFICANT

@@ -12,11 +12,10 @@ from touche_rad import files
 from touche_rad.errors import InputError
 from touche_rad.plugins import index_backend_of
 from touche_rad.runs.work import Progress
-from touche_rad.score import significance as bootstrap
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, RetrievalRow
-from touche_rad.score.significance import Floats, Measured, comparisons, measured, pairs, ranks
+from touche_rad.score.significance import Measured, measured, rank, resampled_sums
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
 
@@ -80,16 +79,15 @@ def score_retrieval(
         for metric in ir_measures.iter_calc(measures, relevance, scores):
             values[str(metric.measure)][metric.query_id] = metric.value
         table = np.array([list(by_query.values()) for by_query in values.values()]).T
-        draws: Floats | None = None
-        if len(table) > 1:
-            draws = bootstrap.resampled_sums(table, samples, seed) / len(table)
+        sums = resampled_sums(table, samples, seed)
+        draws = None if sums is None else sums / len(table)
         return dict(zip(MEASURES, measured(table.mean(axis=0), draws), strict=True))
 
     refused: dict[str, str] = {}
     figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused, progress)
     marked = [tag for tag in marked if tag in figures]
-    ranked = ranks(figures, MEASURES[0], marked)
-    compared = pairs(list(figures), ranked[0].run, marked) if compare else []
+    first, *others = MEASURES
+    ranking = rank(figures, first, len(relevance), baselines=marked, others=others)
     rows = []
     for name in MEASURES:
         for tag, of_run in figures.items():
@@ -111,9 +109,9 @@ def score_retrieval(
         measures=MEASURES,
         queries=len(relevance),
         baselines=tuple(marked),
-        ranking=ranked,
+        ranking=ranking.runs,
         rows=tuple(rows),
-        comparisons=comparisons(figures, compared, MEASURES),
+        comparisons=ranking.comparisons if compare else (),
         problems=tuple(problems),
         samples=samples,
         seed=seed,

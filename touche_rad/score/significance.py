@@ -1,10 +1,15 @@
-"""Paired bootstrap and Holm correction: which differences between runs are significant."""
+"""Paired bootstrap and Holm correction: which differences between runs are significant.
+
+Ranks and p-values are from the same comparisons. Each family of comparisons has one run that the
+others are compared with (the first run of a rank, or a baseline) and is corrected by Holm: the
+measure of the ranking is one family, all other measures are another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +18,10 @@ from touche_rad.score.result import RankedRun, RunComparison
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
+FEWEST_FOR_INTERVAL: Final = 6
+"""With fewer debates (claims, queries) no interval is given: the samples are too much alike."""
+FEWEST_FOR_TEST: Final = 10
+"""With fewer debates nothing is called significant: there are no p-values and no ranks."""
 _CELLS_AT_ONCE = 4_000_000
 """The largest block of samples: a block of 64-bit counts takes 32 MB."""
 
@@ -26,9 +35,11 @@ def weights(units: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
         yield chance.multinomial(units, np.full(units, 1 / units), size=rows)
 
 
-def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats:
-    """Return the sums of `values` (units, ...) over each sample: (samples, ...)."""
+def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats | None:
+    """Return the sums of `values` (units, ...) over each sample; None with too few units."""
     units = values.shape[0]
+    if units < FEWEST_FOR_INTERVAL:
+        return None
     flat = values.reshape(units, -1).astype(np.float64)
     blocks = [counts.astype(np.float64) @ flat for counts in weights(units, samples, seed)]
     return np.concatenate(blocks).reshape(samples, *values.shape[1:])
@@ -48,10 +59,10 @@ def interval(draws: Floats) -> tuple[float, float]:
 def ratio_interval(
     sums: Sequence[float], counts: Sequence[float], samples: int, seed: int
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of a mean over units of different sizes; None with fewer than two."""
-    if len(sums) < 2 or not any(counts):
-        return None, None
+    """Return the interval of a mean over units of different sizes; None with too few units."""
     drawn = resampled_sums(np.column_stack([sums, counts]), samples, seed)
+    if drawn is None or not any(counts):
+        return None, None
     drawn = drawn[drawn[:, 1] > 0]
     return interval(drawn[:, 0] / drawn[:, 1])
 
@@ -104,76 +115,85 @@ Figures = Mapping[str, Mapping[str, Measured]]
 """By run, then by measure."""
 
 
-def ranks(figures: Figures, measure: str, unranked: Container[str] = ()) -> tuple[RankedRun, ...]:
-    """Sort the runs by a measure, best first, and rank them.
+@dataclass(frozen=True)
+class Ranking:
+    """The runs and baselines, best first, and the comparisons that their ranks are from."""
 
-    A run shares the rank of the one above if the 95 % interval of its paired difference from the
-    first run of that rank contains 0. Otherwise its rank is its place. The unranked runs stand at
-    their places without a rank.
+    runs: tuple[RankedRun, ...]
+    comparisons: tuple[RunComparison, ...]
+
+
+def rank(
+    figures: Figures,
+    measure: str,
+    units: int,
+    *,
+    baselines: Collection[str] = (),
+    others: Sequence[str] = (),
+) -> Ranking:
+    """Rank runs by a measure.
+
+    Rank 1 have the best run and all that are not significantly worse. The best of the others is
+    the first of the next rank, and so on. Baselines stand at their places without a rank.
+
+    Args:
+        figures: The figures of all runs and baselines.
+        measure: The measure of the ranking.
+        units: Number of debates (claims, queries) of the figures.
+        baselines: What has no rank; all runs are compared with each of them.
+        others: Measures that are compared, too, with the best run and with the baselines.
     """
-    ranked: list[RankedRun] = []
-    first: Measured | None = None
-    rank = place = 0
-    for run in sorted(figures, key=lambda run: -figures[run][measure].value):
-        figure = figures[run][measure]
-        if run not in unranked:
-            place += 1
-            if first is None or differs(first, figure):
-                first = figure
-                rank = place
-        ranked.append(RankedRun(run=run, rank=None if run in unranked else rank))
-    return tuple(ranked)
+    order = sorted(figures, key=lambda run: -figures[run][measure].value)
+    runs = [run for run in order if run not in baselines]
+    ranks: dict[str, int] = {}
+    comparisons: list[RunComparison] = []
+    remaining = runs
+    while remaining:
+        compared = compare_runs(figures, remaining, remaining[0], [measure], units)
+        comparisons += compared
+        worse = {row.run for row in compared if row.significant}
+        ranks |= dict.fromkeys([run for run in remaining if run not in worse], 1 + len(ranks))
+        remaining = [run for run in remaining if run in worse]
+    references = [*runs[:1], *(run for run in order if run in baselines)]
+    for reference in references[1:]:
+        comparisons += compare_runs(figures, runs, reference, [measure], units)
+    for reference in references:
+        comparisons += compare_runs(figures, runs, reference, others, units)
+    if units < FEWEST_FOR_TEST:
+        ranks = {}
+    ranked = tuple(RankedRun(run=run, rank=ranks.get(run)) for run in order)
+    return Ranking(ranked, tuple(comparisons))
 
 
-def differs(first: Measured, second: Measured) -> bool:
-    """Whether the interval of the paired difference excludes 0; any difference without samples."""
-    difference = first.value - second.value
-    if first.draws is None or second.draws is None:
-        return difference != 0
-    low, high, _ = compare(difference, first.draws - second.draws)
-    return low > 0 or high < 0
-
-
-def pairs(runs: Sequence[str], best: str, baselines: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each run with the best one and with the baselines."""
-    ranked = [run for run in runs if run not in baselines]
-    compared = [(run, best) for run in ranked if run != best]
-    # A baseline may be the best run.
-    for baseline in baselines:
-        compared += [(run, baseline) for run in ranked if (run, baseline) not in compared]
-    return compared
-
-
-def comparisons(
-    figures: Figures, pairs: Sequence[tuple[str, str]], measures: Sequence[str]
-) -> tuple[RunComparison, ...]:
-    """Compare each pair by each measure, with one Holm correction over all of them."""
-    rows: list[RunComparison] = []
-    for run, against in pairs:
-        rows += [compare_runs(figures, run, against, measure) for measure in measures]
-    corrected = holm([row.p for row in rows if row.p is not None])
-    if len(corrected) < len(rows):
-        return tuple(rows)
-    return tuple(
-        row.model_copy(update={"p_holm": p}) for row, p in zip(rows, corrected, strict=True)
-    )
-
-
-def compare_runs(figures: Figures, run: str, against: str, measure: str) -> RunComparison:
-    """Return the difference between two runs, without correction."""
-    first = figures[run][measure]
-    second = figures[against][measure]
-    difference = first.value - second.value
-    low = high = p = None
-    if first.draws is not None and second.draws is not None:
-        low, high, p = compare(difference, first.draws - second.draws)
-    return RunComparison(
-        run=run,
-        against=against,
-        measure=measure,
-        difference=difference,
-        low=low,
-        high=high,
-        p=p,
-        p_holm=p,
-    )
+def compare_runs(
+    figures: Figures, runs: Sequence[str], against: str, measures: Sequence[str], units: int
+) -> list[RunComparison]:
+    """Compare runs with another one by each measure: one family of the Holm correction."""
+    rows = []
+    for run in runs:
+        for measure in measures:
+            if run == against:
+                continue
+            first = figures[run][measure]
+            second = figures[against][measure]
+            difference = first.value - second.value
+            low = high = p = None
+            if first.draws is not None and second.draws is not None:
+                low, high, p = compare(difference, first.draws - second.draws)
+            rows.append(
+                RunComparison(
+                    run=run,
+                    against=against,
+                    measure=measure,
+                    difference=difference,
+                    low=low,
+                    high=high,
+                    p=p if units >= FEWEST_FOR_TEST else None,
+                )
+            )
+    p_values = [row.p for row in rows if row.p is not None]
+    if len(p_values) < len(rows):
+        return rows
+    return [
+        row.model_copy(update={"p_holm": p}) for row, p in zip(rows, holm(p_values), strict=True)
+    ]

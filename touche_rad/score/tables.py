@@ -17,6 +17,8 @@ from touche_rad.text import printable
 
 NONE: Final = "–"
 """The cell of a missing value."""
+TOO_FEW: Final = "too few"
+"""The cell of an interval that too few debates do not have."""
 INTERVAL: Final = "95 %"
 """The head of a column of confidence intervals."""
 TRUTH: Final = "(truth)"
@@ -221,6 +223,12 @@ def cell(form: str, record: FrozenRecord) -> str:
     names = [name.partition(".")[0] for _, name, _, _ in _CELLS.parse(form) if name]
     values = {name: getattr(record, name) for name in names}
     return NONE if None in values.values() else _CELLS.vformat(form, (), values)
+
+
+def interval_cell(form: str, record: FrozenRecord) -> str:
+    """Format the interval of a record; too few debates have none."""
+    text = cell(form, record)
+    return TOO_FEW if text == NONE else text
 
 
 def table(columns: Columns, records: Iterable[FrozenRecord]) -> Table:

@@ -81,7 +81,8 @@ def rate(
         seed: Random seed of the bootstrap.
     """
     observed = as_ratings(strengths(by_claim.sum(axis=0).astype(np.float64), prior)).tolist()
-    if len(by_claim) < 2 or not samples:
+    sums = resampled_sums(by_claim, samples, seed) if samples else None
+    if sums is None:
         return [Measured(rating) for rating in observed]
-    resampled = as_ratings(strengths(resampled_sums(by_claim, samples, seed), prior))
+    resampled = as_ratings(strengths(sums, prior))
     return [Measured(rating, resampled[:, number]) for number, rating in enumerate(observed)]

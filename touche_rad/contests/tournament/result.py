@@ -12,8 +12,17 @@ from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament._ratings import rate
 from touche_rad.contests.tournament.budget import Costs
 from touche_rad.contests.two_sides import DEBATERS, FALLBACK
-from touche_rad.score.significance import Measured, differs
-from touche_rad.score.tables import NONE, Columns, FrozenRecord, Part, Printed, Table, table
+from touche_rad.score.significance import FEWEST_FOR_TEST, Measured, rank
+from touche_rad.score.tables import (
+    NONE,
+    Columns,
+    FrozenRecord,
+    Part,
+    Printed,
+    Table,
+    interval_cell,
+    table,
+)
 from touche_rad.text import count_of
 
 VERSION: Final = 1
@@ -27,9 +36,9 @@ class Standing(FrozenRecord):
     rating: float
     low: float | None
     high: float | None
-    """95 % interval of the rating (bootstrap of claims); None with one claim."""
+    """95 % interval of the rating (bootstrap of claims); None with too few claims."""
     differs: bool | None = None
-    """Whether the 95 % interval of the difference from the first rating excludes 0."""
+    """Whether its rating differs significantly from the first one; None with too few claims."""
     wins: int
     ties: int
     losses: int
@@ -49,6 +58,11 @@ class Standing(FrozenRecord):
     def share_text(self) -> str:
         """The share of wins in words."""
         return format_share(self.share)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval of the rating."""
+        return interval_cell("{low:.0f} to {high:.0f}", self)
 
 
 class Tournament(Printed):
@@ -110,7 +124,7 @@ class Tournament(Printed):
 COLUMNS: Columns = {
     "{name}": "debater",
     "{rating:.0f}": "rating",
-    "{low:.0f} to {high:.0f}": "95 %",
+    "{interval_text}": "95 %",
     "{wins}": "won",
     "{ties}": "tied",
     "{losses}": "lost",
@@ -173,6 +187,10 @@ def result_of(
         pro_shares.append(share if contest.sides[opener] == "pro" else 1 - share)
     ratings = rate(wins, prior=prior, samples=samples, seed=seed)
     order = sorted(range(len(names)), key=lambda number: (-ratings[number].value, names[number]))
+    figures = {names[number]: {"rating": ratings[number]} for number in order}
+    compared = rank(figures, "rating", len(claims)).comparisons
+    leader = names[order[0]]
+    weaker = {row.run for row in compared if row.against == leader and row.significant}
     total = wins.sum(axis=0)
     met = np.rint(total + total.T).astype(int)
     standings = []
@@ -180,9 +198,8 @@ def result_of(
     for number in order:
         name = names[number]
         points = float(total[number].sum())
-        standings.append(
-            _standing(name, ratings[number], ratings[order[0]], games, points, costs.get(name))
-        )
+        differs = name in weaker if len(claims) >= FEWEST_FOR_TEST else None
+        standings.append(_standing(name, ratings[number], differs, games, points, costs.get(name)))
         counts = met[number]
         shares.append(
             tuple(
@@ -215,7 +232,7 @@ def share_of(outcome: Outcome, speaker: str) -> float | None:
 def _standing(
     name: str,
     rating: Measured,
-    best: Measured,
+    differs: bool | None,
     games: JudgedDebates,
     points: float,
     costs: Costs | None,
@@ -240,7 +257,7 @@ def _standing(
         rating=rating.value,
         low=low,
         high=high,
-        differs=None if low is None else differs(best, rating),
+        differs=differs,
         share=points / decided if decided else None,
         words=words / count["speeches"] if count["speeches"] else None,
         asked=costs,
