@@ -101,38 +101,60 @@ def test_a_turn_of_the_paper_costs_four_calls_and_one_a_query(server: Scripted, 
 
 
 def test_the_lean_profile_asks_three_times(server: Scripted) -> None:
-    answering(server, lean(TWO, 1))
+    answering(server, lean([IDEA, CASH], 1))
     answer(server)
     assert called(server) == ["Outline", "Numbers", "Written"]
 
 
-def lean(searches: dict[str, Any], *numbers: int) -> dict[str, Any]:
+def lean(ideas: list[str], *numbers: int) -> dict[str, Any]:
     """What the model answers in the lean profile."""
-    chosen = [{"number": number, "justification": "N-REASON"} for number in numbers]
     return {
-        "Outline": {"plan": PLAN, "searches": searches},
-        "Numbers": {"selected": chosen},
+        "Outline": {**PLAN, "ideas": ideas},
+        "Numbers": {"selected": numbers},
         "Written": {**WRITTEN, "arguments": [1]},
     }
 
 
+def test_the_lean_profile_asks_for_no_reasons_and_shows_none(server: Scripted) -> None:
+    answering(server, {**lean([IDEA], 1), "Outline": RuntimeError()})
+    answer(server)
+    answering(server, lean([IDEA], 1))
+    answer(server)
+    (prompt,) = prompts(server, "Numbers")[1:]
+    assert "Ethical" in prompt
+    assert "Socratic" in prompts(server, "Written")[1]
+    asked = [str(body) for body in server.asked]
+    assert not [prompt for prompt in asked if "REASON" in prompt or "justification" in prompt]
+    assert not [prompt for prompt in asked if "approach" in prompt or "everybody" in prompt]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_thesis_is_searched_first_in_each_turn_and_counts(server: Scripted, most: int) -> None:
+    ideas = [IDEA, CASH][: max(1, most - 1)]
+    answering(server, lean(ideas, 1))
+    index = BothSides()
+    answer(server, debate(WORTH, "Is it?", "It is."), index, queries=str(most))
+    searched = [words for field, words, _ in index.searched if field == "supports"]
+    assert searched == [WORTH, *ideas][:most]
+
+
 def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -> None:
     index = BothSides()
-    searches = {"SEARCH_1": query(IDEA), "SEARCH_2": query(IDEA.upper()), "SEARCH_3": query(CASH)}
-    answering(server, lean(searches, 1))
-    answer(server, index=index)
-    assert sum(words.lower() == IDEA.lower() for _, words, _ in index.searched) == 3
+    answering(server, lean([IDEA.upper(), CASH], 1))
+    answer(server, debate(IDEA), index)
+    fields = [field for field, words, _ in index.searched if words.lower() == IDEA.lower()]
+    assert sorted(fields) == ["all", "attacks", "supports", "text"]
     (prompt,) = prompts(server, "Numbers")
-    shown = prompt.partition("You want Ethical")[2]
+    shown = prompt.partition("Search 1")[2]
     assert all(shown.count(argument.text) <= 1 for argument in ARGUMENTS)
     assert shown.count(ROUNDED) == 1
 
 
 def test_numbers_run_in_the_order_in_which_arguments_are_shown(server: Scripted) -> None:
-    answering(server, lean({**TWO, "SEARCH_3": query("Night trains are comfortable.")}, 1))
-    answer(server)
+    answering(server, lean([IDEA, CASH], 1))
+    answer(server, debate(WORTH))
     (prompt,) = prompts(server, "Numbers")
-    assert 'Search 1, against the idea "The penny is worthless' in prompt
+    assert f'Search 1, against the idea "{WORTH}"' in prompt
     numbers = [*numbered(prompt).values()]
     assert numbers == [*range(1, len(numbers) + 1)]
     assert len(numbers) > 2
@@ -140,7 +162,7 @@ def test_numbers_run_in_the_order_in_which_arguments_are_shown(server: Scripted)
 
 def test_where_no_argument_can_be_used_the_response_has_none(server: Scripted) -> None:
     uncited = {"response": "But who decides what a coin is worth?", "justification": ""}
-    answering(server, {**lean(TWO), "Uncited": uncited})
+    answering(server, {**lean([IDEA, CASH]), "Uncited": uncited})
     response = answer(server)
     assert response == Response(content=uncited["response"])
     assert "No retrieved argument can be used" in prompts(server, "Uncited")[0]
@@ -150,7 +172,7 @@ def test_where_no_argument_can_be_used_the_response_has_none(server: Scripted) -
 
 
 def test_if_the_model_fails_after_it_selected_none_an_argument_is_quoted(server: Scripted) -> None:
-    answering(server, {**lean(TWO), "Uncited": RuntimeError()})
+    answering(server, {**lean([IDEA, CASH]), "Uncited": RuntimeError()})
     response = answer(server)
     assert response.content == response.arguments[0].text
 
@@ -173,7 +195,7 @@ def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
         argument(n, PENNY, WORTHLESS, WORTH, f"The penny helps charity number {n}.")
         for n in range(60, 66)
     ]
-    answering(server, lean({"SEARCH_1": query(IDEA)}, 1))
+    answering(server, lean([IDEA], 1))
     answer(server, index=BothSides([*unclear, *clear]))
     (prompt,) = prompts(server, "Numbers")
     shown = prompt.partition("Search 1")[2]
@@ -184,7 +206,7 @@ def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(
 def test_where_the_numbers_do_not_exist_what_attacks_goes_before_what_is_only_alike(
     server: Scripted,
 ) -> None:
-    answering(server, lean({"SEARCH_1": query(IDEA)}, 99))
+    answering(server, lean([IDEA], 99))
     tags = argument(8, PENNY, WORTHLESS, WORTH, "Shops would have to reprint each price tag.")
     answer(server, index=BothSides([*ARGUMENTS, tags]))
     (prompt,) = prompts(server, "Written")
@@ -343,12 +365,7 @@ def test_whatever_step_fails_the_answer_is_valid_and_cites(server: Scripted, kin
 
 
 def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Scripted) -> None:
-    lean = {
-        "Outline": {"plan": PLAN, "searches": {"SEARCH_1": query(IDEA)}},
-        "Numbers": lambda prompt: {"selected": [{"number": 1, "justification": ""}]},
-        "Written": RuntimeError(),
-    }
-    answering(server, lean)
+    answering(server, lean([IDEA], 1) | {"Written": RuntimeError()})
     first = answer(server, debate(IDEA))
     second = answer(
         server, debate(IDEA).with_response(first).with_utterance("No. The penny is worthless.")

@@ -7,32 +7,26 @@ arguments that it finds, other arguments are taken, by default those that attack
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, with_path
-from touche_rad.debaters._asking import ask_about
+from touche_rad.debaters._asking import ask_about, at_most
 from touche_rad.debaters._citing import NO_CITATIONS, EarlierCitations
-from touche_rad.debaters.sinai._step1_plan import Plan, parameters
+from touche_rad.debaters.sinai._step1_plan import READ, Plan, parameters
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Paragraph
+from touche_rad.models.prompts import Thesis
 from touche_rad.plugins import ArgumentIndex, Retriever
 from touche_rad.text import clean, plain_words
 
 FieldToLook = Literal["SUPPORT", "ATTACK"]
 MAX_LETTERS: Final = 600
-
-
-class Idea(BaseModel):
-    """One search: an idea of the opponent to attack."""
-
-    opponent_idea: Paragraph = Field(min_length=1)
-    justification: Line = ""
 
 
 class Query(BaseModel):
@@ -41,19 +35,6 @@ class Query(BaseModel):
     opponent_idea: Paragraph = Field(min_length=1)
     field_to_look: FieldToLook = "ATTACK"
     justification: Line = ""
-
-
-def searches(most: int, each: type[BaseModel]) -> type[BaseModel]:
-    """Return the schema of the answer: SEARCH_1 is required, the others are optional."""
-    fields: dict[str, Any] = {"SEARCH_1": (each, ...)}
-    fields |= {f"SEARCH_{number}": (each | None, None) for number in range(2, most + 1)}
-    return create_model("Searches", **fields)
-
-
-def in_order(answer: BaseModel) -> list[Query]:
-    """Return the queries of an answer in the order of their numbers."""
-    queries = [getattr(answer, name) for name in sorted(type(answer).model_fields)]
-    return [Query(**query.model_dump()) for query in queries if query is not None]
 
 
 def last_message(debate: Debate) -> Query:
@@ -69,32 +50,41 @@ async def ask_queries(
     model: Model, debate: Debate, plan: Plan, most: int, *, turned: bool
 ) -> list[Query]:
     """Ask for the queries."""
+    # SEARCH_1 is required, the others are optional.
+    fields: dict[str, Any] = {"SEARCH_1": (Query, ...)}
+    fields |= {f"SEARCH_{number}": (Query | None, None) for number in range(2, most + 1)}
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "queries"),
-        searches(most, Query),
+        create_model("Searches", **fields),
         step="sinai.queries",
         most=most,
         turned=turned,
         plan=plan,
         meaning=parameters()["approach_strategy"][plan.approach_strategy],
     )
-    return in_order(answer)
+    queries = [getattr(answer, name) for name in sorted(type(answer).model_fields)]
+    return [query for query in queries if query is not None]
 
 
 async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
-    """Ask for the plan and the queries in one call; each query attacks its idea."""
-    answer: Any = await ask_about(
+    """Ask for the plan, without reasons, and for queries besides the thesis in one call."""
+    ideas_asked = max(1, most - 1)
+    fields: dict[str, Any] = {name: (Plan.model_fields[name].annotation, ...) for name in READ}
+    answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "outline"),
-        create_model("Outline", plan=(Plan, ...), searches=(searches(most, Idea), ...)),
+        create_model("Outline", **fields, ideas=(at_most(ideas_asked, list[Paragraph]), ...)),
         step="sinai.plan_and_queries",
-        parameters=parameters(),
-        most=most,
+        parameters={name: parameters()[name] for name in READ},
+        most=ideas_asked,
     )
-    return answer.plan, in_order(answer.searches)
+    values = answer.model_dump()
+    ideas = [Thesis.of(debate).text[:MAX_LETTERS], *values.pop("ideas")]
+    queries = [Query(opponent_idea=idea) for idea in ideas if clean(idea)]
+    return Plan(approach_strategy="Focused", **values), queries[:most]
 
 
 Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
@@ -161,6 +151,14 @@ class Retrieved:
             for argument in filter(None, arguments_of_rank):
                 by_text.setdefault(text_key(argument), argument)
         return tuple(by_text.values())
+
+    def only(self, ids: Collection[str]) -> Retrieved:
+        """Return what was found without all other arguments."""
+        by_strategy: dict[Strategy, tuple[Argument, ...]] = {}
+        for strategy, arguments in self.by_strategy.items():
+            kept = [argument for argument in arguments if argument.id in ids]
+            by_strategy[strategy] = tuple(kept)
+        return replace(self, by_strategy=by_strategy)
 
 
 def search(

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import ask_about, at_most, named, narrowed
@@ -178,17 +178,10 @@ def _text_last(shortlist: Shortlist) -> list[Argument]:
     return sorted(shortlist.arguments, key=lambda argument: argument.id in alike)
 
 
-class NumberedSelection(BaseModel):
-    """One selected argument, by its number in the prompt."""
-
-    number: int
-    justification: Line = ""
-
-
 class Numbers(BaseModel):
     """The answer of steps 3 and 4 in one call; no argument may be selected."""
 
-    selected: list[NumberedSelection]
+    selected: list[int]
 
 
 async def select_at_once(
@@ -197,13 +190,11 @@ async def select_at_once(
     """Steps 3 and 4 in one call, by number; an empty list if no argument can be used."""
     by_aspect = {shortlist.aspect: _text_last(shortlist) for shortlist in shortlists}
     sections, listed = numbered(by_aspect)
-    number: Any = Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": len(listed)})]
-    choice_of = create_model("Numbered", __base__=NumberedSelection, number=(number, ...))
     answer = await ask_about(
         debate,
         model,
         Prompt.load(__package__, "at_once"),
-        narrowed("Numbers", Numbers, selected=at_most(most, list[choice_of])),
+        narrowed("Numbers", Numbers, selected=at_most(most, numbers_to(len(listed)))),
         step="sinai.selection_of_arguments",
         most=most,
         plan=plan,
@@ -212,12 +203,9 @@ async def select_at_once(
     aspects: dict[str, str] = {}
     for aspect, section in sections.items():
         aspects |= {argument.id: aspect for _, argument in section}
-    selected: dict[str, Selected] = {}
-    for choice in answer.selected:
-        for argument in named([choice.number], listed):
-            selected.setdefault(
-                argument.id, Selected(argument, aspects[argument.id], choice.justification)
-            )
+    selected = [
+        Selected(argument, aspects[argument.id]) for argument in named(answer.selected, listed)
+    ]
     if answer.selected and not selected:  # none of the numbers exists
         return select_by_rank(shortlists)[:most]
-    return list(selected.values())[:most]
+    return selected[:most]

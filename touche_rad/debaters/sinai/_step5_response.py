@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import Wording, at_most, named, narrowed, question_about
+from touche_rad.debaters._asking import Wording, at_most, named, question_about
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by
@@ -20,13 +21,6 @@ class Uncited(BaseModel):
     """The answer of step 5 if no argument was selected."""
 
     response: Paragraph = Field(min_length=1)
-    justification: Line = ""
-
-
-class CitedResponse(Uncited):
-    """The answer of step 5, with the numbers of the arguments that it uses, or their texts."""
-
-    arguments: list[int] | list[Page] = []
 
 
 async def write_response(
@@ -42,7 +36,8 @@ async def write_response(
 ) -> tuple[str, list[Argument]]:
     """Ask for the response, and for a shorter one if it is too long.
 
-    With `copies` the model names its arguments by their texts (figure 7), else by numbers.
+    With `copies` the model names its arguments by their texts, and justifies (figure 7); else it
+    names them by numbers.
 
     Returns:
         The response, and the arguments that the model names; if it names none that it was given,
@@ -57,10 +52,12 @@ async def write_response(
         plan=plan,
         selected=selected,
     )
-    kind = list[Page] if copies else numbers_to(len(selected))
-    schema: type[Uncited] = Uncited
+    fields: dict[str, Any] = {"justification": (Line, "")} if copies else {}
     if selected:
-        schema = narrowed("Written", CitedResponse, arguments=at_most(len(selected), kind))
+        kind = list[Page] if copies else numbers_to(len(selected))
+        fields["arguments"] = (at_most(len(selected), kind), [])
+    name = "Written" if selected else "Uncited"
+    schema = create_model(name, __base__=Uncited, **fields)
     tokens = COPYING if copies else None
     written = await model.ask(
         messages, schema, step="sinai.response", shorten=shorten, max_tokens=tokens
@@ -79,11 +76,11 @@ async def write_response(
             break  # the response before is cut
     content = cut_to_words(clean(written.response), words)
     arguments = [chosen.argument for chosen in selected]
-    if isinstance(written, CitedResponse):
-        # Numbers or quoted texts name arguments.
-        numbers = [name for name in written.arguments if isinstance(name, int)]
-        quoted = [quoted_by(name, arguments) for name in written.arguments if isinstance(name, str)]
-        uses = [*named(numbers, arguments), *filter(None, quoted)]
-        if uses or not written.arguments:  # an empty list says that it used none
-            return content, list({argument.id: argument for argument in uses}.values())
+    # Numbers or quoted texts name arguments; an empty list says that the response uses none.
+    names: list[int | str] = written.model_dump().get("arguments", [])
+    numbers = [name for name in names if isinstance(name, int)]
+    quoted = [quoted_by(name, arguments) for name in names if isinstance(name, str)]
+    uses = [*named(numbers, arguments), *filter(None, quoted)]
+    if uses or not names:
+        return content, list({argument.id: argument for argument in uses}.values())
     return content, list(cited(content, arguments, (), len(arguments)))
