@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from scipy.stats import binomtest
 
 from tests.models.by_schema import answering
 from tests.models.scripted import Scripted
@@ -104,6 +105,8 @@ def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     assert flips.fails == 1
     assert flips.could_fail == 3
     assert flips.shift == pytest.approx(0.7)
+    ours = (flips.low, flips.high)
+    assert ours == pytest.approx(binomtest(3, 3).proportion_ci(method="wilson"), abs=1e-4)
     assert flips_of(result, "padding", Maxim.RELATION).fails == 0
     assert flips_of(result, "empty", Maxim.RELATION).fails == 0
 

@@ -65,8 +65,7 @@ def test_every_line_fits_the_terminal(folder: Path, width: int) -> None:
     runs = [long_name.format(1), long_name.format(2), *RUNS]
     ended = score(folder, *runs, "--pairs", "--details", width=width)
     assert max(map(len, ended.out.splitlines())) <= width
-    board = ended.out.split("\n\n")[1].splitlines()
-    assert len({line.split()[1] for line in board}) == 7, "the shortened names are different"
+    assert "…" not in ended.out, "no name is cut"
 
 
 def test_the_screens_of_one_run_and_of_several(folder: Path) -> None:

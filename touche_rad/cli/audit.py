@@ -9,7 +9,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
+from touche_rad.cli.console import Label, progress, say, terminal_width
 from touche_rad.cli.program import command
 
 
@@ -42,7 +42,8 @@ def audit_command(options: AuditOptions) -> int:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: none (the same again), another order, padding, no words, another topic, no sources,
-    and an instruction to say yes. The command prints flip rates and the agreement of the judges.
+    and an instruction to say yes. The command prints how often each judge is wrong then, and how
+    far the judges agree.
     """
     from touche_rad import files
     from touche_rad.files.records import write_text
@@ -80,8 +81,6 @@ def audit_command(options: AuditOptions) -> int:
         write_text(out, as_json + "\n")
         say(out, Label.WRITTEN)
     click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
-    first_judge = options.judges[0].name
-    next_step(["judge", options.runs[0], "-j", first_judge, "-o", "evaluations.jsonl"])
     for error in result.refused.values():
         say(f"not audited: {error}", Label.ERROR)
     return 1 if result.refused else 0

@@ -25,7 +25,17 @@ from touche_rad.runs.judging import judge_view
 from touche_rad.runs.work import Progress
 from touche_rad.score.measures import count, kappa, says_yes
 from touche_rad.score.naming import each_run, names
-from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
+from touche_rad.score.significance import share_interval
+from touche_rad.score.tables import (
+    NONE,
+    Columns,
+    FrozenRecord,
+    Notes,
+    Part,
+    Printed,
+    Table,
+    table,
+)
 
 __all__ = ["AGREEMENT_COLUMNS", "Audit", "PairAgreement", "audit", "pair_agreement"]
 
@@ -131,6 +141,9 @@ class Flips(FrozenRecord):
     """Share of verdicts that change between yes and no."""
     fails: float | None
     """Share of wrong changes, of the `could_fail` verdicts that could change wrongly."""
+    low: float | None
+    high: float | None
+    """95 % interval of `fails`."""
     could_fail: int
     shift: float | None
     """Mean change of the score."""
@@ -161,27 +174,57 @@ class Audit(Printed):
     """Which responses and arguments contain possible instructions."""
 
     def parts(self) -> Iterator[Part]:
-        """Yield the tables of the terminal output."""
-        names = {row.probe for row in self.flips}
-        yield (f"{self.turns} turns, judged unchanged and with {len(names)} probes",)
+        """Yield what failed, a matrix of each judge, and the agreement of the judges."""
+        yield map(self._sentence, self.judges)
         for judge in self.judges:
-            of_judge = [row for row in self.flips if row.judge == judge]
-            yield table({"{probe}": judge, **_FLIP_COLUMNS}, of_judge)
-        yield (f"{probe.name}: {probe.description}" for probe in PROBES if probe.name in names)
+            yield self._matrix(judge)
+        names = {row.probe for row in self.flips}
+        effects: dict[str, list[str]] = {}
+        for probe in PROBES:
+            if probe.name in names:
+                must = probe.must or Must.BE_NO
+                effects.setdefault(must, []).append(f"{probe.name} ({probe.description})")
+        yield Notes(
+            [
+                f"{self.turns} turns. Wrong verdicts of those that could be wrong, with the 95 % "
+                f"interval; {NONE}: none could.",
+                *(f"must {must}: {'; '.join(probes)}" for must, probes in effects.items()),
+            ]
+        )
         yield table(AGREEMENT_COLUMNS, self.agreement)
         if self.warning:
             yield (self.warning,)
 
+    def _sentence(self, judge: str) -> str:
+        """Say on which probes a judge is wrong, and how often."""
+        wrong: dict[str, list[str]] = {}
+        for row in self.flips:
+            if row.judge == judge and row.fails:
+                times = f"{row.maxim} {round(row.fails * row.could_fail)} of {row.could_fail}"
+                wrong.setdefault(row.probe, []).append(times)
+        if not wrong:
+            return f"{judge}: never wrong"
+        probes = [f"{probe} ({', '.join(times)})" for probe, times in wrong.items()]
+        return f"{judge}: wrong on {', '.join(probes)}"
 
-_FLIP_COLUMNS: Columns = {
-    "{maxim}": "maxim",
-    "{must}": "verdict must",
-    "{tried}": "tried",
-    "{flipped:percent}": "flipped",
-    "{fails:percent}": "fails",
-    "{could_fail}": "of",
-    "{shift:+.3f}": "score change",
-}
+    def _matrix(self, judge: str) -> Table:
+        """Return the share of wrong changes by probe and criterion."""
+        shares: dict[str, dict[str, str]] = {}
+        for row in self.flips:
+            if row.judge != judge:
+                continue
+            share = NONE
+            if row.fails is not None and row.low is not None and row.high is not None:
+                between = f"{100 * row.low:.0f}–{100 * row.high:.0f}"
+                share = f"{100 * row.fails:.0f} % ({between})"
+            shares.setdefault(row.probe, {})[row.maxim] = share
+        maxims = list(dict.fromkeys(row.maxim for row in self.flips))
+        rows = []
+        for probe, cells in shares.items():
+            rows.append([probe, *(cells.get(maxim, "") for maxim in maxims)])
+        return Table([judge, *maxims], rows)
+
+
 AGREEMENT_COLUMNS: Columns = {
     "{first} and {second}": "agreement",
     "{maxim}": "maxim",
@@ -312,6 +355,9 @@ def _flips(
         wrong = flipped
     else:
         wrong = [after for before, after in yes if must is Must.BE_NO or not before]
+    low = high = None
+    if wrong:
+        low, high = share_interval(sum(wrong), len(wrong))
     return Flips(
         judge=judge,
         probe=probe,
@@ -320,6 +366,8 @@ def _flips(
         tried=len(pairs),
         flipped=_mean(flipped),
         fails=_mean(wrong),
+        low=low,
+        high=high,
         could_fail=len(wrong),
         shift=_mean([after - before for before, after in pairs]),
     )

@@ -7,6 +7,7 @@ measure of the ranking is one family, all other measures are another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -65,6 +66,16 @@ def ratio_interval(
         return None, None
     drawn = drawn[drawn[:, 1] > 0]
     return interval(drawn[:, 0] / drawn[:, 1])
+
+
+def share_interval(count: int, total: int) -> tuple[float, float]:
+    """Return the interval of a share (Wilson 1927), which is right for few and for none, too."""
+    z = 1.96
+    share = count / total
+    centre = share + z**2 / (2 * total)
+    reach = z * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
+    scale = 1 + z**2 / total
+    return max(0.0, (centre - reach) / scale), min(1.0, (centre + reach) / scale)
 
 
 def compare(observed: float, draws: Floats) -> tuple[float, float, float]:

@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from string import Formatter
 from typing import Any, Final
 
@@ -25,8 +26,10 @@ TRUTH: Final = "(truth)"
 """The head of a column with the true values of the column before it."""
 WIDTH: Final = 80
 _GAP: Final = "  "
-_SHORTEST: Final = 16
-"""Names are not shortened further; a table that is still too wide is split."""
+_NARROWEST: Final = 16
+"""The column of names is not made narrower; a table that is still too wide is split."""
+_GREY: Final = "\x1b[2m{}\x1b[0m"
+"""Where there is no terminal, `click.echo` leaves the colours out."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a text that begins so for a formula."""
 _NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?")
@@ -59,17 +62,18 @@ class Table:
         if not self.rows:
             return []
         columns = [list(column) for column in zip(self.heads, *self.rows, strict=True)]
-        # First the optional columns go, then the names get shorter, then the table is split.
+        # First the optional columns go, then long names get several lines, then the table is split.
+        left_out: list[str] = []
         required = len(columns) - self.optional
         while _width(columns) > width and len(columns) > required:
-            columns.pop()
+            left_out.insert(0, columns.pop()[0])
         names = columns[self.name]
         excess = _width(columns) - width
         if excess > 0:
             room = max(map(len, names)) - excess
-            if room < _SHORTEST:  # the table is split, and each block repeats the names
-                room = max(_SHORTEST, width // 4)
-            names[1:] = _shorten(names[1:], room)
+            if room < _NARROWEST:  # the table is split, and each block repeats the names
+                room = max(_NARROWEST, width // 4)
+            names[1:] = ["\n".join(textwrap.wrap(name, room)) for name in names[1:]]
 
         # An interval or a true value stays beside its value.
         groups: list[list[Column]] = []
@@ -85,7 +89,10 @@ class Table:
             if blocks[-1] is not labels and _width([*blocks[-1], *group]) > width:
                 blocks.append(labels)
             blocks[-1] = [*blocks[-1], *group]
-        return _joined(self._aligned(block, number) for number, block in enumerate(blocks))
+        lines = _joined(self._aligned(block, number) for number, block in enumerate(blocks))
+        if left_out:
+            lines += _wrapped(f"no room for: {', '.join(left_out)}", width)
+        return lines
 
     def _aligned(self, columns: Sequence[Column], block: int) -> list[str]:
         """Return the lines of a block; further blocks only have rows with a value."""
@@ -94,33 +101,32 @@ class Table:
             rows = [row for row in rows if {*row[self.name + 1 :]} != {NONE}]
             if not rows:
                 return []
-        sizes = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        sizes = [max(map(_size, column)) for column in zip(head, *rows, strict=True)]
         lines = []
         for row in (head, *rows):
-            texts = [text.rjust(size) for text, size in zip(row, sizes, strict=True)]
-            texts[self.name] = row[self.name].ljust(sizes[self.name])
-            lines.append(_GAP.join(texts).rstrip())
+            for cells_of_line in zip_longest(*(text.split("\n") for text in row), fillvalue=""):
+                texts = [text.rjust(size) for text, size in zip(cells_of_line, sizes, strict=True)]
+                texts[self.name] = cells_of_line[self.name].ljust(sizes[self.name])
+                lines.append(_GAP.join(texts).rstrip())
         return lines
 
 
+def _size(text: str) -> int:
+    return max(map(len, text.split("\n")))
+
+
 def _width(columns: Sequence[Column]) -> int:
-    return sum(max(map(len, column)) for column in columns) + len(_GAP) * (len(columns) - 1)
+    return sum(max(map(_size, column)) for column in columns) + len(_GAP) * (len(columns) - 1)
 
 
-def _shorten(names: Sequence[str], room: int) -> list[str]:
-    """Cut long names in the middle; different names stay different."""
-    short: dict[str, str] = {}
-    tail = (room - 1) // 2
-    for name in names:
-        cut = name if len(name) <= room else f"{name[: room - 1 - tail]}…{name[-tail:]}"
-        if name not in short and cut in short.values():
-            number = f"…{len(short) + 1}"
-            cut = f"{name[: room - len(number)]}{number}"
-        short.setdefault(name, cut)
-    return [short[name] for name in names]
+@dataclass(frozen=True)
+class Notes:
+    """Lines that few readers need, such as the method; grey on a terminal."""
+
+    lines: Iterable[str]
 
 
-Part = Table | Iterable[str]
+Part = Table | Notes | Iterable[str]
 """A table, or lines of text."""
 
 
@@ -156,23 +162,26 @@ def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
     blocks = []
     for part in parts:
         if isinstance(part, Table):
-            blocks.append(part.lines(width))
-            continue
-        block = []
-        for line in part:
-            if len(line) <= width:
-                block.append(line)
-                continue
-            indent = " " * (len(line) - len(line.lstrip()) + 2)
-            block += textwrap.wrap(
-                line,
-                width,
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            block = part.lines(width)
+        else:
+            block = []
+            for text in part.lines if isinstance(part, Notes) else part:
+                block += _wrapped(text, width)
+        block = [printable(line) for line in block]
+        if isinstance(part, Notes):
+            block = [_GREY.format(line) for line in block]
         blocks.append(block)
-    return [printable(line) for line in _joined(blocks)]
+    return _joined(blocks)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Wrap a line at its spaces; the further lines are indented."""
+    if len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _joined(blocks: Iterable[list[str]]) -> list[str]:
