@@ -229,7 +229,7 @@ def test_runs_are_named_after_what_differs(tmp_path: Path) -> None:
         (judged[:2], ["length", "random"]),
         (judged[::3], ["grounded, judged by length", "verbatim, judged by random"]),
         (simulated, ["grounded", "verbatim"]),
-        ([judged[0], copy], ["length", "again"]),
+        ([judged[0], copy], ["grounded.length (length)", "again (length)"]),
         ([judged[0], second], ["grounded.length (length)", "second (length)"]),
     ):
         assert names_of_runs(report_page(runs, tmp_path / "r.html")) == names

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from touche_rad.debate import FALLBACK
 from touche_rad.errors import ToucheRadError, WorkError, safe_lines, traceback_text
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
@@ -73,6 +74,11 @@ class Fallback:
     def cause(self) -> str:
         """What failed, why and where."""
         return f"{self.reason} ({self.place})" if self.place else self.reason
+
+    @property
+    def mark(self) -> dict[str, str]:
+        """The field that marks a result in its record."""
+        return {FALLBACK: printable(redact(self.cause))}
 
     @property
     def notice(self) -> str:

@@ -158,7 +158,7 @@ async def judge_view(
             log.info("no verdict on %s: %s", criterion.key, verdict)
             unscored[criterion.key] = verdict
             rationale = f"no verdict ({verdict}); fallback score {PRIOR}"
-            verdict = Verdict(score=PRIOR, rationale=rationale, fallback=True)
+            verdict = Verdict(score=PRIOR, rationale=rationale)
         verdicts[criterion.key] = verdict
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
@@ -173,6 +173,9 @@ async def judge_view(
         count=len(unscored or verdicts),
         turn=turn,
     )
+    for fallback in fallbacks:
+        for key in unscored or verdicts:
+            verdicts[key] = verdicts[key].model_copy(update=fallback.mark)
     return ViewVerdicts(verdicts, unscored, fallbacks)
 
 
