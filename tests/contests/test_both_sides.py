@@ -211,7 +211,7 @@ def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
     speech = {"reasoning": "r", "evidence": [], "argument": "Streets are for people."}
     with scripted.serving() as server:
         answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
-        words = f"-d inspiredebate --rounds 1 -m {server.url}#tiny --workers 1"
+        words = f"-d inspiredebate --rounds 1 --words 95 -m {server.url}#tiny --workers 1"
         assert simulate(claims(), tmp_path / "contests.jsonl", words) == 0
         speech_prompts = [
             prompt
@@ -223,6 +223,7 @@ def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
     ]
     assert sides == [["for"], ["against"]]
     assert all(CARS in prompt for prompt in speech_prompts)
+    assert all(" 95 words" in prompt for prompt in speech_prompts)
 
 
 def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
