@@ -93,7 +93,7 @@ def filling(server: Scripted, **given: Any) -> None:
     def act(handler: Handler) -> None:
         if "structured_outputs" in handler.body:
             choice, *_ = handler.body["structured_outputs"]["choice"]
-            handler.say(200, json.dumps(reply(choice)).encode())
+            content(choice)(handler)
             return
         schema = handler.body["response_format"]["json_schema"]["schema"]
         answer = given.get(schema_of(handler.body))
