@@ -31,6 +31,7 @@ from touche_rad.files.records import (
     Place,
     is_unfinished,
     read_json,
+    refuse_links,
 )
 
 STATUS: Final = ".status.json"
@@ -43,9 +44,13 @@ def check_output(path: Place | None, *, replace: bool) -> None:
     None and the standard output are always free, and so are pipes. What a killed `atomic_write`
     left in a folder does not count.
     """
-    if replace or path is None or str(path) in STANDARD_OUTPUT:
+    if path is None or str(path) in STANDARD_OUTPUT:
         return
     target = Path(path)
+    if target.is_dir():
+        refuse_links(target)
+    if replace:
+        return
     if target.is_dir():
         holds_something = not all(map(is_unfinished, target.iterdir()))
     else:

@@ -18,6 +18,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.calls import CallContext, current_context
+from touche_rad.files.records import append_text
 from touche_rad.files.traces import TRACE_FORMAT
 from touche_rad.http import RequestPolicy
 from touche_rad.models.endpoint import Backend
@@ -208,8 +209,8 @@ class Trace:
         }
         line = redact(json.dumps(record, ensure_ascii=True)) + "\n"
         try:
-            with self._lock, self.path.open("a", encoding="ascii") as out:
-                out.write(line)
+            with self._lock:
+                append_text(self.path, line)
         except OSError as error:
             if not self._warned:
                 log.warning("the trace %s cannot be written: %s", self.path, error)

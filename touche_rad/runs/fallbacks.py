@@ -16,6 +16,7 @@ from typing import Final
 
 from touche_rad.debate import FALLBACK
 from touche_rad.errors import ToucheRadError, WorkError, safe_lines, traceback_text
+from touche_rad.files.records import append_text
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
 
@@ -142,9 +143,7 @@ class FailureLog:
             return
         text = f"{safe_lines(cause)}\n{traceback_text(error)}\n\n"
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write(text)
+            append_text(self.path, text)
         except OSError as problem:
             log.warning("%s cannot be written: %s", self.path, problem.strerror)
             self.path = None
