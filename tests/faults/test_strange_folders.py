@@ -112,6 +112,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("inputs")
     for name in ("arguments.jsonl", "debates.jsonl", "labels.jsonl"):
         shutil.copy(demo_file(name), place)
+    shutil.copy(Path(__file__).parents[2] / "tira.yml", place)
     claims = demo_file("claims.tsv").read_text("utf-8").splitlines(keepends=True)
     (place / "claims.tsv").write_text("".join(claims[:2]), "utf-8")
     assert touche_rad(*"judge debates.jsonl -j length -o judged.jsonl".split(), cwd=place).code == 0
