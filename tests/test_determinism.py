@@ -291,6 +291,37 @@ async def _all(work: Callable[[T], Awaitable[U]], items: Sequence[T], at_once: i
     return await asyncio.gather(*map(one, items))
 
 
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in _ours(kind)])
+def test_what_only_a_file_says_decides_nothing(
+    kind: Kind, name: str, world: World, tmp_path: Path
+) -> None:
+    """The official client sends no claim, no description and no user."""
+    simulation = json.loads(world.sources["judge"].open().readline())["simulation"]
+    topic = {"description": "Tea should be taxed.", "user": "base", "more": ["Cities are loud."]}
+    texts = {
+        "as it is": simulation,
+        "converted": {"userTurns": simulation["userTurns"]},
+        "of another claim": {**simulation, "configuration": {"topic": topic}},
+    }
+    source, out = tmp_path / "debates.jsonl", tmp_path / "out.jsonl"
+    write_records(source, *({"id": id_, "simulation": text} for id_, text in texts.items()))
+    verb, _, flag, *_ = world.words(kind, name)
+    model = ("-m", f"{world.server.url}#tiny") if "model" in find(kind, name).needs else ()
+    ended = touche_rad(
+        verb, source, flag, name, *model, "-i", world.index, "-o", out, "--no-trace", "--quiet"
+    )
+    assert ended.code == 0, ended.err
+    results: dict[str, list[Any]] = {}
+    for line in out.open():
+        record = json.loads(line)
+        id_ = record.pop("debate", None) or record.pop("id")
+        record.pop("simulation", None)
+        record.pop("words", None)
+        results.setdefault(id_, []).append(record)
+    assert results["converted"] == results["as it is"]
+    assert results["of another claim"] == results["as it is"]
+
+
 @pytest.mark.long
 def test_another_hash_seed_gives_the_same_bytes(world: World, tmp_path: Path) -> None:
     """Python orders sets of texts differently in each process unless its hash seed is fixed."""

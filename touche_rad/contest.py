@@ -114,10 +114,9 @@ def to_contest(debate: Debate) -> Contest:
         speeches.append(Speech(speaker=USER, text=turn.utterance))
         if turn.response is not None:
             speeches.append(Speech(speaker=SYSTEM, text=turn.response.content))
-    motion = debate.claim or (debate.turns[0].utterance if debate.turns else "")
     return Contest(
         id=debate.id,
-        motion=motion,
+        motion=debate.thesis,
         sides={USER: "pro", SYSTEM: "con"},
         speeches=tuple(speeches),
     )

@@ -97,9 +97,6 @@ class Response(Result):
     """Further fields of the official record, such as a debater's reasoning."""
 
 
-FALLBACK: Final = "fallback"
-"""The field with the cause, of a response, a user turn or a verdict that is a fallback."""
-
 MOST_CHARACTERS: Final = 20_000
 """Characters of a text that debaters and judges get: fifty times the longest allowed answer."""
 
@@ -115,12 +112,16 @@ class Turn(Record):
 
 
 class Debate(Record):
-    """A conversation: the user's claim and the turns, in order."""
+    """A conversation: the turns, in order, and what a file says about them."""
 
     id: str = ""
     claim: str = ""
+    """The user's claim in a file. Users and reports read it; debaters and judges get none, because
+    the official client sends none."""
     description: str = ""
     user: str = ""
+    motion: str = ""
+    """In a debate between two debaters: the claim that both debate; empty in the shared task."""
     turns: tuple[Turn, ...] = ()
     side: Literal["pro", "con"] = "con"
     """The system's side of the claim: always `con` in the shared task. Between two debaters it is
@@ -140,9 +141,14 @@ class Debate(Record):
         return self.turns[-1]
 
     @property
+    def thesis(self) -> str:
+        """What the debate is about: the motion of two debaters, or the user's first message."""
+        return self.motion or (self.turns[0].utterance if self.turns else "")
+
+    @property
     def user_texts(self) -> tuple[str, ...]:
-        """The claim, if it is given, and the user's utterances."""
-        return (self.claim, *(turn.utterance for turn in self.turns))
+        """The motion of two debaters, and the user's utterances."""
+        return (self.motion, *(turn.utterance for turn in self.turns))
 
     @property
     def system_texts(self) -> tuple[str, ...]:
@@ -159,13 +165,17 @@ class Debate(Record):
         """
         return self.model_copy(update={"turns": self.turns[: turn + 1]})
 
-    def within(self, characters: int) -> Self:
-        """Return the debate with each text cut to this many characters, or itself.
+    def as_served(self, characters: int = MOST_CHARACTERS) -> Self:
+        """Return the debate that debaters and judges get, with each text cut.
 
-        Debaters and judges get this view, so that no text can take all of their time.
+        It is the same from a file and from the official client, which sends only the messages. No
+        text can take all of their time.
         """
+        if self.claim or self.description or self.user:
+            blind = self.model_copy(update={"claim": "", "description": "", "user": ""})
+            return blind.as_served(characters)
         responses = [turn.response for turn in self.turns if turn.response]
-        texts = [self.claim, *(turn.utterance for turn in self.turns)]
+        texts = [*self.user_texts]
         for response in responses:
             texts.append(response.content)
             texts += [argument.text for argument in response.arguments]
@@ -183,7 +193,7 @@ class Debate(Record):
                 update = {"content": content, "arguments": arguments}
                 fields["response"] = turn.response.model_copy(update=update)
             turns.append(turn.model_copy(update=fields))
-        update = {"turns": tuple(turns), "claim": self.claim[:characters]}
+        update = {"turns": tuple(turns), "motion": self.motion[:characters]}
         return self.model_copy(update=update)
 
     def before_response(self, turn: int) -> Self:
@@ -196,9 +206,9 @@ class Debate(Record):
         last = self.last.model_copy(update={"response": response})
         return self.model_copy(update={"turns": (*self.turns[:-1], last)})
 
-    def with_utterance(self, utterance: str, **fields: str) -> Self:
+    def with_utterance(self, utterance: str) -> Self:
         """Return the debate with one more user turn, without a response."""
-        turns = (*self.turns, Turn(utterance=utterance, **fields))
+        turns = (*self.turns, Turn(utterance=utterance))
         return self.model_copy(update={"turns": turns})
 
 
@@ -212,9 +222,8 @@ class Verdict(Result):
     rationale: str = ""
     extra: Mapping[str, Any] = Field(default_factory=dict)
     """Further fields of the official record."""
-    fallback: str = ""
-    """Why the verdict is a fallback's, or was made without the judge's model; empty for others.
-    Judges do not set it."""
+    fallback: bool = False
+    """Whether the judge gave no score, so that this one is a fallback's. Judges do not set it."""
 
     @property
     def yes(self) -> bool:

@@ -130,7 +130,7 @@ def read_response(debate: Debate) -> ResponseFeatures | None:
     for words in used_words:
         word_of_sense |= {words.senses[at]: words.words[at] for at in words.content}
     by_user = set().union(*(message.senses for message in users))
-    asked = content_senses(users[-1]) | content_senses(read_words(debate.claim))
+    asked = content_senses(users[-1]) | content_senses(read_words(debate.thesis))
     on_topic = (by_user | asked) - generic
     topic = [word for sense, word in word_of_sense.items() if sense in on_topic]
     in_response = set().union(*(content_senses(sentence.words) for sentence in sentences))

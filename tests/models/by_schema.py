@@ -91,10 +91,6 @@ def filling(server: Scripted, **given: Any) -> None:
     """Let the endpoint answer whatever is asked with something that fits."""
 
     def act(handler: Handler) -> None:
-        if "structured_outputs" in handler.body:
-            choice, *_ = handler.body["structured_outputs"]["choice"]
-            content(choice)(handler)
-            return
         schema = handler.body["response_format"]["json_schema"]["schema"]
         answer = given.get(schema_of(handler.body))
         if callable(answer):

@@ -177,13 +177,13 @@ class Returning:
 
 
 class Hangs:
-    """Never answers on one claim."""
+    """Never answers on one thesis."""
 
-    def __init__(self, claim: str) -> None:
-        self.claim = claim
+    def __init__(self, thesis: str) -> None:
+        self.thesis = thesis
         self.never = Event()
 
     def answer(self, debate: Debate) -> Response:
-        if debate.claim == self.claim:
+        if debate.thesis == self.thesis:
             self.never.wait()
         return Response(content="Yes.")

@@ -162,7 +162,7 @@ def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
         async def answer(self, debate: Debate) -> Response:
             self.now += 1
             self.most = max(self.most, self.now)
-            await anyio.sleep(0.02 if debate.claim.endswith(("0", "3")) else 0)
+            await anyio.sleep(0.02 if debate.thesis.endswith(("0.0", "3.0")) else 0)
             self.now -= 1
             return Response(content=f"To {debate.last.utterance}")
 
@@ -317,7 +317,7 @@ def test_one_failing_unit_does_not_lose_the_others(
     monkeypatch.undo()
     listening = Listening()
     status = run_file(respond, source, answerer(listening))
-    assert [debate.claim for debate in listening.seen] == ["Claim 2", "Claim 2"]
+    assert [debate.thesis for debate in listening.seen] == ["Utterance 2.0"] * 2
     assert status.done == 5
     assert status.resumed == 4
     assert len(read_records(output_of(source))) == 10
@@ -395,7 +395,7 @@ def wait_for_records(source: Path, count: int) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("debater", ["fakes.Slow(0.02)", "fakes.Hangs('Claim 3')"])
+@pytest.mark.parametrize("debater", ["fakes.Slow(0.02)", "fakes.Hangs('Utterance 3.0')"])
 def test_an_interrupt_stops_at_once_and_the_run_resumes(tmp_path: Path, debater: str) -> None:
     source = write_simulations(tmp_path, 60)
     process = start(source, debater)

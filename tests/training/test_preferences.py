@@ -40,7 +40,7 @@ def evaluated(
         )
         verdicts = {
             Maxim.RELATION: Verdict(score=relation),
-            Maxim.QUALITY: Verdict(score=1.0, rationale="x", fallback="no reply")
+            Maxim.QUALITY: Verdict(score=1.0, rationale="x", fallback=True)
             if quality is None
             else Verdict(score=quality),
         }

@@ -90,7 +90,7 @@ async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explana
                 f"debater {name} does not list its candidates (it has no method explain)"
             )
         with call_context(caller=Caller(name, debate.key, len(debate.turns) - 1)):
-            candidates = await Calls()(explain_answer, debate)
+            candidates = await Calls()(explain_answer, debate.as_served())
         if not all(isinstance(candidate, ExplainedCandidate) for candidate in candidates):
             raise UserError(f"debater {name}: explain must return a list of ExplainedCandidate")
     return Explanation(name, tuple(candidates), answer.response)
@@ -236,7 +236,7 @@ async def _print_verdicts(
         verdicts = await judge_view(judge, view, grice(), deadline=deadline)
         explained: Mapping[str, ExplainedVerdict] = {}
         if judge.explain is not None:
-            explained = await Calls()(judge.explain, view)
+            explained = await Calls()(judge.explain, view.as_served())
         good = good and not verdicts.fallbacks
         if as_json:
             for key, verdict in verdicts.verdicts.items():

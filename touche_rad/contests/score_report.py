@@ -78,9 +78,9 @@ class ContestRow(FrozenRecord):
     @property
     def interval_text(self) -> str:
         """The interval of the accuracy in percent."""
-        form = "{accuracy_low:share} to {accuracy_high:share}"
-        few = self.debates < FEWEST_FOR_INTERVAL  # means and random guesses never have one
-        return interval_cell(form, self) if few else cell(form, self)
+        # Means of repeats and random guesses have none, however many debates there are.
+        cell_of = interval_cell if self.debates < FEWEST_FOR_INTERVAL else cell
+        return cell_of("{accuracy_low:share} to {accuracy_high:share}", self)
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:

@@ -214,8 +214,8 @@ class Thesis:
 
     @classmethod
     def of(cls, debate: Debate) -> Thesis:
-        """Return the claim of a debate, or the first utterance if the claim is not given."""
-        return cls(clean(debate.claim or debate.turns[0].utterance)[:MAX_LETTERS])
+        """Return the user's first message, or the motion of a debate between two debaters."""
+        return cls(clean(debate.thesis)[:MAX_LETTERS])
 
     @property
     def opposite(self) -> str:

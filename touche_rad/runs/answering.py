@@ -20,7 +20,6 @@ from pydantic import ValidationError
 
 from touche_rad.calls import Caller, Calls, CallTimeout, ModelUse, Observe, call_context
 from touche_rad.debate import (
-    FALLBACK,
     MOST_CHARACTERS,
     NOTHING_FOUND,
     Argument,
@@ -128,8 +127,8 @@ class Answerer:
         events: list[Event] = []
         cause: Exception | None = None
         without_model = False
-        debate = debate.within(MOST_CHARACTERS)
-        sided = sided and sided.within(MOST_CHARACTERS)
+        debate = debate.as_served()
+        sided = sided and sided.as_served()
         for place, debater in enumerate(self.chain):
             use = ModelUse(observe=observe)
             seconds = self.deadline
@@ -185,9 +184,7 @@ class Answerer:
             without_model=without_model,
         )
         failures.add(fallback, cause)
-        response = answer.response
-        marked = response.model_copy(update={"extra": {**response.extra, **fallback.mark}})
-        return replace(answer, response=marked, fallback=fallback)
+        return replace(answer, fallback=fallback)
 
 
 def make_answerer(
@@ -307,10 +304,9 @@ def guard(
                 events.append(Event(kind=EventKind.ARGUMENT_CUT, detail=repr(argument.id)))
                 arguments.remove(argument)
 
-    fields_besides = drop_keys(response.extra, (FALLBACK,))  # which only a fallback gets
-    extra = writable(fields_besides)
-    if len(extra) < len(fields_besides):
-        events += _unwritable(fields_besides, extra, "response")
+    extra = writable(response.extra)
+    if len(extra) < len(response.extra):
+        events += _unwritable(response.extra, extra, "response")
     return Response(content=content, arguments=tuple(arguments), extra=extra), tuple(events)
 
 

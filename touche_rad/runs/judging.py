@@ -32,7 +32,7 @@ from touche_rad.calls import (
     current_context,
 )
 from touche_rad.criteria import Criteria, Criterion
-from touche_rad.debate import MOST_CHARACTERS, Debate, Verdict, Verdicts, writable
+from touche_rad.debate import Debate, Verdict, Verdicts, writable
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
@@ -76,11 +76,6 @@ class ViewVerdicts:
 
 class NoVerdict(InvalidResult):
     """A judge or a panel gave no valid verdict."""
-
-
-def no_verdict(reason: str) -> str:
-    """Return the explanation of a fallback score."""
-    return f"no verdict ({reason}); fallback score {PRIOR}"
 
 
 def report_fallback(
@@ -140,7 +135,7 @@ async def judge_view(
 
     `failures` gets a fallback with its cause, `observe` each search and model call.
     """
-    view = view.within(MOST_CHARACTERS)
+    view = view.as_served()
     use = begin_use(observe)
     turn = len(view.turns)
     verdicts: dict[str, Verdict] = {}
@@ -162,7 +157,8 @@ async def judge_view(
         if isinstance(verdict, str):
             log.info("no verdict on %s: %s", criterion.key, verdict)
             unscored[criterion.key] = verdict
-            verdict = Verdict(score=PRIOR, rationale=no_verdict(verdict))
+            rationale = f"no verdict ({verdict}); fallback score {PRIOR}"
+            verdict = Verdict(score=PRIOR, rationale=rationale, fallback=True)
         verdicts[criterion.key] = verdict
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
@@ -177,9 +173,6 @@ async def judge_view(
         count=len(unscored or verdicts),
         turn=turn,
     )
-    for fallback in fallbacks:
-        for key in unscored or verdicts:
-            verdicts[key] = verdicts[key].model_copy(update=fallback.mark)
     return ViewVerdicts(verdicts, unscored, fallbacks)
 
 
@@ -337,7 +330,7 @@ async def _judge_whole(
     result: Sequence[Verdicts] | None
     try:
         with call_context(caller=Caller(judge.name, debate.key), use=use):
-            result = await CALLS(judge_all, debate, seconds=deadline)
+            result = await CALLS(judge_all, debate.as_served(), seconds=deadline)
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)
         return []

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.criteria import grice
-from touche_rad.debate import FALLBACK
 from touche_rad.errors import UserError
 from touche_rad.files import Kind
 from touche_rad.files.labels import digests
@@ -181,7 +180,7 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
         verdict = turn.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:
-            fallback = {"score": 0, "explanation": MISSING, FALLBACK: MISSING}
+            fallback = {"score": 0, "explanation": MISSING, "fallback": True}
             turn[title] = {**(verdict or {}), **fallback}
             result.done["a missing score written as no"] += 1
         elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):

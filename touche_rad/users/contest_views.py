@@ -1,9 +1,9 @@
 """A contest of two sides as the debate that one of its speakers sees; the other side is the user.
 
-There are two views. In the sided view the claim is the motion, and `Debate.side` is the speaker's
-side. Most debaters do not read the side: they argue against what a user says. They get the task
-view, in which the claim is always one to argue against: the motion for the side against it, and the
-negated motion for the side for it.
+There are two views. In the sided view `Debate.motion` is the motion of the contest, and
+`Debate.side` is the speaker's side. Most debaters do not read the side: they argue against what a
+user says. They get the task view, in which `Debate.motion` is always to be argued against: the
+motion for the side against it, and the negated motion for the side for it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def objection(index: ArgumentIndex | None, claim: str) -> str:
 
 
 def sided_view(contest: Contest, speaker: str) -> Debate:
-    """Return the debate with the motion as its claim and the speaker's side.
+    """Return the debate with the motion and the speaker's side.
 
     The speaker who opens answers the motion itself.
     """
@@ -92,7 +92,7 @@ def sided_view(contest: Contest, speaker: str) -> Debate:
 def speaks_first(debate: Debate) -> bool:
     """Whether the debater of a sided view opened, so that its first turn has only the motion."""
     first = debate.turns[0].utterance
-    return debate.side == "pro" and clean(first) == clean(debate.claim or first)
+    return debate.side == "pro" and clean(first) == clean(debate.thesis)
 
 
 def opens(debate: Debate) -> bool:
@@ -130,7 +130,7 @@ def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
             waiting.append(speech.text)
     if waiting or not turns:
         turns.append(Turn(utterance=" ".join(waiting) or opening or claim))
-    return Debate(id=contest.id, claim=claim, description=contest.info, turns=tuple(turns))
+    return Debate(id=contest.id, motion=claim, turns=tuple(turns))
 
 
 def citations(speech: Speech) -> Sequence[Argument]:

@@ -71,18 +71,14 @@ def arguments_for(
         for argument in filter(None, arguments_of_rank):
             best.setdefault(plain_words(argument.text), argument)
     shown: Sequence[Argument] = list(best.values())
-    if not only_on_topic:
-        return [of_argument(argument) for argument in shown]
-    # The title says what is about something else; if all have the same, it says nothing.
-    shown = on_topic(index, debate, shown)
-    titled = len({argument.topic for argument in shown}) > 1
-    return [of_argument(argument, titled=titled) for argument in shown]
+    if only_on_topic:
+        shown = on_topic(index, debate, shown)
+    return [of_argument(argument) for argument in shown]
 
 
-def of_argument(argument: Argument, *, titled: bool = True) -> EvidencePiece:
-    """Return an argument as evidence; its title is its topic."""
-    title = clean(argument.topic) if titled else ""
-    return EvidencePiece(clean(argument.text)[:MAX_TEXT], title, argument=argument)
+def of_argument(argument: Argument) -> EvidencePiece:
+    """Return an argument as evidence."""
+    return EvidencePiece(clean(argument.text)[:MAX_TEXT], clean(argument.topic), argument=argument)
 
 
 MAX_LETTERS: Final = 8_000
@@ -90,8 +86,8 @@ MAX_LETTERS: Final = 8_000
 
 
 def topic_of(debate: Debate) -> str:
-    """Return the topic of a debate: its claim, or the user's first message."""
-    return clean(debate.claim or debate.turns[0].utterance)[:MAX_LETTERS]
+    """Return the topic of a debate: its motion, or the user's first message."""
+    return clean(debate.thesis)[:MAX_LETTERS]
 
 
 def conversation(

@@ -201,7 +201,7 @@ def different(keywords: Iterable[str], most: int) -> tuple[str, ...]:
 
 def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
     """Return the most frequent words of the last message, which are used without a model."""
-    message = content_words(clean(debate.last.utterance)) or content_words(clean(debate.claim))
+    message = content_words(clean(debate.last.utterance)) or content_words(clean(debate.thesis))
     return tuple(word for word, _ in Counter(message).most_common(most))
 
 

@@ -76,7 +76,7 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[ScoredAnswer]:
     for number, evaluation in enumerate(files.read_evaluations(path)):
         debate = evaluation.debate
         answered = [place for place, turn in enumerate(debate.turns) if turn.response is not None]
-        motion = digest([debate.claim or (debate.turns[0].utterance if debate.turns else "")])
+        motion = digest([debate.thesis])
         for place, verdicts in zip(answered, evaluation.turns, strict=False):
             sample = reader.sample(debate, place, path.name)
             if sample is not None:
