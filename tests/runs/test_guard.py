@@ -31,21 +31,21 @@ def test_a_good_answer_passes_untouched() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "field"),
     [
-        None,
-        42,
-        "text",
-        [],
-        {},
-        {"content": None},
-        {"content": "Yes.", "arguments": [{"id": 1}]},
-        Response.model_construct(content=None),
-        Response.model_construct(content="a", arguments=[7]),
+        (None, "response"),
+        (42, "response"),
+        ("text", "response"),
+        ([], "response"),
+        ({}, "content"),
+        ({"content": None}, "content"),
+        ({"content": "Yes.", "arguments": [{"id": 1}]}, "arguments.0.id"),
+        (Response.model_construct(content=None), "content"),
+        (Response.model_construct(content="a", arguments=[7]), "arguments.0"),
     ],
 )
-def test_another_value_than_a_response_is_refused(wrong: object) -> None:
-    with pytest.raises(Refused, match="not a response"):
+def test_another_value_than_a_response_is_refused(wrong: object, field: str) -> None:
+    with pytest.raises(Refused, match=f"not a response: {field}: "):
         guard(wrong, None, 60)  # type: ignore[arg-type]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,7 +100,7 @@ def _open(
     return services, job.open(services)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _index_of(place: str | None, fallback: str | None) -> ArgumentIndex:
     """Open an index once per process."""
     return prepare.open_index_of(Common(index=place, fallback_index=fallback, quiet=True))

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import Common, PluginSpec
-from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest
+from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest, why
 
 if TYPE_CHECKING:
     from touche_rad.events import Event
@@ -367,9 +367,8 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = error.strerror or error
         raise UserError(
-            f"port {port} cannot be used on {host}: {reason}: choose another with --port N"
+            f"port {port} cannot be used on {host}: {why(error)}: choose another with --port N"
         ) from None
 
 

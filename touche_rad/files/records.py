@@ -388,7 +388,7 @@ def numbered_lines(
         lost.exit_code = 1 if bad.skip else 2
         raise lost from None  # also with --skip-bad: nobody knows how many lines are missing
     except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}") from None
+        raise InputError(path, f"cannot be read: {why(error)}") from None
 
 
 def read_whole(path: Place) -> str:
@@ -430,7 +430,7 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 class Unwritable(UserError, OSError):
     """A path that cannot be written; also an OSError."""
 
-    def __init__(self, path: Place, reason: object) -> None:
+    def __init__(self, path: Place, reason: str) -> None:
         super().__init__(f"{path} cannot be written: {reason}")
 
 
@@ -465,7 +465,7 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
     except Unwritable:
         raise
     except OSError as error:
-        raise Unwritable(path, error.strerror or error) from None
+        raise Unwritable(path, why(error)) from None
     # A lone surrogate, also one of a file name, is written as JSON escapes it.
     stream = os.fdopen(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
     if direct:
