@@ -163,9 +163,9 @@ class Sinai:
 
     def _on_topic(self, debate: Debate, retrieved: list[Retrieved]) -> list[Retrieved]:
         """Leave out arguments off the topic of the debate, unless there are no others."""
-        everything = [argument for of_query in retrieved for argument in of_query.arguments]
-        kept = {argument.id for argument in on_topic(self.index, debate, everything)}
-        of_topic = [of_query.only(kept) for of_query in retrieved]
+        arguments = [argument for of_query in retrieved for argument in of_query.arguments]
+        ids = {argument.id for argument in on_topic(self.index, debate, arguments)}
+        of_topic = [of_query.only(ids) for of_query in retrieved]
         return [of_query for of_query in of_topic if of_query.arguments]
 
     async def _select(

@@ -156,8 +156,8 @@ class Retrieved:
         """Return what was found without all other arguments."""
         by_strategy: dict[Strategy, tuple[Argument, ...]] = {}
         for strategy, arguments in self.by_strategy.items():
-            kept = [argument for argument in arguments if argument.id in ids]
-            by_strategy[strategy] = tuple(kept)
+            of_strategy = [argument for argument in arguments if argument.id in ids]
+            by_strategy[strategy] = tuple(of_strategy)
         return replace(self, by_strategy=by_strategy)
 
 
