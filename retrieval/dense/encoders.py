@@ -20,6 +20,8 @@ BATCH: Final = 64
 TRIES: Final = 5
 VARIABLE: Final = "TOUCHE_RAD_EMBEDDINGS"
 """The variable with the address of the encoder of an index."""
+TRUST: Final = "TOUCHE_RAD_TRUST_ENCODER"
+"""The variable with unsafe encoders, separated by commas, that an index may name."""
 _QUERY: Final = ("query", "s2p_query")
 _PASSAGE: Final = ("document", "passage")
 """The names of a model's own prompts."""
@@ -85,13 +87,36 @@ def encoder(name: str) -> Encoder:
     if model == "minilm":
         return SentenceEncoder(model, minilm_folder(model), instruction)
     if model == "stella":
+        if Path(STELLA).exists():  # which would be taken for the model, and its code run
+            raise UserError(f"{STELLA} is a folder here: work in another folder")
         return SentenceEncoder(model, STELLA, instruction, trust_remote_code=True)
     if "/" not in model and not Path(model).is_dir():
         raise OptionError(
             f"there is no encoder or folder {model!r}{nearest(model, ('minilm', 'stella'))}; "
             "a model on the Hugging Face hub is named OWNER/NAME"
         )
-    return SentenceEncoder(model, model, instruction)
+    # A relative name would be another folder for a reader of the index who works elsewhere.
+    name = str(Path(model).resolve()) if Path(model).is_dir() else model
+    return SentenceEncoder(name, name, instruction)
+
+
+def refuse_unsafe(name: str) -> None:
+    """Raise an error if an encoder is not safe when only an index names it.
+
+    The index may be a stranger's. The user can trust an encoder with a variable.
+    """
+    model, _ = parse_name(name)
+    if model in os.environ.get(TRUST, "").split(","):
+        return
+    if model == "stella":
+        reason = "runs code of its authors"
+    elif model.startswith("openai:") and "#" in model:
+        reason = f"would get your messages; set {VARIABLE}=URL for your own server"
+    elif Path(model).exists() and not Path(model).is_absolute():
+        reason = "is a folder here"
+    else:
+        return
+    raise UserError(f"only the index names the encoder {model!r}, which {reason}: {TRUST}={model}")
 
 
 def _named(model: str, instruction: str | None) -> str:

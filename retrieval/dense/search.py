@@ -12,7 +12,7 @@ from pydantic import Field
 
 from retrieval._arrays import Array
 from retrieval._searching import Searcher
-from retrieval.dense.encoders import Vectors, encoder
+from retrieval.dense.encoders import Vectors, encoder, refuse_unsafe
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
@@ -92,6 +92,7 @@ class DenseRetriever(Searcher):
         if self._encoder not in names:
             hint = nearest(self._encoder, names)
             raise OptionError(f"the index has no vectors by {self._encoder!r}{hint}")
+        refuse_unsafe(self._encoder)
 
     def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return the nearest `k` of each query."""
@@ -116,6 +117,7 @@ def vector_meaning(
     for name, fields in encoded_fields.items():
         if set(FIELDS) <= set(fields):
             try:
+                refuse_unsafe(name)
                 encoded(name, ["ready"])
             except ToucheRadError as error:
                 log.warning("the index's vectors are not used: %s", error)

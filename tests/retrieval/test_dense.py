@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -300,3 +301,37 @@ def test_a_local_encoder_encodes_queries_with_its_instruction(tmp_path: Path) ->
     assert np.allclose(query, plain.queries([f"query: {text}"]), atol=1e-6)
     assert np.allclose(passage, plain.queries([f"passage: {text}"]), atol=1e-6)
     assert not np.allclose(query, passage, atol=1e-3)
+
+
+@pytest.mark.parametrize("encoder", ["stella", "openai:{url}#mean", "owner/model"])
+def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
+    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoder: str
+) -> None:
+    """The index may be a stranger's, and so may be the folder in which it is opened."""
+    monkeypatch.chdir(tmp_path)
+    for model in ("owner/model", "NovaSearch/stella_en_400M_v5"):
+        Path(model).mkdir(parents=True)
+        Path(model, "config.json").write_text("{}")
+    words = ("-o", "ix", "--dense", _name(server))
+    assert touche_rad("index", str(DEMO), *words).code == 0
+    (about,) = Path("ix").glob("dense/*/about.json")
+    record = json.loads(about.read_text())
+    about.write_text(json.dumps({**record, "encoder": encoder.format(url=server.url)}))
+    server.asked.clear()
+    answered = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "ix")
+    assert answered.code == 0
+    assert "TOUCHE_RAD_TRUST_ENCODER" in answered.err
+    searched = touche_rad("retrieve", "--say", "Zoos should be closed.", "-r", "dense", "-i", "ix")
+    assert searched.code == 2
+    assert "TOUCHE_RAD_TRUST_ENCODER" in searched.err
+    assert not server.asked
+
+
+def test_no_folder_of_its_name_is_taken_for_the_encoder_of_the_official_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("NovaSearch/stella_en_400M_v5").mkdir(parents=True)
+    ended = touche_rad("index", str(DEMO), "-o", "ix", "--dense", "stella")
+    assert ended.code == 2
+    assert "is a folder here" in ended.err
