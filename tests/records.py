@@ -30,3 +30,8 @@ def write_records(path: Path, *records: object) -> Path:
 def write_lines(path: Path, lines: Iterable[str]) -> Path:
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return path
+
+
+def copy_lines(source: Path, path: Path, count: int = 1) -> Path:
+    """Write the first lines of a file."""
+    return write_lines(path, source.read_text("utf-8").splitlines()[:count])

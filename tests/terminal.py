@@ -28,14 +28,24 @@ class Ended:
     out: str
     err: str
 
+    @property
+    def error(self) -> str:
+        """The only line on standard error."""
+        (line,) = self.err.strip().splitlines()
+        return line
+
 
 def touche_rad(
     *args: str | Path,
+    code: int | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stranger: bool = False,
 ) -> Ended:
-    """Call `touche-rad ARGS` in this process; with `stranger`, a third party's package is installed."""
+    """Call `touche-rad ARGS` in this process, and check its exit code if one is given.
+
+    With `stranger`, a third party's package is installed.
+    """
     words = [str(arg) for arg in args]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "oe")
     with (
@@ -45,10 +55,15 @@ def touche_rad(
         redirect_stderr(err),
     ):
         try:
-            code = cli.run(words)
+            exit_code = cli.run(words)
         except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 1
-    return Ended(code, *(_text(stream) for stream in (out, err)))
+            exit_code = end.code if isinstance(end.code, int) else 1
+    return _checked(Ended(exit_code, *(_text(stream) for stream in (out, err))), code)
+
+
+def _checked(ended: Ended, code: int | None) -> Ended:
+    assert code in (None, ended.code), ended.err
+    return ended
 
 
 def check_kinds(*args: str | Path) -> set[str]:
@@ -62,11 +77,12 @@ def check_kinds(*args: str | Path) -> set[str]:
 
 def touche_rad_process(
     *args: str | Path,
+    code: int | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 240,
 ) -> Ended:
-    """Call `touche-rad ARGS` in a process of its own."""
+    """Call `touche-rad ARGS` in a process of its own, and check its exit code if one is given."""
     done = subprocess.run(
         [sys.executable, "-m", "touche_rad", *map(str, args)],
         cwd=cwd,
@@ -76,7 +92,7 @@ def touche_rad_process(
         timeout=timeout,
         check=False,
     )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return _checked(Ended(done.returncode, done.stdout, done.stderr), code)
 
 
 @contextmanager

@@ -108,8 +108,7 @@ class World:
         """Return the output and the lines of a plugin's first run, which records the cache."""
         if (kind, name) not in self.known:
             out = self.folder / f"{kind}-{name}"
-            ended = touche_rad(*self.words(kind, name, self.server.url), *ONE, "-o", out)
-            assert ended.code == 0, ended.err
+            ended = touche_rad(*self.words(kind, name, self.server.url), *ONE, "-o", out, code=0)
             self.known[kind, name] = out.read_bytes(), ended.err
         return self.known[kind, name]
 

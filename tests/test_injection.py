@@ -137,8 +137,7 @@ def test_labelled_answers_are_written_unaltered(verb: str, tmp_path: Path) -> No
     out = tmp_path / "out.jsonl"
     turns = ("--turns", "1") if verb == "simulate" else ()
     words = "--plugin labelled.py -d labelled -i demo -o".split()
-    ended = touche_rad(verb, input_of(verb, tmp_path, 5), *words, out, *turns, cwd=tmp_path)
-    assert ended.code == 0, ended.err
+    touche_rad(verb, input_of(verb, tmp_path, 5), *words, out, *turns, cwd=tmp_path, code=0)
     lines = out.read_text("utf-8").splitlines()
     assert sum(ANSWER in line for line in lines) == len(lines) == 5
 
@@ -156,8 +155,7 @@ def test_both_blocks_of_inspiredebate_are_written(
     options = ("-O", "profile=paper", "-O", "shows=both", "--max-words", "0")
     model = ("-m", f"{server.url}#tiny", "-i", "demo", "-o", out)
     words = (verb, input_of(verb, tmp_path, 1), "-d", "inspiredebate", *options, *model, *turns)
-    ended = touche_rad(*words, cwd=tmp_path)
-    assert ended.code == 0, ended.err
+    touche_rad(*words, cwd=tmp_path, code=0)
     both = f"<reasoning and analysis process> {reasoning.strip()} <argument> {argument}"
     assert json.dumps(both, ensure_ascii=False)[1:-1] in out.read_text("utf-8")
 

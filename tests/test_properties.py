@@ -153,8 +153,7 @@ def test_the_bad_lines_of_each_reader_are_counted(
     write_lines(folder / words[1], lines)
     (folder / "qrels").write_text("".join(f"q 0 d{at} 1\n" for at in range(len(pattern))))
     bad, first = pattern.count(False), len(lines) - len(pattern) + 1
-    refused = touche_rad(*words, cwd=folder)
-    assert refused.code == (2 if bad else 0), refused.err
+    touche_rad(*words, cwd=folder, code=2 if bad else 0)
     ended = touche_rad(*words, "--skip-bad", *["--replace"] * (verb != "score"), cwd=folder)
     assert ended.code in (0, 1), ended.err
     if bad:

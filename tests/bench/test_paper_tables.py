@@ -10,7 +10,7 @@ import pytest
 
 from tests.bench.small_data import command_of, example_answer, rows_run, write_small_data
 from tests.models.scripted import Handler, Scripted, content
-from tests.records import read_json
+from tests.records import read_json, read_records
 from tests.screens import check_messages
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -42,8 +42,7 @@ def test_a_table_is_printed_beside_the_paper(
     monkeypatch.chdir(tmp_path)
     server.always = example_answer
     words = command_of(name, data, f"{server.url}#tiny")
-    run = touche_rad(*words)
-    assert run.code == 0, run.err
+    run = touche_rad(*words, code=0)
     table = load(name)
     columns = [column for part in table.parts for column in part.columns]
     written = read_json(Path("out/table.json"))
@@ -55,8 +54,7 @@ def test_a_table_is_printed_beside_the_paper(
     ]
     ours = {cell["row"] for cell in written["cells"] if cell["ours"] is not None}
     assert ours == OURS.get(name, rows_run(name))
-    again = touche_rad(*words)
-    assert again.code == 0
+    again = touche_rad(*words, code=0)
     assert again.out == run.out
     assert "$ touche-rad" not in again.err  # finished commands are not run again
 
@@ -68,10 +66,10 @@ def test_annotations_are_compared_with_experts(
     server.always = example_answer
     arguments = demo_file("arguments.jsonl").read_text("utf-8").splitlines(keepends=True)[:6]
     Path("arguments.jsonl").write_text("".join(arguments), "utf-8")
-    indexed = touche_rad(
-        *f"index arguments.jsonl -o data/index --annotate schemes -m {server.url}#tiny".split()
+    touche_rad(
+        *f"index arguments.jsonl -o data/index --annotate schemes -m {server.url}#tiny".split(),
+        code=0,
     )
-    assert indexed.code == 0, indexed.err
     with Path("data/experts.jsonl").open("w") as stream:
         for line in arguments:
             labels = {"id": json.loads(line)["id"], "labels": ["Causal Argumentation"]}
@@ -92,13 +90,12 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     Path("data/debateart.jsonl").write_text(contests, "utf-8")
     model = ["-m", f"{server.url}#tiny", "-O", "model.temperature=0.7", "--no-trace"]
     words = ["bench", "run", "paper:inspiredebate/table3", "--data", "data", "-o", "out", *model]
-    assert touche_rad(*words).code == 0
+    touche_rad(*words, code=0)
     assert max(map(len, Path("out/table.txt").read_text("utf-8").splitlines())) > 80
     assert {body["temperature"] for body in server.asked} == {0.7}
     assert not list(Path("out").glob("*.trace.jsonl"))
     Path("data/debateart.jsonl").write_text(contests.splitlines(keepends=True)[0], "utf-8")
-    refused = touche_rad(*words)
-    assert refused.code == 2
+    refused = touche_rad(*words, code=2)
     assert "--replace" in refused.err
     again = touche_rad(*words, "--replace")
     assert "$ touche-rad judge" in again.err
@@ -111,15 +108,13 @@ def test_columns_without_labels_are_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     server.always = example_answer
-    contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
+    contest = read_records(demo_file("contests.jsonl"))[0]
     Path("debateart.jsonl").write_text(json.dumps(contest | {"gold": {"general": "Mara"}}))
     words = "bench run paper:debatrix/table5 --data . -o out -m".split()
-    run = touche_rad(*words, f"{server.url}#tiny")
-    assert run.code == 0, run.err
+    run = touche_rad(*words, f"{server.url}#tiny", code=0)
     assert "no values of Arguments, Sources, Language." in " ".join(run.out.split())
     server.always = content("?")
-    nothing = touche_rad(*words, f"{server.url}#tiny", "--replace")
-    assert nothing.code == 1
+    nothing = touche_rad(*words, f"{server.url}#tiny", "--replace", code=1)
     assert "have no values" not in nothing.out
     assert "error: no row has a value" in nothing.err
 
@@ -150,8 +145,7 @@ def test_labels_that_the_data_lacks_are_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("contests.jsonl").write_bytes(demo_file("contests.jsonl").read_bytes())
-    refused = touche_rad("bench", "run", "paper:inspiredebate/table2", "--data", ".")
-    assert refused.code == 2
+    refused = touche_rad("bench", "run", "paper:inspiredebate/table2", "--data", ".", code=2)
     assert "gold.sc" in refused.err
 
 
@@ -159,8 +153,7 @@ def test_too_few_labels_are_refused_with_the_number_needed(tmp_path: Path) -> No
     for name in ("debates.jsonl", "labels.jsonl"):
         (tmp_path / name).write_bytes(demo_file(name).read_bytes())
     words = ("-o", tmp_path / "out", "-m", "http://localhost:9#tiny")
-    run = touche_rad("bench", "run", "paper:sinai/table2", "--data", tmp_path, *words)
-    assert run.code == 2
+    run = touche_rad("bench", "run", "paper:sinai/table2", "--data", tmp_path, *words, code=2)
     assert "80" in run.err
 
 
@@ -177,8 +170,7 @@ def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
         (content("?") if len(server.asked) <= 80 else example_answer)(handler)
 
     def cells(code: int) -> dict[str, dict[str, Any]]:
-        run = touche_rad(*words)
-        assert run.code == code, run.err
+        run = touche_rad(*words, code=code)
         assert (run.err.count("\nerror: ") > 0) == (code == 1), run.err
         written = read_json(Path("out/table.json"))["cells"]
         return {cell["row"]: cell for cell in written}

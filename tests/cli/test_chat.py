@@ -88,8 +88,8 @@ def test_a_saved_debate_is_valid_and_replaces_only_its_own_file(tmp_path: Path) 
     assert "not saved" in again.out
     (debate,) = files.read_debates(out)
     assert [turn.utterance for turn in debate.turns] == [ZOOS, "Zoos are old."]
-    assert touche_rad("check", out).code == 0
-    assert touche_rad("judge", out, "-o", tmp_path / "verdicts.jsonl").code == 0
+    touche_rad("check", out, code=0)
+    touche_rad("judge", out, "-o", tmp_path / "verdicts.jsonl", code=0)
 
 
 def test_a_wrong_command_is_explained_and_empty_lines_are_ignored() -> None:

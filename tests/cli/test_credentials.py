@@ -23,8 +23,10 @@ def _stranger() -> object:
         yield server
 
 
-def call_with_key(folder: Path, *words: str | Path, **environment: str) -> Ended:
-    return touche_rad(*words, cwd=folder, env={"OPENAI_API_KEY": KEY, **environment})
+def call_with_key(
+    folder: Path, *words: str | Path, code: int | None = None, **environment: str
+) -> Ended:
+    return touche_rad(*words, code=code, cwd=folder, env={"OPENAI_API_KEY": KEY, **environment})
 
 
 RERANK = "grounded(retriever=rerank(by=URL#m))"
@@ -35,8 +37,7 @@ def test_a_settings_file_of_the_current_folder_is_not_used(
     stranger: Scripted, tmp_path: Path
 ) -> None:
     (tmp_path / "touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
-    ended = call_with_key(tmp_path, *SAY)
-    assert ended.code == 0, ended.err
+    ended = call_with_key(tmp_path, *SAY, code=0)
     assert "--config touche-rad.toml" in ended.err
     assert call_with_key(tmp_path, *SAY, "-q").err == ""
     assert stranger.asked == []
@@ -55,9 +56,8 @@ def test_a_profile_gets_no_key_for_its_addresses(
 ) -> None:
     (tmp_path / "p.toml").write_text(PROFILE.replace("URL", stranger.url))
     ended = call_with_key(
-        tmp_path, *SAY[:-1], *(word.replace("URL", stranger.url) for word in words)
+        tmp_path, *SAY[:-1], *(word.replace("URL", stranger.url) for word in words), code=2
     )
-    assert ended.code == 2, ended.err
     assert "OPENAI_API_KEY" in ended.err
     assert KEY not in ended.err
     assert stranger.asked == []
@@ -84,7 +84,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
-    assert call_with_key(tmp_path, "prompts", "fsl1", "-o", "p").code == 0
+    call_with_key(tmp_path, "prompts", "fsl1", "-o", "p", code=0)
     for file in (tmp_path / "p").iterdir():
         file.write_text(f"=== user\n{hostile}")
     assert call_with_key(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
@@ -107,11 +107,12 @@ def test_the_user_can_choose_a_file_the_flag_or_the_variable(
 def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str) -> None:
     index = f"elasticsearch:{scheme}://stranger.example:9200/arguments"
     plan = tmp_path / "bench"
-    assert touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q").code == 0
+    touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q", code=0)
     file = plan / "bench.toml"
     file.write_text(re.sub("index = .*", f'index = "{index}"', file.read_text()))
-    ended = call_with_key(tmp_path, "bench", "run", plan, TOUCHE_RAD_ES_PASSWORD="secret-of-mine")
-    assert ended.code == 2, ended.err
+    ended = call_with_key(
+        tmp_path, "bench", "run", plan, TOUCHE_RAD_ES_PASSWORD="secret-of-mine", code=2
+    )
     assert "TOUCHE_RAD_ES_PASSWORD" in ended.err
     assert "secret-of-mine" not in ended.err
 
@@ -119,14 +120,13 @@ def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str) -> Non
 def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
     say = ("respond", "--say", "Zoos should be closed.", "-d", "verbatim", "--config", "t.toml")
-    ended = call_with_key(tmp_path, *say)
-    assert ended.code == 0, ended.err
+    ended = call_with_key(tmp_path, *say, code=0)
     assert "101" in ended.out, ended.err
 
 
 def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: Path) -> None:
     plan = tmp_path / "bench"
-    assert touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q").code == 0
+    touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q", code=0)
     file = plan / "bench.toml"
     text = file.read_text()
     for hostile in (

@@ -9,6 +9,7 @@ import pytest
 
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted
+from tests.records import copy_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -23,8 +24,7 @@ def _long(*names: str) -> list[Any]:
 
 def dry_run(*args: str | Path, cwd: Path) -> str:
     """Call a command with --dry-run, which writes nothing, and return what it prints."""
-    ended = touche_rad(*args, "--dry-run", cwd=cwd)
-    assert ended.code == 0, ended.err
+    ended = touche_rad(*args, "--dry-run", cwd=cwd, code=0)
     assert list(cwd.iterdir()) == [], ended.err
     return ended.out
 
@@ -39,15 +39,14 @@ def test_the_calls_of_a_judge_are_those_of_its_run(server: Scripted, tmp_path: P
     place = tmp_path / "plan"
     place.mkdir()
     four = tmp_path / "four.jsonl"
-    four.write_text("".join(DEBATES.read_text("utf-8").splitlines(keepends=True)[:4]), "utf-8")
+    copy_lines(DEBATES, four, 4)
     plan = dry_run("judge", four, "-j", "zsl", cwd=place)
     assert estimated_calls(plan) == 12
     assert "4 debates" in plan
     assert server.asked == []
-    run = touche_rad(
-        "judge", four, "-j", "zsl", "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl"
+    touche_rad(
+        "judge", four, "-j", "zsl", "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl", code=0
     )
-    assert run.code == 0
     assert len(server.asked) == 12
 
 
@@ -84,8 +83,7 @@ def test_every_panel_is_estimated(panel: str, tmp_path: Path) -> None:
 def test_an_option_of_runs_is_refused_for_one_message(
     option: tuple[str, ...], tmp_path: Path
 ) -> None:
-    refused = touche_rad("respond", "--say", "Zoos are bad.", *option, cwd=tmp_path)
-    assert refused.code == 2
+    refused = touche_rad("respond", "--say", "Zoos are bad.", *option, cwd=tmp_path, code=2)
     assert option[0] in refused.err
     assert not list(tmp_path.iterdir())
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from tests.records import write_records
+from tests.records import read_records, write_records
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -19,8 +19,7 @@ ZOOS = ("respond", "--say", "Zoos should be closed.")
 
 
 def explain_as_json(*args: str | Path) -> list[dict[str, Any]]:
-    shown = touche_rad(*args, "--explain", "--json")
-    assert shown.code == 0, shown.err
+    shown = touche_rad(*args, "--explain", "--json", code=0)
     return [json.loads(line) for line in shown.out.splitlines()]
 
 
@@ -47,8 +46,7 @@ def demo_arguments(ids: list[str]) -> list[dict[str, Any]]:
 def test_an_explanation_begins_with_the_answer_and_has_whole_texts_that_fit(
     columns: int, debater: str
 ) -> None:
-    shown = touche_rad(*ZOOS, "--explain", "-d", debater, env={"COLUMNS": str(columns)})
-    assert shown.code == 0, shown.err
+    shown = touche_rad(*ZOOS, "--explain", "-d", debater, env={"COLUMNS": str(columns)}, code=0)
     lines = shown.out.splitlines()
     assert max(map(cell_len, lines)) <= columns
     assert sum(line.startswith("> ") for line in lines) == 1
@@ -75,8 +73,7 @@ def test_each_turn_of_a_file_is_explained(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
     source.write_text(first + "\n")
-    shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"})
-    assert shown.code == 0, shown.err
+    shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"}, code=0)
     assert shown.out.count(" turn ") == 3, shown.err
     assert {row["turn"] for row in explain_as_json("respond", source, "-i", "demo")} == {0, 1, 2}
 
@@ -93,8 +90,7 @@ def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> N
 def test_a_debater_that_lists_no_candidates_says_so(tmp_path: Path) -> None:
     script = tmp_path / "model.jsonl"
     script.write_text('{"answer": "No."}\n')
-    refused = touche_rad(*ZOOS, "--explain", "-d", "sinai", "-m", f"scripted:{script}")
-    assert refused.code == 2
+    refused = touche_rad(*ZOOS, "--explain", "-d", "sinai", "-m", f"scripted:{script}", code=2)
     assert "debater sinai" in refused.err
     assert "explain" in refused.err
 
@@ -110,12 +106,10 @@ def test_an_explanation_of_another_debaters_answer_says_so(tmp_path: Path) -> No
         '    def answer(self, debate): raise ValueError("no luck")\n'
     )
     call = ("--plugin", plugin, *ZOOS, "-d", "failing", "--explain")
-    shown = touche_rad(*call)
-    assert shown.code == 1
+    shown = touche_rad(*call, code=1)
     assert "no luck" in shown.err
     assert "candidates of grounded" in shown.out
-    strict = touche_rad(*call, "--strict")
-    assert strict.code == 1
+    strict = touche_rad(*call, "--strict", code=1)
     assert strict.out == ""
 
 
@@ -124,12 +118,11 @@ JUDGE = ("judge", DEBATES, "--explain")
 
 
 def test_the_verdicts_of_a_turn_stand_below_the_whole_texts() -> None:
-    debate = json.loads(DEBATES.read_text("utf-8").splitlines()[1])["simulation"]
+    debate = read_records(DEBATES)[1]["simulation"]
     for columns in (60, 100):
         shown = touche_rad(
-            *JUDGE, "--debate", "debate-2", "--turn", "0", env={"COLUMNS": str(columns)}
+            *JUDGE, "--debate", "debate-2", "--turn", "0", env={"COLUMNS": str(columns)}, code=0
         )
-        assert shown.code == 0, shown.err
         lines = shown.out.splitlines()
         assert lines[0].startswith("debate-2 turn 0: ")
         assert max(map(cell_len, lines)) <= columns

@@ -82,6 +82,5 @@ def test_plugins_and_settings_are_named_before_or_after_the_command(
     (tmp_path / "mine.toml").write_text('debater = "parrot"\n')
     extra = ["--plugin", "parrot.py", "--config", "mine.toml"]
     call = ["respond", "--say", "Zoos are bad."]
-    ended = touche_rad(*(extra + call if place == "before" else call + extra), cwd=tmp_path)
-    assert ended.code == 0, ended.err
+    ended = touche_rad(*(extra + call if place == "before" else call + extra), cwd=tmp_path, code=0)
     assert ended.out.strip() == "You say: Zoos are bad."

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
-from tests.records import write_lines
+from tests.records import copy_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -29,24 +29,31 @@ def next_commands(err: str) -> list[list[str]]:
 def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two claims, in a path with a space."""
     path = tmp_path_factory.mktemp("next steps") / "claims.tsv"
-    return write_lines(path, CLAIMS.read_text("utf-8").splitlines()[:3])
+    return copy_lines(CLAIMS, path, 3)
 
 
 def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     folder = claims.parent
     simulated = touche_rad(
-        "simulate", "claims.tsv", "-i", "demo", "-o", "runs.jsonl", "--turns", "1", cwd=folder
+        "simulate",
+        "claims.tsv",
+        "-i",
+        "demo",
+        "-o",
+        "runs.jsonl",
+        "--turns",
+        "1",
+        cwd=folder,
+        code=0,
     )
-    assert simulated.code == 0
     check_screen("simulate", simulated)
     judge, index = next_commands(simulated.err)
     assert index == ["index", "ARGUMENTS", "-o", "index"]
-    judged = touche_rad(*judge, cwd=folder)
-    assert judged.code == 0
+    judged = touche_rad(*judge, cwd=folder, code=0)
     check_screen("judge", judged)
     check, score, report = next_commands(judged.err)
     assert score == ["score", "runs.evaluations.jsonl", "LABELS"]
-    assert touche_rad(*check, cwd=folder).code == 0
+    touche_rad(*check, cwd=folder, code=0)
     reported = touche_rad(*report, cwd=folder)
     assert "next: open file://" in reported.err
     assert (folder / "runs.evaluations.html").is_file()
@@ -59,8 +66,7 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     steps = next_commands(judged.err)
     assert [step[0] for step in steps] == ["score", "report"]
     for step in steps:
-        ended = touche_rad(*step, cwd=tmp_path)
-        assert ended.code == 0, ended.err
+        touche_rad(*step, cwd=tmp_path, code=0)
     page = (tmp_path / "out.html").read_text("utf-8")
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
@@ -72,12 +78,11 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:
     arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "arguments.jsonl").write_text("".join(arguments[:-1]))
-    assert touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path).code == 0
+    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path, code=0)
     simulate = ("simulate", claims, "-i", "index", "-o", "runs.jsonl", "--turns", "1")
     check, judge = next_commands(touche_rad(*simulate, cwd=tmp_path).err)
     assert judge[0] == "judge"
-    checked = touche_rad(*check, cwd=tmp_path)
-    assert checked.code == 0, checked.out
+    checked = touche_rad(*check, cwd=tmp_path, code=0)
     assert "not fit" not in checked.out, checked.out
 
 

@@ -19,7 +19,7 @@ ROLES = ("user", "assistant")
 def copy_prompts(tmp_path: Path, name: str, old: str, new: str) -> Path:
     """Copy the prompts of `composed`, and change the prompt `writing`."""
     folder = tmp_path / name
-    assert touche_rad("prompts", "composed", "-o", folder).code == 0
+    touche_rad("prompts", "composed", "-o", folder, code=0)
     source = (folder / "writing.jinja").read_text("utf-8")
     assert old in source
     (folder / "writing.jinja").write_text(source.replace(old, new, 1), "utf-8")
@@ -35,8 +35,7 @@ def test_the_overview_names_the_plugins_that_have_prompts() -> None:
 
 
 def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
-    shown = touche_rad("prompts", "zsl")
-    assert shown.code == 0
+    shown = touche_rad("prompts", "zsl", code=0)
     (request,) = json.loads(touche_rad("prompts", "zsl", "--json").out)
     assert request["tokens"] > 100
     assert roles_of(request["messages"]) == ["system", "user"]
@@ -45,19 +44,16 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
 
 
 def test_a_plugin_that_sends_the_prompts_of_others_shows_them(tmp_path: Path) -> None:
-    shown = touche_rad("prompts", "grice", "-O", "judge=zsl")
-    assert shown.code == 0
+    shown = touche_rad("prompts", "grice", "-O", "judge=zsl", code=0)
     assert "system's last response" in shown.out
-    refused = touche_rad("prompts", "grice", "-o", tmp_path / "copied")
-    assert refused.code == 2
+    refused = touche_rad("prompts", "grice", "-o", tmp_path / "copied", code=2)
     assert "grice" in refused.err
     assert "did you mean" in touche_rad("prompts", "debatri").err
-    assert touche_rad("prompts", "length").code == 2
+    touche_rad("prompts", "length", code=2)
 
 
 def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
-    refused = touche_rad("prompts", "zsl", "-O", "model.max_tokens=9")
-    assert refused.code == 2
+    refused = touche_rad("prompts", "zsl", "-O", "model.max_tokens=9", code=2)
     assert "-O" in refused.err
 
 
@@ -119,8 +115,7 @@ def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
     with_own = ("--plugin", "own_prompts", "-O", f"prompts={mine}", "-m", f"scripted:{script}")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, package.name, raising=False)
-    answered = touche_rad(*call, *with_own)
-    assert answered.code == 0, answered.err
+    answered = touche_rad(*call, *with_own, code=0)
     assert f"The prompt is {word}." in answered.out
 
 
@@ -142,8 +137,7 @@ def test_files_that_cannot_replace_a_prompt_are_refused(tmp_path: Path) -> None:
     folder = copy_prompts(tmp_path, "mine", "=== system\n", "=== system\n{{ secret }} ")
 
     def refusal(*words: str) -> str:
-        refused = touche_rad("prompts", "composed", *words)
-        assert refused.code == 2
+        refused = touche_rad("prompts", "composed", *words, code=2)
         return refused.err
 
     assert "unknown variables: secret" in refusal("-O", f"prompts={folder}")

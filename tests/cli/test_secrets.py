@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from tests.models import scripted
+from tests.records import copy_lines
 from tests.terminal import touche_rad
 from touche_rad import text
 from touche_rad.demo import demo_file
@@ -99,7 +100,7 @@ def test_one_planted_key_reaches_no_output(
         url = f"{server.url}?api_key={key}#tiny"
         out, cache = tmp_path / "run.jsonl", tmp_path / "cache"
         debates = tmp_path / "debates.jsonl"
-        debates.write_text(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0] + "\n")
+        copy_lines(demo_file("debates.jsonl"), debates)
         model = ("-i", "demo", "-d", "composed", "-m", url, "--cache", cache)
         ended = touche_rad("respond", debates, "-o", out, *model)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json, read_records, write_lines
+from tests.records import copy_lines, read_json, read_records
 from tests.screens import check_messages, check_screen
 from tests.terminal import Ended, touche_rad
 from touche_rad import files
@@ -21,8 +21,7 @@ CLAIMS = demo_file("claims.tsv")
 
 @pytest.mark.long
 def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
-    ended = touche_rad("demo", "-o", tmp_path / "out")
-    assert ended.code == 0, ended.err
+    ended = touche_rad("demo", "-o", tmp_path / "out", code=0)
     assert ended.out.rstrip().endswith(f"Report: {tmp_path / 'out' / 'report.html'}")
     assert "always-yes" in ended.out
     out = tmp_path / "out"
@@ -30,8 +29,7 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     assert len(list(files.read_evaluations(out / "judge-grounded.jsonl"))) == 20
     assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
     assert (out / "debaters.html").read_text().startswith("<!doctype html>")
-    again = touche_rad("demo", "-o", out, "--quiet", "--replace")
-    assert again.code == 0, again.err
+    touche_rad("demo", "-o", out, "--quiet", "--replace", code=0)
 
 
 @pytest.mark.long
@@ -39,22 +37,21 @@ def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_pat
     run = tmp_path / "run.jsonl"
     verdicts = tmp_path / "verdicts.jsonl"
     call = ("respond", DEBATES, "-i", demo_index_path, "-o", run)
-    assert touche_rad(*call).code == 0
+    touche_rad(*call, code=0)
     rows = read_records(run)
     assert all(0 < len(str(row["content"]).split()) <= 60 for row in rows)
     assert len(rows) == 60
     assert sum(bool(row["arguments"]) for row in rows) >= 55
-    assert touche_rad("judge", run, "-o", verdicts).code == 0
+    touche_rad("judge", run, "-o", verdicts, code=0)
     for evaluation in files.read_evaluations(verdicts):
         for turn, of_turn in zip(evaluation.debate.turns, evaluation.turns, strict=True):
             assert of_turn[Maxim.QUALITY].yes == bool(turn.response.arguments)
-    assert touche_rad(*call, "--last-only", "--replace").code == 0
+    touche_rad(*call, "--last-only", "--replace", code=0)
     assert [row["turn"] for row in read_records(run)] == [2] * 20
 
 
 def test_one_utterance_is_answered_on_the_screen() -> None:
-    answered = touche_rad("respond", "--say", "Zoos should be closed.")
-    assert answered.code == 0
+    answered = touche_rad("respond", "--say", "Zoos should be closed.", code=0)
     check_screen("respond.say", answered)
     as_json = json.loads(touche_rad("respond", "--say", "Zoos should be closed.", "--json").out)
     assert as_json["content"] == answered.out.splitlines()[0]
@@ -72,8 +69,7 @@ def run_under_tira(
         '{"simulation": {\n"topic": {"description": "{{TOPIC_DESCRIPTION}}"},\n"maxTurns": 2}}'
     )
     places = {"inputDataset": str(folder), "outputDir": str(out)}
-    ended = touche_rad(verb, *options, cwd=tmp_path, env={**places, **env})
-    assert ended.code == code, ended.err
+    ended = touche_rad(verb, *options, cwd=tmp_path, env={**places, **env}, code=code)
     return ended, out, read_json(out / "status.json")
 
 
@@ -113,23 +109,20 @@ def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("judge", ["always-yes", "grice"])
 def test_judge_prints_the_lines_that_it_would_write(tmp_path: Path, judge: str) -> None:
-    printed = touche_rad("judge", DEBATES, "-j", judge, "--json")
-    assert printed.code == 0
+    printed = touche_rad("judge", DEBATES, "-j", judge, "--json", code=0)
     assert printed.err == ""
     output = tmp_path / "out.jsonl"
-    assert touche_rad("judge", DEBATES, "-j", judge, "-o", output).code == 0
+    touche_rad("judge", DEBATES, "-j", judge, "-o", output, code=0)
     assert printed.out == output.read_text("utf-8")
 
 
 def test_printed_verdicts_skip_or_refuse_invalidread_jsonl(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
-    refused = touche_rad("judge", source, "--json")
-    assert refused.code == 2
+    refused = touche_rad("judge", source, "--json", code=2)
     assert refused.out == ""
     assert f"{source}:1" in refused.err
-    skipped = touche_rad("judge", source, "--json", "--skip-bad")
-    assert skipped.code == 0
+    skipped = touche_rad("judge", source, "--json", "--skip-bad", code=0)
     assert len(skipped.out.splitlines()) == 21
     assert skipped.err.startswith("warning: ")
     assert "cannot be read: 1" in skipped.err
@@ -149,12 +142,10 @@ def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
     plugin = tmp_path / "broken.py"
     plugin.write_text(BROKEN)
     call = ("--plugin", plugin, "judge", DEBATES, "-j", "broken", "--json")
-    failed = touche_rad(*call, cwd=tmp_path)
-    assert failed.code == 1
+    failed = touche_rad(*call, cwd=tmp_path, code=1)
     assert len(failed.out.splitlines()) == 20
     assert "error: all verdicts" in failed.err
-    strict = touche_rad(*call, "--strict", cwd=tmp_path)
-    assert strict.code == 1
+    strict = touche_rad(*call, "--strict", cwd=tmp_path, code=1)
     assert strict.out == ""
     assert "a bug of the judge" in strict.err
     assert {path.name for path in tmp_path.iterdir()} <= {"broken.py", "__pycache__"}
@@ -190,7 +181,7 @@ def test_one_answer_on_the_demo_collection_that_the_user_chose_has_no_note() -> 
 def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
     for source, queries in ((CLAIMS, 10), (DEBATES, 60)):
         out = tmp_path / f"{source.stem}.run"
-        assert touche_rad("retrieve", source, "-i", "demo", "-k", "2", "-o", out).code == 0
+        touche_rad("retrieve", source, "-i", "demo", "-k", "2", "-o", out, code=0)
         rows = list(files.read_run(out))
         assert len(rows) == 2 * queries
         assert len({row.query for row in rows}) == queries
@@ -201,22 +192,21 @@ def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
 @pytest.mark.services
 def test_the_demo_collection_can_be_the_fallback_index() -> None:
     fallback = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--fallback-index", "demo")
-    assert touche_rad("respond", "--say", "Zoos are cruel.", *fallback).code == 0
+    touche_rad("respond", "--say", "Zoos are cruel.", *fallback, code=0)
 
 
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
     (tmp_path / "arguments.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
-    refused = touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path)
-    assert refused.code == 2
+    refused = touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path, code=2)
     assert "choose another folder" in refused.err
-    assert touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path).code == 0
+    touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path, code=0)
     say = ("respond", "--say", "Zoos are cruel.", "-d", "verbatim", "-i")
     assert "rare animals" in touche_rad(*say, "./demo", cwd=tmp_path).out
 
 
 def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
     claims = tmp_path / "claims.tsv"
-    write_lines(claims, CLAIMS.read_text().splitlines()[:2])
+    copy_lines(CLAIMS, claims, 2)
     options = "--turns 1 -d verbatim -m http://x/v1#x".split()
     ended, _, status = run_under_tira(tmp_path, "simulate", claims, *options)
     assert status["demo"] is True
@@ -229,9 +219,8 @@ def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_
     """Its index comes from the environment; where it lies and what it is called says nothing."""
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
     ended = touche_rad(
-        "respond", DEBATES, "--last-only", "-d", "verbatim", "-o", tmp_path / "r", env=image
+        "respond", DEBATES, "--last-only", "-d", "verbatim", "-o", tmp_path / "r", env=image, code=0
     )
-    assert ended.code == 0
     assert "warning: the index is the demo collection" in ended.err
     chosen = ("respond", DEBATES, "--last-only", "-d", "verbatim", "-i", demo_index_path)
     assert "warning" not in touche_rad(*chosen, "-o", tmp_path / "c").err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.models import scripted
-from tests.models.by_schema import answering, prompts
 from tests.records import read_records, write_lines
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from touche_rad import files
@@ -28,7 +25,6 @@ from touche_rad.users.contest_views import citations, negate, objection, sided_v
 
 INDEX = SmallIndex()
 ZOOS = Debate(id="z", claim="Zoos should be closed.")
-CARS = "City centres should be closed to private cars."
 Claims = Callable[..., Path]
 
 
@@ -203,26 +199,6 @@ def test_alone_a_debater_plays_itself_once(claims: Claims, tmp_path: Path) -> No
     assert simulate(claims(), out, "-d verbatim --rounds 1 --words 0") == 0
     (only,) = read_records(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
-
-
-def test_a_debater_that_takes_sides_argues_for_the_motion_and_against_it(
-    claims: Claims, tmp_path: Path
-) -> None:
-    speech = {"reasoning": "r", "evidence": [], "argument": "Streets are for people."}
-    with scripted.serving() as server:
-        answering(server, {"Terms": {"terms": ["car noise"]}, "Speech": speech})
-        words = f"-d inspiredebate --rounds 1 -m {server.url}#tiny --workers 1"
-        assert simulate(claims(), tmp_path / "contests.jsonl", words) == 0
-        speech_prompts = [
-            prompt
-            for prompt in prompts(server, "Speech")
-            if "Write the argument again" not in prompt
-        ]
-    sides = [
-        re.findall(r"Your position: (for|against) the topic", prompt) for prompt in speech_prompts
-    ]
-    assert sides == [["for"], ["against"]]
-    assert all(CARS in prompt for prompt in speech_prompts)
 
 
 def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:

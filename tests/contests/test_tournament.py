@@ -319,7 +319,7 @@ def test_a_budget_holds_for_each_debate(
 ) -> None:
     result, calls_made = run_with_model(tmp_path, demo_index_path, *budget)
     assert calls_made == calls
-    first = json.loads((tmp_path / "out" / "contests.jsonl").read_text().splitlines()[0])
+    first = read_records(tmp_path / "out" / "contests.jsonl")[0]
     texts = [speech["text"] for speech in first["speeches"] if speech["speaker"] == "first"]
     assert len(texts) == 2, "who may not ask any more still speaks"
     assert (result.max_calls, result.max_tokens).count(None) == 1

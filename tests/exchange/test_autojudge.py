@@ -23,10 +23,9 @@ DEBATES = demo_file("debates.jsonl")
 @pytest.fixture(name="place")
 def _place(tmp_path: Path) -> Path:
     labels = ("--labels", demo_file("labels.jsonl"))
-    ended = touche_rad(
-        "export", "autojudge", DEBATES, "-o", tmp_path / "aj", "-j", "length", *labels
+    touche_rad(
+        "export", "autojudge", DEBATES, "-o", tmp_path / "aj", "-j", "length", *labels, code=0
     )
-    assert ended.code == 0, ended.err
     return tmp_path / "aj"
 
 
@@ -85,26 +84,22 @@ def test_labels_become_the_true_leaderboard(tmp_path: Path) -> None:
     first[0]["quality"] = None
     write_lines(labels, [json.dumps(first), *lines[1:]])
     call = ("export", "autojudge", DEBATES, "-o", tmp_path / "aj", "--labels")
-    assert touche_rad(*call, labels).code == 0
+    touche_rad(*call, labels, code=0)
     rows = (tmp_path / "aj/truth.eval.txt").read_text().splitlines()
     check_record("autojudge.truth", [*rows[:9], *rows[-5:]])
     labels.write_text(lines[0] + "\n")
-    refused = touche_rad(*call, labels, "--replace")
-    assert refused.code == 2
+    refused = touche_rad(*call, labels, "--replace", code=2)
     assert str(labels) in refused.err
-    twice = touche_rad(*call, labels, "--labels", labels, "--replace")
-    assert twice.code == 2
+    twice = touche_rad(*call, labels, "--labels", labels, "--replace", code=2)
     assert "--labels" in twice.err
 
 
 def test_runs_on_other_claims_or_with_one_name_are_refused(tmp_path: Path) -> None:
     reversed_run = tmp_path / "reversed.jsonl"
     write_lines(reversed_run, DEBATES.read_text().splitlines()[::-1])
-    ended = touche_rad("export", "autojudge", DEBATES, reversed_run, "-o", tmp_path / "aj")
-    assert ended.code == 2
+    ended = touche_rad("export", "autojudge", DEBATES, reversed_run, "-o", tmp_path / "aj", code=2)
     assert f"{reversed_run}:1: " in ended.err
-    twice = touche_rad("export", "autojudge", DEBATES, DEBATES, "-o", tmp_path / "aj")
-    assert twice.code == 2
+    twice = touche_rad("export", "autojudge", DEBATES, DEBATES, "-o", tmp_path / "aj", code=2)
     assert "the same name" in twice.err
     assert not (tmp_path / "aj").exists()
 

@@ -77,9 +77,9 @@ def test_journal_of_a_run(place: Path, words: tuple[str, ...]) -> None:
     def output(name: str) -> Path:
         return place / (f"{name}.shards/1-of-1/{name}" if "--shard" in words else name)
 
-    assert touche_rad(*words, "-o", "whole").code == 0
+    touche_rad(*words, "-o", "whole", code=0)
     (place / "fail").touch()
-    assert touche_rad(*words, "-o", "out", "--strict").code == 1
+    touche_rad(*words, "-o", "out", "--strict", code=1)
     (place / "fail").unlink()
     out = output("out")
     journal = out.with_name("out.part")
@@ -96,9 +96,9 @@ def test_journal_of_a_run(place: Path, words: tuple[str, ...]) -> None:
 
 def test_finished_part(place: Path) -> None:
     words = ("judge", "debates.jsonl", "-j", "length", "-q")
-    assert touche_rad(*words, "-o", "whole").code == 0
+    touche_rad(*words, "-o", "whole", code=0)
     for shard in ("1/2", "2/2"):
-        assert touche_rad(*words, "-o", "out", "--shard", shard).code == 0
+        touche_rad(*words, "-o", "out", "--shard", shard, code=0)
     part = place / "out.shards/2-of-2/units.jsonl"
     for log in flipped(part.read_bytes()):
         part.write_bytes(log)
@@ -111,7 +111,7 @@ def test_finished_part(place: Path) -> None:
 def test_games_of_a_tournament(place: Path) -> None:
     words = ("tournament", "claims.tsv", "-i", "demo", "-d", "grounded", "-d", "verbatim", "-q")
     words = (*words, "-j", "length", "--rounds", "1", "--samples", "9")
-    assert touche_rad(*words, "-o", "whole").code == 0
+    touche_rad(*words, "-o", "whole", code=0)
     games = (place / "whole/games.jsonl").read_bytes()
     undamaged = content(place / "whole")
     for log in flipped(games):
@@ -130,7 +130,7 @@ def test_answers_of_an_annotator(place: Path) -> None:
     run, labels = write_run(place / "run.jsonl"), place / "labels.jsonl"
     answer(run, labels, [(turn, None, turn % 2) for turn in range(5)])
     words = ("label", run, "-o", labels, "--summary", "--annotator", "ana", "-q")
-    assert touche_rad(*words).code == 0
+    touche_rad(*words, code=0)
     undamaged, log = labels.read_bytes(), place / "labels.jsonl.log"
     for damaged in flipped(log.read_bytes()):
         log.write_bytes(damaged)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import read_json, read_status, write_records
+from tests.records import read_json, read_records, read_status, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
@@ -82,7 +82,7 @@ def outcomes(place: Path, index: Path) -> Ended:
 
 
 def _first(path: Path) -> object:
-    return json.loads(path.read_text("utf-8").splitlines()[0])
+    return read_records(path)[0]
 
 
 READERS = (status, journal, trace, tournament, cache, index_folder, contests, outcomes)
@@ -115,11 +115,11 @@ def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:
     answers.write_text('{"answer": {"number": 1, "frame": "not so"}}\n')
     out = tmp_path / "run.jsonl"
     words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
-    assert touche_rad(*words, "-o", out).code == 0
+    touche_rad(*words, "-o", out, code=0)
     assert read_status(tmp_path / "run.jsonl")["format"] == 2
     traced = (tmp_path / "run.jsonl.trace.jsonl").read_text().splitlines()
     assert {json.loads(line)["format"] for line in traced} == {1}
     both = tmp_path / "contests.jsonl"
     words = ("simulate", CLAIMS, "-d", "verbatim", "-i", "demo", "--both-sides")
-    assert touche_rad(*words, "-o", both).code == 0
+    touche_rad(*words, "-o", both, code=0)
     assert {json.loads(line)["format"] for line in both.read_text().splitlines()} == {1}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
-from tests.records import write_records
+from tests.records import read_records, write_records
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -30,7 +29,7 @@ def prompts_of(source: Path, panel: str, out: Path) -> list[str]:
 def test_the_description_of_a_debate_of_the_task_is_no_background(
     panel: str, tmp_path: Path
 ) -> None:
-    record = json.loads(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0])
+    record = read_records(demo_file("debates.jsonl"))[0]
     record["simulation"]["configuration"]["topic"]["description"] = POST
     source = tmp_path / "debates.jsonl"
     write_records(source, record)
@@ -47,7 +46,7 @@ def test_the_description_of_a_debate_of_the_task_is_no_background(
 def test_background_of_a_contest_is_capped_and_not_in_debgraph_as_published(
     panel: str, shown: bool, tmp_path: Path
 ) -> None:
-    contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
+    contest = read_records(demo_file("contests.jsonl"))[0]
     contest["info"] = "An info slide. " * 2_000
     source = tmp_path / "contests.jsonl"
     write_records(source, contest)

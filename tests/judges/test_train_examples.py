@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
-from tests.records import read_records
+from tests.records import copy_lines, read_records
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
@@ -50,7 +50,7 @@ def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name
 ) -> None:
     train_examples(tmp_path, "--count", "1")
     source = tmp_path / "one.jsonl"
-    source.write_text(DEBATES.read_text("utf-8").splitlines()[0] + "\n")
+    copy_lines(DEBATES, source)
     for judge, first in (("fsl1", "yes"), ("fsl2", "no")):
         with serving() as server:
             filling(server)

@@ -10,7 +10,7 @@ import krippendorff
 import pytest
 
 from tests.labelling.makers import answer, open_session, write_run
-from tests.records import write_records
+from tests.records import read_records, write_records
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.labelling.agreement import agreement
@@ -63,7 +63,7 @@ def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_p
     assert before == [1, None, None, 0]
     session.answer(TurnPlace(1, 0), Maxim.QUALITY, 0, settle=True)
     session.write()
-    turn = json.loads(session.output.read_text().splitlines()[1])[0]
+    turn = read_records(session.output)[1][0]
     assert turn["quality"] == 0
     assert turn["settled"] == {"quality": {"label": 0, "by": "cem"}}
     assert turn["annotators"] == {"ana": {"quality": 1}, "ben": {"quality": 0}}

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
-from tests.records import read_json, write_records
+from tests.records import read_json, read_records, write_records
 from tests.screens import check_record
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
@@ -202,7 +202,7 @@ def test_the_labels_file_is_written_when_the_server_ends(
 ) -> None:
     with client:
         post_label(client, 0, 0)
-    first = json.loads(session.output.read_text().splitlines()[0])
+    first = read_records(session.output)[0]
     assert first[0]["manner"] == 1
 
 

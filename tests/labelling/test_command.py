@@ -88,8 +88,7 @@ def test_labels_without_random_turns_are_not_corrected(
     rows = [(at, Maxim.QUALITY, 1) for at in range(20)]
     answer(run, output, rows, judges=judges, share=0.0)
     summarise(run, "-o", output)
-    refused = touche_rad("score", judges[0], output, "--debates", run, "--correct")
-    assert refused.code == 2
+    refused = touche_rad("score", judges[0], output, "--debates", run, "--correct", code=2)
     assert "random turn" in refused.err
 
 

@@ -142,6 +142,7 @@ LASTING = {
         faults.Refusal,
     ),
     "filter": (content("x", finish_reason="content_filter"), faults.Refusal),
+    "redirect": (fails(307, Location="http://127.0.0.1:9/"), faults.BadRequest),
 }
 
 
@@ -226,27 +227,11 @@ def test_calls_that_waited_know_that_the_model_thinks(server: Scripted) -> None:
     assert [body["max_tokens"] for body in server.asked].count(1024) == 1
 
 
-def test_a_key_that_http_does_not_allow_is_not_shown(
-    server: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "se\ncret")
-    with pytest.raises(faults.Unreachable) as caught:
-        _ask(server)
-    assert "cret" not in str(caught.value)
-    assert not server.asked
-
-
 def test_a_reply_that_is_too_large_is_refused(
     server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.always = content("x" * (17 * 2**20))
     with pytest.raises(faults.BadReply, match="larger than"):
-        _ask(server)
-
-
-def test_a_redirect_is_not_followed(server: Scripted) -> None:
-    server.always = fails(307, Location=f"{server.url}/elsewhere")
-    with pytest.raises(faults.BadRequest, match="307"):
         _ask(server)
 
 

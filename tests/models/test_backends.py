@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
-from tests.records import read_status, write_records
+from tests.records import copy_lines, read_status, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -50,19 +50,11 @@ def _answers_of(backend: str, count: int) -> tuple[Model, list[Any]]:
     return anyio.run(run)
 
 
-def _call(words: str, **env: str) -> Ended:
-    return touche_rad(*words.split(), env=env)
+def _call(words: str, code: int = 0, **env: str) -> Ended:
+    return touche_rad(*words.split(), code=code, env=env)
 
 
 SAY = "respond -i demo --say Hello. -m"
-
-
-def test_several_servers_answer_in_turn(servers: tuple[Scripted, Scripted]) -> None:
-    first, second = servers
-    model, answers = _answers_of(f"{first.url},{second.url}#tiny", 60)
-    assert all(isinstance(answer, Fine) for answer in answers)
-    assert len(first.asked) == len(second.asked) == 30
-    assert model.warnings == []
 
 
 def test_a_dead_server_is_skipped_until_it_answers_again(
@@ -110,15 +102,13 @@ def test_a_failed_endpoint_is_reported_and_the_answers_do_not_depend_on_it(
     source = tmp_path / "debates.jsonl"
     both = tmp_path / "both.jsonl"
     single = tmp_path / "single.jsonl"
-    source.write_text("".join(demo_file("adversarial.jsonl").read_text().splitlines(True)[:12]))
+    copy_lines(demo_file("adversarial.jsonl"), source, 12)
     judge = f"judge {source} -j zsl -O per=maxim --cache {tmp_path / 'cache'} --no-trace"
     second.script = [scripted.reset] * 2
     ended = _call(f"{judge} -m {first.url},{second.url}#tiny -o {both}")
-    assert ended.code == 0, ended.err
     assert f"warning: {second.url}: " in ended.err
     count = len(first.asked) + len(second.asked)
-    ended = _call(f"{judge} -m {first.url}#tiny -o {single}")
-    assert ended.code == 0, ended.err
+    _call(f"{judge} -m {first.url}#tiny -o {single}")
     assert single.read_bytes() == both.read_bytes()
     assert len(first.asked) + len(second.asked) == count, "all answers come from the cache"
 
@@ -150,13 +140,6 @@ def test_a_file_answers_by_the_prompt_and_in_turn(tmp_path: Path) -> None:
     assert anyio.run(run) == ["first", "second", "second", "otherwise"]
 
 
-def test_a_run_can_be_scripted(tmp_path: Path) -> None:
-    at = script(tmp_path / "s.jsonl", {"answer": {"number": 2, "frame": "not so"}})
-    ended = touche_rad("respond", "--say", "The clock change is harmless.", "-m", at)
-    assert ended.code == 0, ended.err
-    assert ended.out.startswith("Not so: ")
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -169,10 +152,8 @@ def test_a_run_can_be_scripted(tmp_path: Path) -> None:
 def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(text)
-    ended = _call(f"{SAY} scripted:{path}")
-    assert ended.code == 2
-    assert ended.err.count("\n") == 1
-    assert str(path) in ended.err
+    ended = _call(f"{SAY} scripted:{path}", 2)
+    assert str(path) in ended.error
     assert problem in ended.err
 
 
@@ -193,10 +174,8 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
     ],
 )
 def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
-    ended = _call(f"{SAY} {at}")
-    assert ended.code == 2
-    assert ended.err.count("\n") == 1
-    assert problem in ended.err
+    ended = _call(f"{SAY} {at}", 2)
+    assert problem in ended.error
     assert "pw" not in ended.err
 
 
@@ -208,8 +187,7 @@ def test_a_budget_ends_the_calls_and_not_the_run(
     server.always = scripted.content('{"number": 1, "frame": "contrary"}')
     out, two = tmp_path / "out.jsonl", tmp_path / "two.jsonl"
     respond = f"respond {demo_file('debates.jsonl')} -i demo -m {server.url}#tiny"
-    ended = _call(f"{respond} --max-calls 7 -o {out}", OPENAI_API_KEY="sk-secret-of-mine")
-    assert ended.code == 0, ended.err
+    _call(f"{respond} --max-calls 7 -o {out}", OPENAI_API_KEY="sk-secret-of-mine")
     assert len(server.asked) == 7
     assert len(out.read_text().splitlines()) == 60
     status = read_status(out)
@@ -221,8 +199,7 @@ def test_a_budget_ends_the_calls_and_not_the_run(
     assert len(rows) == 7
     assert all(row["plugin"] == "grounded" and row["debate"] for row in rows)
     assert "sk-secret-of-mine" not in trace
-    ended = _call(f"{respond} --max-tokens 30 --no-trace --workers 1 -o {two}")
-    assert ended.code == 0, ended.err
+    _call(f"{respond} --max-tokens 30 --no-trace --workers 1 -o {two}")
     assert 2 <= len(server.asked) - 7 <= 4
     assert not (tmp_path / "two.jsonl.trace.jsonl").exists()
 
@@ -270,6 +247,5 @@ def test_with_a_model_more_debates_are_processed_at_a_time(
     chat = json.dumps({"messages": [{"role": "user", "content": "Hello."}]})
     (debates := tmp_path / "debates.jsonl").write_text(f"{chat}\n" * 8)
     respond = f"respond {debates} -i demo -d counting -m {server.url}#tiny"
-    ended = _call(f"--plugin {plugin} {respond} {words} -o {tmp_path / 'out.jsonl'}")
-    assert ended.code == 0, ended.err
+    _call(f"--plugin {plugin} {respond} {words} -o {tmp_path / 'out.jsonl'}")
     assert int(plugin.with_suffix(".most").read_text()) in expected

@@ -87,8 +87,7 @@ def test_answers_move_between_machines(server: Scripted, tmp_path: Path) -> None
     here, there, third = tmp_path / "here", tmp_path / "there", tmp_path / "third"
     _asks_many(server.url, here, [1, 2, 3])
     _asks_many(server.url, there, [3, 4])
-    merged = touche_rad("cache", "merge", third, here, there)
-    assert merged.code == 0, merged.err
+    merged = touche_rad("cache", "merge", third, here, there, code=0)
     assert f"{there}: 1 new" in merged.err
     asked = len(server.asked)
     _asks_many(NONE, third, [1, 2, 3, 4])
@@ -118,8 +117,7 @@ def test_a_cache_of_an_earlier_version_is_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_cache_is_refused(tmp_path: Path) -> None:
-    ended = touche_rad("cache", "merge", tmp_path / "all", tmp_path / "none")
-    assert ended.code == 2
+    ended = touche_rad("cache", "merge", tmp_path / "all", tmp_path / "none", code=2)
     assert f"{tmp_path / 'none'}: " in ended.err
     assert "answers.sqlite" in ended.err
     assert not (tmp_path / "none").exists()

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from tests.models.tiny import SMALL, THOUGHT, asked
 from tests.processes import children, command_of, gone
-from tests.records import read_status
+from tests.records import copy_lines, read_status
 from tests.terminal import touche_rad
 from touche_rad import session
 from touche_rad.demo import demo_file
@@ -148,7 +148,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path
     server = Vllm(str(thinker), SMALL, report=reports.append)
     thinks = ("-O", "model.think=on")
     source = tmp_path / "one.jsonl"
-    source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
+    copy_lines(demo_file("debates.jsonl"), source)
     try:
         session.run(server.ready)
         port = reports[1].partition("--port ")[2].split()[0]
@@ -157,8 +157,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path
             outs = [tmp_path / f"{command} {len(options)}.jsonl" for options in ((), thinks)]
             for out, options in zip(outs, ((), thinks), strict=True):
                 words = [*command.split(), str(source), "-i", "demo", *at, "-o", str(out)]
-                ended = touche_rad(*words, *options)
-                assert ended.code == 0, ended.err
+                ended = touche_rad(*words, *options, code=0)
                 assert read_status(out)["fallbacks"] == []
                 thought = THOUGHT in Path(f"{out}.trace.jsonl").read_text()
                 assert thought == bool(options), "the trace keeps it"

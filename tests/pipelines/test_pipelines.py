@@ -10,6 +10,7 @@ import pyterrier as pt
 import pytest
 from ir_measures import SetP, SetR
 
+from tests.records import copy_lines
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response
@@ -34,7 +35,7 @@ def test_an_experiment_scores_judges_as_the_official_measures_do(tmp_path: Path)
     assert table.loc["always-yes", "SetR"] >= table.loc["grounded", "SetR"]
     assert table.loc["grounded", "SetP"] > table.loc["always-yes", "SetP"] + 0.1
     out = tmp_path / "evaluations.jsonl"
-    assert touche_rad("judge", DEBATES, "-j", "grounded", "-o", out, "--quiet").code == 0
+    touche_rad("judge", DEBATES, "-j", "grounded", "-o", out, "--quiet", code=0)
     scores = []
     for evaluation in files.read_evaluations(out):
         for verdicts in evaluation.turns:
@@ -162,7 +163,7 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
     with pytest.raises(pt.validate.InputValidationError, match="qanswer"):
         Judge("grounded")(pd.DataFrame({"qid": ["1"], "query": ["x"]}))
     short = tmp_path / "labels.jsonl"
-    short.write_text(LABELS.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    copy_lines(LABELS, short)
     with pytest.raises(UserError, match=r"debate 2: .* 0 responses"):
         label_qrels(DEBATES, short)
 

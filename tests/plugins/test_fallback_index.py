@@ -90,8 +90,7 @@ def test_an_error_of_the_user_is_raised() -> None:
 def test_a_missing_server_costs_no_turn(demo_index_path: Path) -> None:
     index = ("-i", "elasticsearch:http://127.0.0.1:9/x", "--fallback-index", demo_index_path)
     say = ("respond", "--say", "Zoos are cruel.", "--json", *index)
-    ended = touche_rad(*say, env={"TOUCHE_RAD_ES_TIMEOUT": "1"})
-    assert ended.code == 0, ended.err
+    ended = touche_rad(*say, env={"TOUCHE_RAD_ES_TIMEOUT": "1"}, code=0)
     assert '"arguments": [{' in ended.out
     assert "the fallback index is used" in ended.err
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from tests.records import read_json, read_records, write_records
+from tests.records import copy_lines, read_json, read_records, write_records
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.debate import Debate, Response
@@ -152,8 +152,7 @@ def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None
 
 
 def test_the_plugins_of_an_installed_package_are_listed() -> None:
-    listed = touche_rad("list", "--json", stranger=True)
-    assert listed.code == 0, listed.err
+    listed = touche_rad("list", "--json", stranger=True, code=0)
     rows = {(row["kind"], row["name"]): row for row in json.loads(listed.out)}
     assert rows["debater", "echo"]["source"] == "rad-stranger"
     assert rows["debater", "echo"]["purpose"] == "Say the user's words back, with a shrug."
@@ -174,12 +173,10 @@ def test_a_debater_and_a_judge_of_a_package_process_a_debate(tmp_path: Path) -> 
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
     run = tmp_path / "run.jsonl"
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
-    answered = touche_rad(*respond.split(), stranger=True)
-    assert answered.code == 0, answered.err
+    touche_rad(*respond.split(), stranger=True, code=0)
     assert read_json(run)["content"] == "Well. Zoos are bad."
     verdicts = tmp_path / "verdicts.jsonl"
-    judged = touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
-    assert judged.code == 0, judged.err
+    touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True, code=0)
     assert read_json(verdicts)["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
 
 
@@ -188,8 +185,7 @@ def test_a_retriever_of_a_package_searches(tmp_path: Path, demo_index_path: Path
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos should be closed\n")
     retrieve = f"retrieve {queries} -r backwards -i {demo_index_path} -k 5 -o {hits}"
-    retrieved = touche_rad(*retrieve.split(), stranger=True)
-    assert retrieved.code == 0, retrieved.err
+    touche_rad(*retrieve.split(), stranger=True, code=0)
     assert len(hits.read_text().splitlines()) == 5
 
 
@@ -197,8 +193,7 @@ def test_a_plugins_options_are_listed() -> None:
     listed = touche_rad("list", "echo", stranger=True)
     assert "-O times=1  (integer)" in listed.out
     assert "What is said before." in listed.out
-    wrong = touche_rad("respond", "x.jsonl", "-d", "echo", "-O", "shurg=x", stranger=True)
-    assert wrong.code == 2
+    wrong = touche_rad("respond", "x.jsonl", "-d", "echo", "-O", "shurg=x", stranger=True, code=2)
     assert wrong.out == ""
     assert "did you mean 'shrug'?" in wrong.err
 
@@ -258,7 +253,7 @@ def test_an_unknown_field_is_named_with_the_nearest_right_one(
     out = tmp_path / "out"
     plugin.write_text(MISTAKEN)
     source = tmp_path / "in.jsonl"
-    source.write_text(demo_file("debates.jsonl").read_text().splitlines()[0] + "\n")
+    copy_lines(demo_file("debates.jsonl"), source)
     ended = touche_rad("--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out)
     status = out.with_name("out.status.json")
     assert problem in ended.err + (status.read_text() if status.exists() else "")
@@ -284,16 +279,14 @@ def test_a_plugin_that_ends_the_program_is_named(tmp_path: Path, call: str) -> N
     (tmp_path / "queries").write_text("Zoos should be closed\n")
     source = "queries" if "retrieve" in call else demo_file("debates.jsonl")
     words = ("--plugin", "ends.py", *f"{call}ends".split(), source, "-i", "demo", "-o", "out")
-    ended = touche_rad(*words, cwd=tmp_path)
-    assert ended.code == 1, ended.err
+    ended = touche_rad(*words, cwd=tmp_path, code=1)
     assert "ends cannot be made: SystemExit: 0" in ended.err
 
 
 @pytest.mark.parametrize("option", ["--plugin", "--config"])
 def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> None:
     os.mkfifo(tmp_path / "pipe.py")
-    ended = touche_rad_process(option, tmp_path / "pipe.py", "list", timeout=20)
-    assert ended.code == 2
+    ended = touche_rad_process(option, tmp_path / "pipe.py", "list", timeout=20, code=2)
     assert ended.out == ""
     assert "pipe.py: " in ended.err
     assert "a pipe" in ended.err
@@ -301,13 +294,13 @@ def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> N
 
 def test_fields_of_official_files_survive_a_judge(tmp_path: Path) -> None:
     """A judge reads a response with fields that we do not know; the evaluation still has them."""
-    record = json.loads(demo_file("debates.jsonl").read_text().splitlines()[0])
+    record = read_records(demo_file("debates.jsonl"))[0]
     response = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
     response |= {"reasoning": "because", "extra": {"extra": 1}}
     response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
     source = tmp_path / "in.jsonl"
     write_records(source, record)
-    assert touche_rad("judge", source, "-j", "length", "-o", tmp_path / "out.jsonl").code == 0
+    touche_rad("judge", source, "-j", "length", "-o", tmp_path / "out.jsonl", code=0)
     written = read_json(tmp_path / "out.jsonl")["simulation"]["userTurns"][0]
     assert written["systemResponse"]["response"] == response
 
@@ -317,8 +310,7 @@ def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None
     out = tmp_path / "out.jsonl"
     plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
     respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
-    ended = touche_rad("--plugin", plugin, *respond.split())
-    assert ended.code == 0, ended.err
+    ended = touche_rad("--plugin", plugin, *respond.split(), code=0)
     rows = read_records(out)
     assert {row["reasoning"] for row in rows} == {"R"}
     assert not any("extra" in row or "odd" in row for row in rows)

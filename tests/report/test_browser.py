@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser import OpenPage, assert_accessible, assert_fits
+from tests.records import read_records
 from tests.report.makers import NASTY, make_debate, write_evaluations
 from touche_rad import files
 from touche_rad.demo import demo_file
@@ -266,7 +267,7 @@ def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
 
 
 def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
-    contest = json.loads(demo_file("contests.jsonl").read_text("utf-8").splitlines()[0])
+    contest = read_records(demo_file("contests.jsonl"))[0]
     lines = []
     for judge, winner in (("a", "Mara"), ("b", "Teo")):
         outcome = {"winner": winner, "scores": {"Mara": {"general": 8}, "Teo": {"general": 5}}}

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.models import scripted
 from tests.models.scripted import content
+from tests.records import copy_lines
 from tests.report.makers import Page
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -35,7 +36,7 @@ def calls_of(page: Page) -> list[dict[str, Any]]:
 def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
     out, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
     five = tmp_path / "five.jsonl"
-    five.write_text("".join(DEBATES.read_text().splitlines(keepends=True)[:5]))
+    copy_lines(DEBATES, five, 5)
     with scripted.serving() as server:
         server.always = content(ANSWER)
         ended = touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
@@ -55,7 +56,7 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
 
 def write_trace(run: Path, *rows: str) -> str:
     """Write a run of one debate, and its trace; the debate's key takes the place of KEY."""
-    run.write_text(DEBATES.read_text().splitlines(keepends=True)[0])
+    copy_lines(DEBATES, run)
     (debate,) = files.read_debates(run)
     trace = "\n".join(rows).replace('"KEY"', json.dumps(debate.key))
     run.with_name(f"{run.name}.trace.jsonl").write_text(f"{trace}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from judges.debgraph.graph import Edge, Relation, SceneGraph, SpeechOrigin, as_json
-from tests.records import write_records
+from tests.records import read_records, write_records
 from tests.report.makers import Page, check_page
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -25,7 +24,7 @@ def speech_score(**change: Any) -> dict[str, Any]:
 
 def write_outcome(path: Path, **change: Any) -> Path:
     """Write a panel's verdict on the first contest of the demo."""
-    contest = json.loads(CONTESTS.read_text("utf-8").splitlines()[0])
+    contest = read_records(CONTESTS)[0]
     timeline = []
     for number, speech in enumerate(contest["speeches"], 1):
         for name in ("argument", "clash"):
@@ -79,7 +78,7 @@ def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: P
 
 
 def test_an_entry_says_who_won_and_whether_the_panel_is_wrong(tmp_path: Path) -> None:
-    gold = json.loads(CONTESTS.read_text("utf-8").splitlines()[0])
+    gold = read_records(CONTESTS)[0]
     for winner in gold["sides"]:
         run = write_outcome(tmp_path / "o.jsonl", winner=winner)
         page = report_page(tmp_path, run, "--labels", CONTESTS)

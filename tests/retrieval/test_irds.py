@@ -207,22 +207,19 @@ def public() -> str:
 def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path) -> None:
     run = tmp_path / "text.run"
     words = ("retrieve", f"{public}/queries", "-i", public, "-r", "text", "-o", run)
-    retrieved = touche_rad(*words)
-    assert retrieved.code == 0, retrieved.err
+    retrieved = touche_rad(*words, code=0)
     assert "is built" in retrieved.err
     assert f"score {run} {public}/qrels" in retrieved.err
     ranked = [(row.query, row.document) for row in files.read_run(run)]
     assert ranked == [("q1", "d1"), ("q1", "d2")]  # d3 is the query d3 itself
     assert "is built" not in touche_rad(*words, "--replace").err
-    scored = touche_rad("score", run, f"{public}/qrels", "--json")
-    assert scored.code == 0, scored.err
+    scored = touche_rad("score", run, f"{public}/qrels", "--json", code=0)
     values = {row["measure"]: row["value"] for row in json.loads(scored.out)["rows"]}
     assert values["RR"] == 0.5
 
 
 def test_a_public_collection_is_copied_with_its_stances(public: str, tmp_path: Path) -> None:
-    copied = touche_rad("index", public, "-o", tmp_path / "ix")
-    assert copied.code == 0, copied.err
+    touche_rad("index", public, "-o", tmp_path / "ix", code=0)
     for retriever, ids in (("attack", ["d1"]), ("support", ["d2", "d3"])):
         words = ("retrieve", "--say", "Zoos are good", "-r", retriever, "-i", tmp_path / "ix")
         (result,) = json.loads(touche_rad(*words, "--json").out)
@@ -238,13 +235,13 @@ class _Titled(_Public):
 
 def test_documents_with_a_title_are_arguments_on_it(tmp_path: Path) -> None:
     ir_datasets.registry.register("small-beir", Dataset(_Titled()))
-    assert touche_rad("index", "irds:small-beir", "-o", tmp_path / "ix").code == 0
+    touche_rad("index", "irds:small-beir", "-o", tmp_path / "ix", code=0)
     (argument,) = open_index(str(tmp_path / "ix")).arguments()
     assert argument == Argument(id="t1", text="Captivity harms animals.", topic="Zoos")
 
 
 def test_our_own_documents_are_the_same_arguments(demo: list[Argument], tmp_path: Path) -> None:
-    assert touche_rad("index", "irds:touche-rad/demo", "-o", tmp_path / "ix").code == 0
+    touche_rad("index", "irds:touche-rad/demo", "-o", tmp_path / "ix", code=0)
     assert list(open_index(str(tmp_path / "ix")).arguments()) == demo
 
 
@@ -265,7 +262,5 @@ def test_what_ir_datasets_does_not_have_is_one_line(
     run = tmp_path / "a.run"
     run.write_text("q1 Q0 d1 1 1.0 tag\n")
     places = {"RUN": str(run), "DEMO": str(demo_file("arguments.jsonl"))}
-    ended = touche_rad(*(places.get(word, word) for word in args))
-    assert ended.code == 2
-    assert message in ended.err
-    assert ended.err.count("\n") == 1
+    ended = touche_rad(*(places.get(word, word) for word in args), code=2)
+    assert message in ended.error

@@ -210,10 +210,8 @@ def test_a_server_that_cannot_rank_is_refused_in_one_line(
 ) -> None:
     ranking.always = answer
     options = f"-i demo -r rerank -O by={ranking.url}#tiny".split()
-    ended = touche_rad("retrieve", "--say", SAID, *options)
-    assert ended.code == 2
-    assert fact in ended.err
-    assert len(ended.err.strip().splitlines()) == 1
+    ended = touche_rad("retrieve", "--say", SAID, *options, code=2)
+    assert fact in ended.error
 
 
 def rows_without_a_number(body: dict[str, Any]) -> Any:
@@ -354,6 +352,5 @@ def test_prompts_are_shown_with_a_served_reranker(ranking: Scripted, debater: st
     """Its requests are made outside the event loop, which would refuse them."""
     ranking.always = routes(rerank=rerank_all)
     retriever = f"retriever=rerank(of=text,by={ranking.url}#tiny)"
-    prompts = touche_rad("prompts", debater, "-i", "demo", "-O", retriever)
-    assert prompts.code == 0, prompts.err
+    touche_rad("prompts", debater, "-i", "demo", "-O", retriever, code=0)
     assert len(ranking.asked) > 1, "beside the request when it is made, one for the turn"

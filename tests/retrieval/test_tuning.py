@@ -244,8 +244,7 @@ def test_an_impossible_value_is_refused_and_nothing_is_written(
     option: str, value: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    ran = touche_rad("train", "encoder", DEMO, "-o", out, f"--{option}", value)
-    assert ran.code == 2
+    ran = touche_rad("train", "encoder", DEMO, "-o", out, f"--{option}", value, code=2)
     assert option in ran.err
     assert not out.exists()
 

@@ -68,9 +68,8 @@ def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str)
     source.write_text(first + second + first + second, "utf-8")
     labels = demo_file("labels.jsonl").read_text("utf-8").splitlines()[:2]
     source.with_name("labels.jsonl").write_text("\n".join(labels * 2))
-    ended = touche_rad(*call.split(), cwd=source.parent)
+    ended = touche_rad(*call.split(), cwd=source.parent, code=0)
     warning = "debates given twice: 2; the first: debate 3 has the words of debate 1"
-    assert ended.code == 0, ended.err
     assert ended.err.count(warning) == 1, ended.err
 
 
@@ -89,8 +88,7 @@ def test_an_input_that_changes_in_its_place_stops_the_run(
     CHANGES.append(lambda: source.write_text(text, "utf-8"))
     ended = judge_by_meddler(source.parent)
     assert ended.code == 2, ended.err
-    assert ended.err.count("\n") == 1, ended.err
-    assert "in.jsonl: has changed during the run" in ended.err
+    assert "in.jsonl: has changed during the run" in ended.error
     assert not source.with_name("out.jsonl").exists()
     refused = judge_by_meddler(source.parent)
     assert refused.code == 2, refused.err

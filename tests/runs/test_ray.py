@@ -31,10 +31,8 @@ def test_without_ray_one_line_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "ray", None)
     out = tmp_path / "out.jsonl"
     words = ("judge", DEMO / "debates.jsonl", "-j", "length", "-o", out, "--engine", "ray")
-    ended = touche_rad(*words)
-    assert ended.code == 2
-    assert "pip install 'touche-rad[ray]'" in ended.err
-    assert len(ended.err.splitlines()) == 1
+    ended = touche_rad(*words, code=2)
+    assert "pip install 'touche-rad[ray]'" in ended.error
 
 
 @pytest.mark.parametrize(
@@ -48,8 +46,9 @@ def test_what_cannot_have_workers(
     tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    ended = touche_rad("judge", DEMO / "debates.jsonl", "-o", tmp_path / "out.jsonl", *words)
-    assert ended.code == 2
+    ended = touche_rad(
+        "judge", DEMO / "debates.jsonl", "-o", tmp_path / "out.jsonl", *words, code=2
+    )
     assert message in ended.err
 
 
@@ -97,7 +96,7 @@ def test_a_cluster_that_loses_a_node_and_its_driver_writes_the_same_bytes(
     assert (folder / "ray.jsonl").read_bytes() == expected
     assert status(folder / "ray.jsonl.status.json") == status(folder / "plain.jsonl.status.json")
     assert len(set(again)) == 150 - finished  # finished blocks are not done again
-    assert touche_rad("respond", *RESPOND[1:], "-o", "ray.jsonl", cwd=folder).code == 0
+    touche_rad("respond", *RESPOND[1:], "-o", "ray.jsonl", cwd=folder, code=0)
 
 
 @pytest.mark.services
@@ -183,8 +182,7 @@ def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
     temporary.mkdir()
     env = {"TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"}
     words = (*RESPOND, "-o", "own.jsonl", "--engine", "ray")
-    alone = touche_rad_process(*words, cwd=tmp_path, env=env)
-    assert alone.code == 0, alone.err
+    alone = touche_rad_process(*words, cwd=tmp_path, env=env, code=0)
     assert "Ray: started on this machine" in alone.err
     assert (tmp_path / "joined.jsonl").read_bytes() == expected
     assert (tmp_path / "own.jsonl").read_bytes() == expected

@@ -19,8 +19,7 @@ from touche_rad.demo import demo_file
 @pytest.mark.parametrize("kind", ["debater", "judge", "panel", "retriever"])
 def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path: Path) -> None:
     folder, site = tmp_path / "package", tmp_path / "site"
-    ended = touche_rad("new", kind, "my-plugin", "-o", folder)
-    assert ended.code == 0
+    ended = touche_rad("new", kind, "my-plugin", "-o", folder, code=0)
     assert "pip install -e ." in ended.err
     prompt = folder / "my_plugin" / "profiles" / "other.toml"
     prompt.parent.mkdir()
@@ -68,16 +67,13 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
 
 def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     for name in ("My Plugin", "import", "9lives", "a--b", "../up"):
-        refused = touche_rad("new", "debater", name, cwd=tmp_path)
-        assert refused.code == 2
+        refused = touche_rad("new", "debater", name, cwd=tmp_path, code=2)
         assert "my-debater" in refused.err
-    refused = touche_rad("new", "debater", "grounded", cwd=tmp_path)
-    assert refused.code == 2
+    refused = touche_rad("new", "debater", "grounded", cwd=tmp_path, code=2)
     assert "debater 'grounded'" in refused.err
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
-    refused = touche_rad("new", "judge", "taken", cwd=tmp_path)
-    assert refused.code == 2
+    refused = touche_rad("new", "judge", "taken", cwd=tmp_path, code=2)
     assert "not an empty" in refused.err
 
 

@@ -77,8 +77,7 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
             )
         sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
     out = tmp_path / "pairs.jsonl"
-    ended = touche_rad("train", "preferences", *evaluations, *traces, "-o", out)
-    assert ended.code == 0, ended.err
+    touche_rad("train", "preferences", *evaluations, *traces, "-o", out, code=0)
     (pair,) = map(json.loads, out.read_text().splitlines())
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
     assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
@@ -254,8 +253,7 @@ def test_the_preference_does_not_go_by_the_order_of_the_runs(
 def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
     words = ("train", "preferences", both, "-o", tmp_path / "pairs.jsonl", "--replace")
-    done = touche_rad(*words, "--margin", "0.3")
-    assert done.code == 0, done.err
+    done = touche_rad(*words, "--margin", "0.3", code=0)
     assert json.loads(done.out)["pairs"] == 1
     for margin in ("wide", "-1"):
         assert touche_rad(*words, "--margin", margin).code == 2, margin

@@ -141,8 +141,8 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     done = touche_rad(
         *("train", "dpo", source, "--from", fine_tuned.root, "-o", out, "--beta", "1"),
         *("--rate", "2e-3", "--batch", "8", "--epochs", "2", "--held-out", "0"),
+        code=0,
     )
-    assert done.code == 0, done.err
     printed = json.loads(done.out)
     assert printed["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)
     assert printed["recipe"]["base"] == report(fine_tuned)["recipe"]["base"]
@@ -155,8 +155,7 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
 
 def test_a_finished_training_is_merged_later(fine_tuned: TrainingFolder, tmp_path: Path) -> None:
     out = tmp_path / "whole"
-    done = touche_rad("train", "merge", fine_tuned.root, "-o", out)
-    assert done.code == 0, done.err
+    done = touche_rad("train", "merge", fine_tuned.root, "-o", out, code=0)
     assert f"-m vllm:{out} " in json.loads(done.out)["serve"]["merged"]
     model = "model.safetensors"
     assert (out / model).read_bytes() == (fine_tuned.merged / model).read_bytes()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import read_records
+from tests.records import copy_lines, read_records
 from tests.terminal import touche_rad_process as touche_rad
 from tests.training.player import write_launcher
 from touche_rad.demo import demo_file
@@ -24,12 +24,11 @@ def test_the_printed_command_plays_the_trained_model(
     report = fine_tuned.finished()
     assert report is not None
     debates, run = tmp_path / "debates.jsonl", tmp_path / "run.jsonl"
-    debates.write_text(demo_file("debates.jsonl").read_text("utf-8").splitlines()[0] + "\n")
+    copy_lines(demo_file("debates.jsonl"), debates)
     files = {"debates.jsonl": debates, "index": demo_index_path, "run.jsonl": run}
     words = [files.get(word, word) for word in shlex.split(report["serve"]["adapter"])[1:]]
     environment = {PYTHON: str(write_launcher(tmp_path / "player"))}
-    done = touche_rad(*words, env=environment)
-    assert done.code == 0, done.err
+    touche_rad(*words, env=environment, code=0)
     assert all(record["content"] for record in read_records(run))
     calls = read_records(tmp_path / "run.jsonl.trace.jsonl")
     assert any(record["answer"] for record in calls), "the model answered"

@@ -188,13 +188,6 @@ def test_words_are_cleaned(server: Scripted, answer: str, utterance: str) -> Non
     assert len(server.asked) == 1
 
 
-def test_too_many_words_are_cut_at_a_sentences_end(server: Scripted) -> None:
-    server.always = say(" ".join(f"This is the plain point {n}." for n in range(40)))
-    utterance = ask_model_user(server, CLAIM, max_words=30)
-    assert count_words(utterance) == 30
-    assert utterance.endswith("point 4.")
-
-
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
@@ -278,13 +271,6 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
     assert first.startswith("debate claim-1, turn 1: ")
     assert second.startswith("debate claim-1, turn 2: ")
     assert played.status["usage"]["plugins"]["user model:curious"]["user.speak"]["failures"] == 2
-
-
-def test_a_budget_ends_the_asking_and_not_the_debate(server: Scripted, stage: Stage) -> None:
-    played = stage.play("model", "--max-calls", "2", turns=4)
-    assert len(server.asked) == 2
-    assert played.utterances[0][:2] == list(FACTS[:2])
-    assert ["OverBudget" in reason for reason in played.user_fallbacks] == [True, True]
 
 
 # --- from the terminal

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +11,7 @@ import pytest
 
 from tests.models import scripted
 from tests.models.scripted import Answer, Handler, Scripted, fails, raw, says
-from tests.runs.playing import OFTEN, Stage, write_claims
+from tests.runs.playing import OFTEN, Stage
 from touche_rad.text import count_words
 from touche_rad.users import _official as official
 
@@ -164,12 +159,6 @@ def test_the_endpoint_of_a_user_is_waited_for(
     assert "user unreachable" in stopped
 
 
-def test_a_request_that_takes_too_long_is_made_again(server: Scripted, stage: Stage) -> None:
-    server.script = [scripted.silent]
-    played = stage.play(url(server), "-O", "user.timeout=2", turns=1)
-    assert played.utterances == [["My point number 2 stands."]]
-
-
 @pytest.mark.parametrize("slow", [scripted.silent, scripted.dripping])
 def test_where_every_request_takes_too_long_the_rules_stand_in(
     server: Scripted, stage: Stage, slow: Answer
@@ -179,23 +168,6 @@ def test_where_every_request_takes_too_long_the_rules_stand_in(
     assert played.code == 1
     assert f"Timeout: {url(server)}: " in played.user_fallbacks[0]
     assert "0.2 s" in played.user_fallbacks[0]
-
-
-def test_the_deadline_of_a_turn_holds_for_the_user_too(server: Scripted, stage: Stage) -> None:
-    server.always = scripted.silent
-    played = stage.play(url(server), "--deadline", "2", turns=1)
-    assert played.code == 1
-    assert "Timeout: " in played.user_fallbacks[0]
-    assert len(server.asked) < 4
-
-
-def test_a_server_that_wants_to_be_left_alone_beyond_the_deadline_is_not_waited_for(
-    server: Scripted, stage: Stage
-) -> None:
-    server.always = fails(429, Retry_After="30")
-    played = stage.play(url(server), "--deadline", "20", turns=1)
-    assert played.user_fallbacks == [f"debate claim-1, turn 1: Busy: {url(server)}: 429: no"]
-    assert len(server.asked) == 1
 
 
 def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
@@ -216,14 +188,6 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
     assert played.user_fallbacks == []
 
 
-def test_an_answer_without_an_end_is_not_read(
-    server: Scripted, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(official, "POLICY", replace(official.POLICY, largest=1_000))
-    server.script = [answers_with("Fine.", retrieved=["x" * 2_000])]
-    assert stage.play(url(server), turns=1).utterances == [["My point number 2 stands."]]
-
-
 @pytest.mark.parametrize(
     "address",
     ["http://", "https:///x", "http://me:secret@host/chat", "http://host:x/", "http://a b/\n"],
@@ -235,32 +199,3 @@ def test_an_address_that_is_none_is_told_in_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert "--user: expected http://HOST:PORT/PATH" in line
     assert "secret" not in line
-
-
-@pytest.mark.long
-def test_a_killed_run_asks_only_for_the_debates_that_are_missing(
-    server: Scripted, stage: Stage
-) -> None:
-    claims = [f"{OFTEN[:-1]} number {n}." for n in range(4)]
-    stage.claims = write_claims(stage.folder, *((claim, "base-user") for claim in claims))
-    server.script = [counting] * 4 + [scripted.silent]
-    part = stage.folder / "run.jsonl.part"
-    words = stage.words(url(server), turns=2)
-    running = subprocess.Popen([sys.executable, "-m", "touche_rad", *words, "-q"])
-    try:
-        while len(server.asked) < 5 and running.poll() is None:
-            time.sleep(0.02)
-        assert part.read_text().count("\n") == 3
-    finally:
-        os.kill(running.pid, signal.SIGKILL)
-        running.wait()
-    unreachable = stage.play("http://127.0.0.1:9/chat", turns=2)
-    assert unreachable.code == 1
-    before = len(server.asked)
-    played = stage.play(url(server), turns=2)
-    assert played.status["resumed"] == 2
-    opened = [body["options"]["claim"] for body in server.asked[before:] if "options" in body]
-    assert opened == claims[2:]
-    assert [
-        simulation["configuration"]["topic"]["description"] for simulation in played.simulations
-    ] == claims
