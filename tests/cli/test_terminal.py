@@ -111,7 +111,7 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     )
     env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_DEBATER": "grounded"}
     call = ("simulate", CLAIMS, "-i", "demo", "--max-words", "30", "-o", "run.jsonl")
-    assert touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, env=env).code == 0
+    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, env=env, code=0)
     identity = read_status(tmp_path / "run.jsonl")["identity"]
     used = {key: identity[key] for key in ("max_words", "debater", "turns")}
     assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
@@ -135,8 +135,7 @@ def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["debater =", "judge = 3\n[judge]\n"])
 def test_settings_that_are_no_toml_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "touche-rad.toml").write_text(text)
-    ended = touche_rad("list", "--config", "touche-rad.toml", cwd=tmp_path)
-    assert ended.code == 2
+    ended = touche_rad("list", "--config", "touche-rad.toml", cwd=tmp_path, code=2)
     assert "touche-rad.toml: expected TOML" in ended.err
 
 
@@ -146,8 +145,7 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
     )
     call = ("respond", "--say", "Hi.", "-i", "demo", "--config", "touche-rad.toml")
     for flags, answer in (((), "Meh.Meh. Hi."), (("-O", "times=1"), "Meh. Hi.")):
-        ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True)
-        assert ended.code == 0, ended.err
+        ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True, code=0)
         assert ended.out.strip() == answer, ended.err
 
 
@@ -159,14 +157,12 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
-    checked = touche_rad("doctor", "--json")
-    assert checked.code == 0, checked.out
+    checked = touche_rad("doctor", "--json", code=0)
     lacking = [check for check in json.loads(checked.out) if not check["ok"]]
     needs = ("needs a language model (-m", "needs the extra ")
     assert all(check["found"].startswith(needs) for check in lacking)
     assert all(check["optional"] for check in lacking)
-    without_index = touche_rad("doctor", "-i", tmp_path / "no-index")
-    assert without_index.code == 1
+    without_index = touche_rad("doctor", "-i", tmp_path / "no-index", code=1)
     assert "touche-rad index" in without_index.out
 
 
@@ -178,8 +174,7 @@ def test_doctor_notices_a_changed_byte_of_an_index(tmp_path: Path, demo_index_pa
 
 def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
     evil = "\x1b[2J\x1b]0;title\x07"
-    missing = touche_rad("respond", f"{evil}no.jsonl", "-o", tmp_path / "out.jsonl")
-    assert missing.code == 2
+    missing = touche_rad("respond", f"{evil}no.jsonl", "-o", tmp_path / "out.jsonl", code=2)
     collection = tmp_path / "arguments.jsonl"
     argument = {
         "id": f"1{evil}",
@@ -188,11 +183,9 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
     }
     write_records(collection, argument)
     index = tmp_path / "index"
-    assert touche_rad("index", collection, "-o", index).code == 0
+    touche_rad("index", collection, "-o", index, code=0)
     answered = touche_rad(
-        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
-    )
-    assert answered.code == 0
+        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim", code=0)
     assert "fund rangers" in answered.out
     for shown in (missing.err, answered.out, answered.err):
         assert all(letter == "\n" or letter.isprintable() for letter in shown)
@@ -200,8 +193,7 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", ["60", "80", "140"])
 def test_the_plugins_with_their_needs_fit_the_terminal(columns: str) -> None:
-    shown = touche_rad("list", env={"COLUMNS": columns, "OPENAI_BASE_URL": ""})
-    assert shown.code == 0, shown.err
+    shown = touche_rad("list", env={"COLUMNS": columns, "OPENAI_BASE_URL": ""}, code=0)
     assert max(map(len, shown.out.splitlines())) <= int(columns)
     assert "  zsl" in shown.out
     assert "(needs: model" in " ".join(shown.out.split())
@@ -225,9 +217,8 @@ def test_no_code_that_a_file_of_the_current_folder_names_is_run(
 ) -> None:
     (tmp_path / "stranger.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     (tmp_path / "touche-rad.toml").write_text('plugins = ["stranger.py"]\n')
-    ended = touche_rad(*call, cwd=tmp_path)
-    assert ended.code == 0, ended.err
+    ended = touche_rad(*call, cwd=tmp_path, code=0)
     assert "not used" in ended.err
     assert not (tmp_path / "ran").exists()
-    assert touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path).code == 0
+    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, code=0)
     assert (tmp_path / "ran").exists()

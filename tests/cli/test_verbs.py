@@ -12,7 +12,6 @@ from tests.records import copy_lines, read_json, read_records
 from tests.screens import check_messages, check_screen
 from tests.terminal import Ended, touche_rad
 from touche_rad import files
-from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
 
 DEBATES = demo_file("debates.jsonl")
@@ -30,24 +29,6 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
     assert (out / "debaters.html").read_text().startswith("<!doctype html>")
     touche_rad("demo", "-o", out, "--quiet", "--replace", code=0)
-
-
-@pytest.mark.long
-def test_every_turn_is_answered_and_can_be_judged(tmp_path: Path, demo_index_path: Path) -> None:
-    run = tmp_path / "run.jsonl"
-    verdicts = tmp_path / "verdicts.jsonl"
-    call = ("respond", DEBATES, "-i", demo_index_path, "-o", run)
-    touche_rad(*call, code=0)
-    rows = read_records(run)
-    assert all(0 < len(str(row["content"]).split()) <= 60 for row in rows)
-    assert len(rows) == 60
-    assert sum(bool(row["arguments"]) for row in rows) >= 55
-    touche_rad("judge", run, "-o", verdicts, code=0)
-    for evaluation in files.read_evaluations(verdicts):
-        for turn, of_turn in zip(evaluation.debate.turns, evaluation.turns, strict=True):
-            assert of_turn[Maxim.QUALITY].yes == bool(turn.response.arguments)
-    touche_rad(*call, "--last-only", "--replace", code=0)
-    assert [row["turn"] for row in read_records(run)] == [2] * 20
 
 
 def test_one_utterance_is_answered_on_the_screen() -> None:

@@ -14,7 +14,6 @@ from typing import Any, Final
 import pytest
 
 from tests.faults.test_faults import PLUGIN, content
-from tests.labelling.makers import answer, write_run
 from tests.terminal import Ended, touche_rad
 from touche_rad.cli.steps import Steps
 from touche_rad.debate import Argument
@@ -106,41 +105,6 @@ def test_finished_part(place: Path) -> None:
         assert is_one_line(ended)
         assert "2-of-2" in ended.err
         assert not (place / "out").exists()
-
-
-def test_games_of_a_tournament(place: Path) -> None:
-    words = ("tournament", "claims.tsv", "-i", "demo", "-d", "grounded", "-d", "verbatim", "-q")
-    words = (*words, "-j", "length", "--rounds", "1", "--samples", "9")
-    touche_rad(*words, "-o", "whole", code=0)
-    games = (place / "whole/games.jsonl").read_bytes()
-    undamaged = content(place / "whole")
-    for log in flipped(games):
-        shutil.rmtree(place / "out", ignore_errors=True)
-        (place / "out").mkdir()
-        (place / "out/games.jsonl").write_bytes(log)
-        ended = touche_rad(*words, "-o", "out")
-        if ended.code:
-            assert is_one_line(ended)
-            assert content(place / "out") == {"games.jsonl": log}
-        else:
-            assert {**content(place / "out"), "games.jsonl": games} == undamaged
-
-
-def test_answers_of_an_annotator(place: Path) -> None:
-    run, labels = write_run(place / "run.jsonl"), place / "labels.jsonl"
-    answer(run, labels, [(turn, None, turn % 2) for turn in range(5)])
-    words = ("label", run, "-o", labels, "--summary", "--annotator", "ana", "-q")
-    touche_rad(*words, code=0)
-    undamaged, log = labels.read_bytes(), place / "labels.jsonl.log"
-    for damaged in flipped(log.read_bytes()):
-        log.write_bytes(damaged)
-        ended = touche_rad(*words)
-        if ended.code:
-            assert is_one_line(ended)
-        elif labels.read_bytes() != undamaged:
-            assert f"{log}:" in ended.err
-            assert "is damaged" in ended.err
-        assert log.read_bytes().startswith(damaged), "no line is lost"
 
 
 class FailingAnnotator:

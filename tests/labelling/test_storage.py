@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,26 +54,6 @@ def test_it_reopens_at_the_first_open_turn(run: Path, tmp_path: Path) -> None:
     assert reopen(session, run).first_open() == 2
 
 
-def test_a_torn_line_is_ignored_and_the_next_one_is_whole(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
-    place = session.queue[0].place
-    session.answer(place, QUANTITY, 1)
-    session.log.close()
-    with session.log.path.open("ab") as stream:
-        stream.write(b'{"at":"2026-01-01T00:0')
-    again = open_session(run, session.output)
-    again.answer(place, QUALITY, 0)
-    last = reopen(again, run)
-    assert last.study.answers["ana"][place] == {QUANTITY: 1, QUALITY: 0}
-
-
-def test_a_log_killed_at_its_first_line_begins_anew(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl.log").write_bytes(b'{"format":1,"kind":"lab')
-    session = open_session(run, tmp_path / "labels.jsonl")
-    session.answer(session.queue[0].place, QUANTITY, 1)
-    assert reopen(session, run).study.annotators == ["ana"]
-
-
 OLD = """\
 {"format":1,"kind":"labelling","run":"run.jsonl","digest":\
 "6088236330700f7d65a15040dff44cadadbe054c7650b4adc9361553a95a5d24","seed":0,"random_share":0.3,\
@@ -120,30 +99,6 @@ def test_a_damaged_line_is_kept_and_reported(
         RELATION: 1,
         MANNER: 1,
     }
-
-
-@pytest.mark.parametrize("is_link", [False, True], ids=["file", "link"])
-def test_a_file_of_another_program_is_left_alone(run: Path, tmp_path: Path, is_link: bool) -> None:
-    log = tmp_path / "labels.jsonl.log"
-    precious = tmp_path / "precious.txt" if is_link else log
-    precious.write_text("precious")
-    if is_link:
-        log.symlink_to(precious)
-    with pytest.raises(UserError, match=r"labels\.jsonl\.log"):
-        open_session(run, tmp_path / "labels.jsonl")
-    assert precious.read_text() == "precious"
-
-
-def test_a_pipe_is_no_log(run: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "labels.jsonl.log")
-    with pytest.raises(UserError, match="regular file"):
-        open_session(run, tmp_path / "labels.jsonl")
-
-
-def test_two_processes_do_not_write_one_log(run: Path, tmp_path: Path) -> None:
-    open_session(run, tmp_path / "labels.jsonl")
-    with pytest.raises(UserError, match="another process"):
-        open_session(run, tmp_path / "labels.jsonl")
 
 
 def test_a_log_of_another_run_or_of_a_newer_version_is_refused(run: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
-from tests.records import copy_lines, read_status, write_records
+from tests.records import copy_lines, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -177,31 +177,6 @@ def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
     ended = _call(f"{SAY} {at}", 2)
     assert problem in ended.error
     assert "pw" not in ended.err
-
-
-@pytest.mark.long
-def test_a_budget_ends_the_calls_and_not_the_run(
-    servers: tuple[Scripted, Scripted], tmp_path: Path
-) -> None:
-    server = servers[0]
-    server.always = scripted.content('{"number": 1, "frame": "contrary"}')
-    out, two = tmp_path / "out.jsonl", tmp_path / "two.jsonl"
-    respond = f"respond {demo_file('debates.jsonl')} -i demo -m {server.url}#tiny"
-    _call(f"{respond} --max-calls 7 -o {out}", OPENAI_API_KEY="sk-secret-of-mine")
-    assert len(server.asked) == 7
-    assert len(out.read_text().splitlines()) == 60
-    status = read_status(out)
-    step = status["usage"]["plugins"]["grounded"]["grounded.choice_of_arguments"]
-    assert step["calls"] == 7
-    assert step["failures"] == 53
-    trace = (tmp_path / "out.jsonl.trace.jsonl").read_text()
-    rows = [json.loads(line) for line in trace.splitlines()]
-    assert len(rows) == 7
-    assert all(row["plugin"] == "grounded" and row["debate"] for row in rows)
-    assert "sk-secret-of-mine" not in trace
-    _call(f"{respond} --max-tokens 30 --no-trace --workers 1 -o {two}")
-    assert 2 <= len(server.asked) - 7 <= 4
-    assert not (tmp_path / "two.jsonl.trace.jsonl").exists()
 
 
 COUNTING = """

@@ -187,22 +187,6 @@ def test_a_finished_training_prints_its_report(spoken: Path, trained: Path, tiny
 
 
 @pytest.mark.services
-def test_another_training_in_the_folder_needs_replace(
-    spoken: Path, tiny: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    _train(spoken, out, tiny, epochs=1, seed=1)
-    with pytest.raises(UserError, match="seed was 1 and is now 2"):
-        _train(spoken, out, tiny, epochs=1, seed=2, restart=True)
-    replaced = _run_train(*_words(spoken, out, tiny, epochs=1, seed=2), "--replace")
-    assert replaced.code == 0, replaced.err
-    report = json.loads(replaced.out)
-    assert report["recipe"]["seed"] == 2
-    assert not report["resumed"]
-    assert len(_metrics(out)) == report["steps"]
-
-
-@pytest.mark.services
 def test_a_killed_training_ends_in_the_same_weights(
     spoken: Path, trained: Path, tiny: Path, tmp_path: Path
 ) -> None:

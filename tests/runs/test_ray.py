@@ -154,21 +154,6 @@ def test_ctrl_c_and_strict_end_with_one_line_and_leave_no_worker(
 
 
 @pytest.mark.services
-def test_debates_on_both_sides_and_their_panel_have_the_bytes_of_one_process(
-    cluster: Any, tmp_path: Path
-) -> None:
-    sides = "-i demo --both-sides -d verbatim --against grounded --rounds 2"
-    play = ("simulate", str(DEMO / "claims.tsv"), *sides.split())
-    expected = run_in_one_process(tmp_path, *play)
-    wait_for_end(start_on_ray(cluster, *play, "--workers", "1", cwd=tmp_path))
-    assert (tmp_path / "ray.jsonl").read_bytes() == expected
-    panel = ("judge", "ray.jsonl", "-j", "grice")
-    outcomes = run_in_one_process(tmp_path, *panel, "--replace")
-    wait_for_end(start_on_ray(cluster, *panel, cwd=tmp_path, out="outcomes.jsonl"))
-    assert (tmp_path / "outcomes.jsonl").read_bytes() == outcomes
-
-
-@pytest.mark.services
 def test_a_run_starts_a_cluster_of_its_own_unless_one_is_named(
     cluster: Any, tmp_path: Path
 ) -> None:

@@ -61,18 +61,6 @@ def count_judging_calls(server: Scripted) -> int:
     return sum(request["max_tokens"] > 1 for request in server.asked)
 
 
-def test_an_endpoint_that_dies_is_replaced_by_the_other(cluster: Any, tmp_path: Path) -> None:
-    write_debates(tmp_path)
-    with endpoint() as first, endpoint() as second:
-        expected = run_in_one_process(tmp_path, *JUDGE, *of(second))
-        dies_after(first, 9)
-        err = wait_for_end(start_on_ray(cluster, *JUDGE, *of(first, second), cwd=tmp_path))
-        assert len(first.asked) > 9  # it died
-    assert (tmp_path / "ray.jsonl").read_bytes() == expected
-    assert "stand" not in err
-    assert read_status(tmp_path / "ray.jsonl")["fallbacks"] == []
-
-
 def test_no_failed_debate_is_kept_if_all_endpoints_die(cluster: Any, tmp_path: Path) -> None:
     write_debates(tmp_path)
     with endpoint() as third:

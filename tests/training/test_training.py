@@ -191,18 +191,6 @@ def test_a_killed_training_goes_on_to_the_same_model(
         assert resumed["measured"][name] == pytest.approx(values, abs=1e-3), name
 
 
-def test_a_finished_training_is_neither_done_again_nor_mixed_with_another(
-    fine_tuned: TrainingFolder, tiny: Path
-) -> None:
-    stamp = (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns
-    source = fine_tuned.root.parent / "chats.jsonl"
-    result = trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT})
-    assert result["steps"] == 12
-    assert (fine_tuned.adapter / "adapter_model.safetensors").stat().st_mtime_ns == stamp
-    with pytest.raises(UserError, match="seed was 0 and is now 7"):
-        trainer("sft")([source], fine_tuned.root, recipe={"base": str(tiny), **SFT, "seed": 7})
-
-
 @pytest.mark.parametrize(
     ("data", "wrong", "message"),
     [
