@@ -62,7 +62,7 @@ def touche_rad(
 
 
 def _checked(ended: Ended, code: int | None) -> Ended:
-    assert code in (None, ended.code), ended.err
+    assert code in (None, ended.code), ended.out + ended.err
     return ended
 
 

@@ -185,7 +185,8 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
     index = tmp_path / "index"
     touche_rad("index", collection, "-o", index, code=0)
     answered = touche_rad(
-        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim", code=0)
+        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim", code=0
+    )
     assert "fund rangers" in answered.out
     for shown in (missing.err, answered.out, answered.err):
         assert all(letter == "\n" or letter.isprintable() for letter in shown)

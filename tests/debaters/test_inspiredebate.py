@@ -256,8 +256,7 @@ def test_the_web_alone_is_enough_without_an_index(
         "simulate": ["simulate", claims, "--both-sides", "-o", tmp_path / "contests.jsonl"],
     }[command]
     debater = ("-d", "inspiredebate", "-m", f"{server.url}#tiny", "-q")
-    ended = touche_rad(*words, *debater, "-O", f"web={pages}")
-    assert ended.code == 0, ended.err
+    touche_rad(*words, *debater, "-O", f"web={pages}", code=0)
     prompts_of_speech = prompts(server, "Speech")
     assert all(
         "Penny rounding costs a family nine cents a year." in prompt for prompt in prompts_of_speech
@@ -267,7 +266,7 @@ def test_the_web_alone_is_enough_without_an_index(
         "no argument of an index is shown"
     )
     if command != "say":  # which otherwise opens the demo's index
-        assert touche_rad(*words, *debater, "--replace").code == 2
+        touche_rad(*words, *debater, "--replace", code=2)
 
 
 def test_no_web_is_asked_by_default_and_one_that_cannot_be_is_told() -> None:

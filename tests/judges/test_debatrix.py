@@ -491,8 +491,7 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
     out = tmp_path / "outcomes.jsonl"
     source.write_text(f"{SIX.model_dump_json()}\n{BP.model_dump_json()}\n", "utf-8")
     options = f"-j debatrix -m {server.url}#tiny --swap -O dimensions=argument,clash".split()
-    ended = touche_rad("judge", source, "-o", out, *options)
-    assert ended.code == 0, ended.err
+    touche_rad("judge", source, "-o", out, *options, code=0)
     lines = read_records(out)
     assert [line["id"] for line in lines] == ["c1", "bp"]
     assert lines[0]["judge"].startswith("debatrix")
@@ -503,6 +502,5 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
 
 
 def test_swap_is_for_panels(tmp_path: Path) -> None:
-    ended = touche_rad("judge", "x.jsonl", "-j", "length", "-o", tmp_path / "o", "--swap")
-    assert ended.code == 2
+    ended = touche_rad("judge", "x.jsonl", "-j", "length", "-o", tmp_path / "o", "--swap", code=2)
     assert "--swap" in ended.err

@@ -39,9 +39,8 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
     copy_lines(DEBATES, five, 5)
     with scripted.serving() as server:
         server.always = content(ANSWER)
-        ended = touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
-        assert ended.code == 0, ended.err
-    assert touche_rad("report", out, "-o", page_path).code == 0
+        touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out, code=0)
+    touche_rad("report", out, "-o", page_path, code=0)
     page = Page(page_path)
     calls = calls_of(page)
     assert [call["step"] for call in calls] == [STEP] * 15
@@ -75,7 +74,7 @@ def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path:
     evil = "<script>alert(1)</script>"
     other = json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []})
     write_trace(run, "{broken", "[]", other, call_line(evil))
-    assert touche_rad("report", run, "-o", page_path).code == 0
+    touche_rad("report", run, "-o", page_path, code=0)
     page = Page(page_path)
     assert evil not in page.html
     (call,) = calls_of(page)
@@ -88,7 +87,7 @@ def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path:
 def test_a_long_prompt_is_cut(tmp_path: Path) -> None:
     run, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
     write_trace(run, call_line("x" * 6_010), call_line("y" * 6_000))
-    assert touche_rad("report", run, "-o", page_path).code == 0
+    touche_rad("report", run, "-o", page_path, code=0)
     long, short = calls_of(Page(page_path))
     assert long["answer"].startswith("x" * 6_000)
     assert "10 letters" in long["answer"]

@@ -44,8 +44,7 @@ class Buggy:
 
 
 def call_touche_rad(*words: str | Path) -> None:
-    ended = touche_rad(*words)
-    assert ended.code == 0, ended.err
+    touche_rad(*words, code=0)
 
 
 def simulate(folder: Path, debater: str, turns: int = 1) -> Path:
@@ -301,8 +300,7 @@ def test_a_folder_of_runs_begins_with_a_table_of_them(tmp_path: Path) -> None:
     (folder / "broken.jsonl").write_text("{", "utf-8")
     debaters = ("-d", "grounded", "-d", "verbatim", "--rounds", "1")
     call_touche_rad("tournament", CLAIMS, "-i", "demo", *debaters, "-o", folder / "cup")
-    ended = touche_rad("report", folder, "--labels", labels, "-o", out)
-    assert ended.code == 1
+    ended = touche_rad("report", folder, "--labels", labels, "-o", out, code=1)
     assert "broken.jsonl:1: " in ended.err
     words = Page(out).words
     table = words[words.index("Runs Runs CSV") : words.index("Dates, plugins and fallbacks")]
@@ -314,8 +312,7 @@ def test_a_folder_of_runs_begins_with_a_table_of_them(tmp_path: Path) -> None:
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    ended = touche_rad("report", tmp_path / "empty", "-o", tmp_path / "r.html")
-    assert ended.code == 2
+    ended = touche_rad("report", tmp_path / "empty", "-o", tmp_path / "r.html", code=2)
     assert str(tmp_path / "empty") in ended.err
 
 
@@ -323,8 +320,7 @@ def test_a_bad_run_is_listed_and_the_others_are_shown(tmp_path: Path) -> None:
     good = write_evaluations(tmp_path / "good.jsonl", [make_debate(("U", "S.", "t"))])
     broken, out = tmp_path / "broken.jsonl", tmp_path / "r.html"
     broken.write_text(good.read_text("utf-8") + "{")
-    ended = touche_rad("report", broken, good, tmp_path / "none.jsonl", "-o", out)
-    assert ended.code == 1
+    ended = touche_rad("report", broken, good, tmp_path / "none.jsonl", "-o", out, code=1)
     assert f"error: {broken}:2: " in ended.err
     page = Page(out)
     assert names_of_runs(page) == ["good"]
@@ -361,8 +357,7 @@ def write_damaged_runs(folder: Path) -> Path:
 def test_damages_of_scored_runs_are_named(tmp_path: Path, skip: bool) -> None:
     labels, out = write_damaged_runs(tmp_path), tmp_path / "page" / "r.html"
     options = ["--skip-bad"] if skip else []
-    ended = touche_rad("report", tmp_path, "--labels", labels, "-o", out, *options)
-    assert ended.code == 1
+    ended = touche_rad("report", tmp_path, "--labels", labels, "-o", out, *options, code=1)
     assert ("warning: cut: 1 invalid line" in ended.err) == skip
     check_page("damaged-and-skipped" if skip else "damaged", out, tmp_path)
 
@@ -413,8 +408,7 @@ def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
     simulation = files.simulation_line(make_debate(("V", "S.", "t")))
     (tmp_path / "played.jsonl").write_text(f"{simulation}\n{{}}\n")
     runs = [tmp_path / f"{name}.jsonl" for name in ("good", "a", "b", "played")]
-    ended = touche_rad("report", *runs, "--labels", labels, "-o", out)
-    assert ended.code == 1
+    ended = touche_rad("report", *runs, "--labels", labels, "-o", out, code=1)
     assert "warning: played: 1 lost debate" in ended.err
     words = Page(out).words
     assert "4 files: 1 run scored, 3 not scored · 20 labelled debates, 60 turns · 21 " in words
@@ -460,8 +454,7 @@ def test_an_output_that_exists_stops_before_the_slow_imports(
 ) -> None:
     monkeypatch.setitem(sys.modules, "touche_rad.report", None)
     (tmp_path / "r.html").write_text("x")
-    ended = touche_rad("report", tmp_path / "none.jsonl", "-o", tmp_path / "r.html")
-    assert ended.code == 2
+    ended = touche_rad("report", tmp_path / "none.jsonl", "-o", tmp_path / "r.html", code=2)
     assert str(tmp_path / "r.html") in ended.err
 
 
@@ -475,8 +468,7 @@ def test_labels_of_other_debates_are_refused_without_options_of_score(
         "report": ("--labels", labels, "-o", tmp_path / "page"),
         "score": (labels,),
     }
-    ended = touche_rad(command, tmp_path / "good.jsonl", *words[command])
-    assert ended.code == 2
+    ended = touche_rad(command, tmp_path / "good.jsonl", *words[command], code=2)
     assert "19 lines" in ended.err
     assert ("--by-place" in ended.err) == advises
     assert ("--debates" in ended.err) == advises
@@ -484,8 +476,7 @@ def test_labels_of_other_debates_are_refused_without_options_of_score(
 
 def test_a_run_on_other_debates_needs_no_debates_to_be_refused(tmp_path: Path) -> None:
     run = write_evaluations(tmp_path / "others.jsonl", [make_debate(("U", "S.", "t"))] * 20)
-    ended = touche_rad("score", run, LABELS)
-    assert ended.code == 2
+    ended = touche_rad("score", run, LABELS, code=2)
     assert "add --debates" not in ended.err
 
 

@@ -20,8 +20,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Pat
         ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
         ("respond", debates, "-d", "verbatim", "-o", folder / "responses.jsonl"),
     ):
-        ended = touche_rad(*words, "-i", demo_index_path)
-        assert ended.code == 0, ended.err
+        touche_rad(*words, "-i", demo_index_path, code=0)
     for status in folder.glob("*.status.json"):  # it says that the index is the demo's
         status.unlink()
     return folder

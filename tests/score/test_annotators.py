@@ -37,8 +37,7 @@ def write_annotations(path: Path, labels: dict[str, Any]) -> Path:
 
 def score_report(*paths: Path) -> dict[str, Any]:
     """Return the JSON output of `score`."""
-    ended = touche_rad("score", *paths, "--json")
-    assert ended.code == 0, ended.err
+    ended = touche_rad("score", *paths, "--json", code=0)
     report: dict[str, Any] = json.loads(ended.out)
     return report
 
@@ -144,15 +143,15 @@ def test_invalid_and_unrelated_annotations_are_refused(
 ) -> None:
     run = write_annotations(tmp_path / "a.jsonl", labels)
     run.write_text(run.read_text().replace('" u1"', '"u1"'))  # a text annotated twice
-    ended = touche_rad("score", run, write_annotations(tmp_path / "b.jsonl", EXPERT))
-    assert ended.code == 2
+    ended = touche_rad("score", run, write_annotations(tmp_path / "b.jsonl", EXPERT), code=2)
     assert reason in ended.err
 
 
 def test_an_index_without_annotations_is_refused(tmp_path: Path) -> None:
     opened([Argument(id="u1", text="Text.")], tmp_path / "ix")
-    ended = touche_rad("score", tmp_path / "ix", write_annotations(tmp_path / "b.jsonl", EXPERT))
-    assert ended.code == 2
+    ended = touche_rad(
+        "score", tmp_path / "ix", write_annotations(tmp_path / "b.jsonl", EXPERT), code=2
+    )
     assert "touche-rad index --annotate" in ended.err
 
 
@@ -160,8 +159,7 @@ def test_a_bad_annotator_is_listed_and_the_others_are_compared(tmp_path: Path) -
     good = write_annotations(tmp_path / "a.jsonl", AGENT)
     gold = write_annotations(tmp_path / "e.jsonl", EXPERT)
     strange = write_annotations(tmp_path / "strange.jsonl", {"x": ["Causal"]})
-    ended = touche_rad("score", strange, good, gold, "--json")
-    assert ended.code == 1
+    ended = touche_rad("score", strange, good, gold, "--json", code=1)
     report = json.loads(ended.out)
     assert list(report["refused"]) == ["strange"]
     assert [row["run"] for row in report["rows"]] == ["a"]

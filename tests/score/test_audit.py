@@ -134,8 +134,7 @@ def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
 
 def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     command = ("audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes")
-    ended = touche_rad(*command, "--turns", "5", "-o", tmp_path / "audit")
-    assert ended.code == 0, ended.err
+    touche_rad(*command, "--turns", "5", "-o", tmp_path / "audit", code=0)
     record = read_json(tmp_path / "audit/audit.json")
     assert record["turns"] == 5
     assert {row["judge"] for row in record["flips"]} == {"grounded", "always-yes"}
@@ -154,12 +153,10 @@ def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:
     (tmp_path / "lost.jsonl").write_text(f"{lines[0]}\n{{}}\n{lines[2]}\n")
     (tmp_path / "bad.jsonl").write_text(f"{lines[0]}\nnonsense\n")
     command = ("audit", "bad.jsonl", "lost.jsonl", "run.jsonl", "--json")
-    ended = touche_rad(*command, cwd=tmp_path)
-    assert ended.code == 1
+    ended = touche_rad(*command, cwd=tmp_path, code=1)
     assert json.loads(ended.out)["turns"] == 5
     assert "bad.jsonl:2: " in ended.err
-    ended = touche_rad(*command, "--skip-bad", cwd=tmp_path)
-    assert ended.code == 0, ended.err
+    ended = touche_rad(*command, "--skip-bad", cwd=tmp_path, code=0)
     assert json.loads(ended.out)["turns"] == 6
     assert "skipped: 1; the first: bad.jsonl:2: " in ended.err
 
@@ -175,8 +172,7 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(
     server: Scripted, run: Path, tmp_path: Path
 ) -> None:
     command = ("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
-    ended = touche_rad(*command)
-    assert ended.code == 0, ended.err
+    touche_rad(*command, code=0)
     assert len(server.asked) == 3 * (1 + 7)
     cached = json.loads(touche_rad(*command, "--cache", tmp_path / "cache", "--json").out)
     probes = {row["probe"] for row in cached["flips"]}

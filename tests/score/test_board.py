@@ -36,10 +36,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def score(folder: Path, *words: str, width: int = 80) -> Ended:
-    return touche_rad(
-        "score", *words, "--samples", "200", "-q", cwd=folder, env={"COLUMNS": str(width)}
-    )
+def score(folder: Path, *words: str, width: int = 80, code: int | None = None) -> Ended:
+    call = ("score", *words, "--samples", "200", "-q")
+    return touche_rad(*call, code=code, cwd=folder, env={"COLUMNS": str(width)})
 
 
 def rows(folder: Path, *words: str) -> dict[str, dict[str, str]]:
@@ -91,11 +90,10 @@ def test_a_missing_line_shifts_no_label_beside_other_runs(less: Path) -> None:
 
 
 def test_a_missing_line_needs_the_debates(less: Path) -> None:
-    ended = score(less, "less.jsonl", "labels.jsonl")
-    assert ended.code == 2
+    ended = score(less, "less.jsonl", "labels.jsonl", code=2)
     for fact in ("less.jsonl: ", "24 lines", "got 23", "--debates FILE"):
         assert fact in ended.err
-    assert score(less, "less.jsonl", "labels.jsonl", "--by-place").code == 0
+    score(less, "less.jsonl", "labels.jsonl", "--by-place", code=0)
     debates_file(less / "debates.jsonl", dict.fromkeys(NAMES, 2))
     assert report(less, "less.jsonl", "labels.jsonl")["matched_by"] == "debates.jsonl"
 
@@ -107,10 +105,9 @@ def test_another_run_is_refused_with_the_place_of_the_difference(folder: Path, n
     run_file(folder / "changed.jsonl", changed)
     run_file(folder / "stranger.jsonl", [evaluation([YES, YES], f"{name}!") for name in NAMES])
     debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
-    ended = score(folder, f"{name}.jsonl", "labels.jsonl")
-    assert ended.code == 2
+    ended = score(folder, f"{name}.jsonl", "labels.jsonl", code=2)
     check_messages(f"score.{name}", {"score": ended})
-    assert score(folder, f"{name}.jsonl", "labels.jsonl", "--by-place").code == 0
+    score(folder, f"{name}.jsonl", "labels.jsonl", "--by-place", code=0)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +126,7 @@ def test_a_run_without_verdicts_is_named_with_its_kind(
     (folder / "list.jsonl").write_text("[]\n")
     (folder / "arguments.jsonl").write_text('{"id": "1", "text": "x"}\n')
     debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
-    ended = score(folder, name, "labels.jsonl")
-    assert ended.code == 2
+    ended = score(folder, name, "labels.jsonl", code=2)
     assert kind in ended.err
     assert (f"`touche-rad judge {name}" in ended.err) == has_advice
 
@@ -154,8 +150,7 @@ def test_a_wrong_key_of_a_maxim_is_named_once(folder: Path) -> None:
 def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
     (folder / "broken.jsonl").write_text('{"x\n')
     runs = ("broken.jsonl", "good.jsonl", "none.jsonl", "bad.jsonl", "labels.jsonl")
-    ended = score(folder, *runs)
-    assert ended.code == 1
+    ended = score(folder, *runs, code=1)
     errors = [line for line in ended.err.splitlines() if line.startswith("error: ")]
     assert len(errors) == 2
     assert "broken.jsonl:1: " in errors[0]
@@ -167,7 +162,7 @@ def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
     result = report(folder, *runs, "--baseline", "none.jsonl")
     assert result["runs"] == ["good", "bad"]
     assert set(result["refused"]) == {"broken", "none"}
-    assert score(folder, "broken.jsonl", "none.jsonl", "labels.jsonl").code == 2
+    score(folder, "broken.jsonl", "none.jsonl", "labels.jsonl", code=2)
 
 
 @pytest.mark.parametrize(("count", "warns"), [(96, True), (95, False)])
@@ -184,15 +179,16 @@ def test_a_run_of_fallbacks_only_is_scored_with_a_warning(
 def test_a_judge_keeps_a_lost_debate_as_noes(folder: Path) -> None:
     debates = [{"simulation": line["simulation"]} for line in lines_of_run()]
     run_file(folder / "run.jsonl", [*debates[:2], {}, *debates[3:]])
-    ended = touche_rad("judge", "run.jsonl", "-j", "length", "-o", "judged.jsonl", cwd=folder)
-    assert ended.code == 0, ended.err
+    ended = touche_rad(
+        "judge", "run.jsonl", "-j", "length", "-o", "judged.jsonl", cwd=folder, code=0
+    )
     assert "lost debate: 1" in ended.err
     judged = read_records(folder / "judged.jsonl")
     for turn in judged[2]["userTurnsEvaluations"]:
         assert {maxim: verdict["score"] for maxim, verdict in turn.items()} == dict.fromkeys(
             ("Quantity", "Quality", "Relation", "Manner"), 0.0
         )
-    assert score(folder, "judged.jsonl", "labels.jsonl", "--strict").code == 0
+    score(folder, "judged.jsonl", "labels.jsonl", "--strict", code=0)
     result = report(folder, "judged.jsonl", "labels.jsonl")
     assert result["lost"] == {"judged": 1}
     assert result["official"] is True
@@ -225,8 +221,7 @@ def qrels(folder: Path) -> Path:
     ],
 )
 def test_options_that_do_not_fit_are_refused(qrels: Path, words: tuple[str, ...]) -> None:
-    ended = score(qrels, *words)
-    assert ended.code == 2
+    ended = score(qrels, *words, code=2)
     assert any(word in ended.err for word in words if word.startswith("--"))
 
 
@@ -272,8 +267,7 @@ def test_what_is_no_run_is_not_repaired(
     folder: Path, name: str, text: str, place: str, options: tuple[str, ...]
 ) -> None:
     (folder / name).write_text(text)
-    ended = score(folder, name, "labels.jsonl", *options)
-    assert ended.code == 2
+    ended = score(folder, name, "labels.jsonl", *options, code=2)
     assert place in ended.err
     assert "--fix" not in ended.err
 
@@ -286,8 +280,7 @@ def test_skipped_lines_of_refused_runs_are_not_counted(bad_lines: Path) -> None:
 
 def test_skip_bad_skips_lines_of_a_trec_run(qrels: Path) -> None:
     (qrels / "x.run").write_text("q1 Q0 a 1 2.0 t\nbroken\nq2 Q0 a 1 2.0 t\n")
-    ended = score(qrels, "x.run", "q.txt", "--skip-bad", "--json")
-    assert ended.code == 0, ended.err
+    ended = score(qrels, "x.run", "q.txt", "--skip-bad", "--json", code=0)
     assert "x.run:2: " in ended.err
 
 
@@ -296,6 +289,5 @@ def test_skip_bad_never_skips_lines_of_the_truth(qrels: Path) -> None:
     write_lines(qrels / "odd.jsonl", [*labels[:2], '{"x', *labels[3:]])
     (qrels / "odd.txt").write_text("q1 0 a 1\nbroken\nq2 0 a 1\n")
     for run, truth in (("good.jsonl", "odd.jsonl"), ("x.run", "odd.txt")):
-        ended = score(qrels, run, truth, "--skip-bad")
-        assert ended.code == 2
+        ended = score(qrels, run, truth, "--skip-bad", code=2)
         assert truth in ended.err

@@ -73,8 +73,7 @@ def write_study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
 
 def corrected(run: Path, labels: Path) -> dict[str, Any]:
     """Return the JSON output of `score --correct`."""
-    ended = touche_rad("score", run, labels, "--correct", "--json")
-    assert ended.code == 0, ended.err
+    ended = touche_rad("score", run, labels, "--correct", "--json", code=0)
     report: dict[str, Any] = json.loads(ended.out)
     return report
 
@@ -118,6 +117,5 @@ def test_a_chosen_turn_stands_for_the_chosen_turns_only(tmp_path: Path) -> None:
 
 
 def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:
-    refused = touche_rad("score", *write_study(tmp_path, labelled=0), "--correct")
-    assert refused.code == 2
+    refused = touche_rad("score", *write_study(tmp_path, labelled=0), "--correct", code=2)
     assert "labels.jsonl has no label" in refused.err

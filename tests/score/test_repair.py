@@ -87,7 +87,7 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     ended = touche_rad("check", wrong, *options, "--fix", "-o", out)
     assert ended.code == 0, (ended.out, ended.err)
     assert "repaired     " in ended.out
-    assert touche_rad("check", out, *options).code == 0
+    touche_rad("check", out, *options, code=0)
     assert wrong.read_bytes() == before
     result = read_records(out)
     assert utterances(result) == utterances(good)
@@ -118,8 +118,7 @@ def test_what_needs_a_new_answer_is_not_repaired(
     with wrong.open("a") as file:
         file.write('{"simulation": \n')
     out = tmp_path / "new.jsonl"
-    ended = touche_rad("check", wrong, "-i", demo_index_path, "--fix", "-o", out, "--json")
-    assert ended.code == 1
+    ended = touche_rad("check", wrong, "-i", demo_index_path, "--fix", "-o", out, "--json", code=1)
     (record,) = json.loads(ended.out)
     assert list(record["repaired"].values()) == [1]
     faults = {finding["line"] for finding in record["findings"] if finding["level"] == "fault"}
@@ -142,8 +141,7 @@ def named_rows(runs: Path) -> Rows:
 def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows, tmp_path: Path) -> None:
     run = run_file(tmp_path / "run.jsonl", [*named_rows, named_rows[0]])
     out = tmp_path / "new.jsonl"
-    ended = touche_rad("check", run, "--fix", "-o", out)
-    assert ended.code == 1
+    ended = touche_rad("check", run, "--fix", "-o", out, code=1)
     assert "line 11 repeats line 1" in ended.out
     assert ended.err
     assert not out.exists()
@@ -154,7 +152,7 @@ def test_an_id_of_two_debates_is_changed(named_rows: Rows, tmp_path: Path) -> No
         row["id"] = "d0"
     run = run_file(tmp_path / "run.jsonl", named_rows)
     out = tmp_path / "new.jsonl"
-    assert touche_rad("check", run, "--fix", "-o", out).code == 0
+    touche_rad("check", run, "--fix", "-o", out, code=0)
     assert [row["id"] for row in read_records(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
 
 
@@ -164,8 +162,7 @@ def test_an_unfit_run_stays_unfit(named_rows: Rows, tmp_path: Path) -> None:
     status = {"output": "run.jsonl", "demo": True}
     run.with_name("run.jsonl.status.json").write_text(json.dumps(status))
     for words in (("check", run, "--fix", "-o", out), ("check", out)):
-        ended = touche_rad(*words)
-        assert ended.code == 1
+        ended = touche_rad(*words, code=1)
         assert "demo index" in ended.out
 
 
@@ -201,8 +198,7 @@ def test_the_repaired_run_never_replaces_a_file(
 ) -> None:
     run = run_file(tmp_path / "run.jsonl", read_records(runs / "simulations.jsonl"))
     before = run.read_bytes()
-    ended = touche_rad("check", "run.jsonl", *options, cwd=tmp_path)
-    assert ended.code == 2
+    ended = touche_rad("check", "run.jsonl", *options, cwd=tmp_path, code=2)
     assert len(ended.err.splitlines()) == 1
     assert run.read_bytes() == before
     assert not (tmp_path / "new.jsonl").exists()

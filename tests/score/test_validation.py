@@ -23,23 +23,23 @@ Change = Callable[[dict[str, Any]], Any]
 
 @pytest.mark.parametrize("name", ["simulations", "evaluations", "responses"])
 def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -> None:
-    ended = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path)
+    ended = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path, code=0)
     lines = len((runs / f"{name}.jsonl").read_text().splitlines())
     verdict = "valid, but not a file to upload" if name == "responses" else "valid"
     first, *rest = ended.out.splitlines()
-    assert ended.code == 0
     assert first == f"{runs / name}.jsonl: {name}, {lines} lines: {verdict}"
     assert not [line for line in rest if line.startswith("fault")]
     assert touche_rad("check", runs / f"{name}.jsonl", "--quiet").out == ""
 
 
 def test_a_run_of_its_input_is_valid(runs: Path) -> None:
-    assert touche_rad("check", runs / "simulations.jsonl", "--input", CLAIMS).code == 0
+    touche_rad("check", runs / "simulations.jsonl", "--input", CLAIMS, code=0)
 
 
 def test_a_run_has_as_many_debates_as_its_input(runs: Path) -> None:
-    ended = touche_rad("check", runs / "simulations.jsonl", "--input", demo_file("debates.jsonl"))
-    assert ended.code == 1
+    ended = touche_rad(
+        "check", runs / "simulations.jsonl", "--input", demo_file("debates.jsonl"), code=1
+    )
     assert f"10 debates, and {demo_file('debates.jsonl')} has 20" in ended.out
 
 
@@ -84,12 +84,12 @@ def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path, lin
     lines = (runs / "simulations.jsonl").read_text().splitlines()
     run, judged = tmp_path / "run.jsonl", tmp_path / "judged.jsonl"
     run.write_text("\n".join([*lines[:2], line, *lines[3:]]))
-    assert touche_rad("judge", run, "--skip-bad", "-o", judged).code == 0
-    assert touche_rad("check", judged, "--input", run).code == 0
+    touche_rad("judge", run, "--skip-bad", "-o", judged, code=0)
+    touche_rad("check", judged, "--input", run, code=0)
     record = check_record(judged, "--input", run)
     assert record["good"]
     assert [finding["line"] for finding in record["findings"] if finding["line"]] == [3]
-    assert touche_rad("check", judged, "--input", runs / "simulations.jsonl").code == 0
+    touche_rad("check", judged, "--input", runs / "simulations.jsonl", code=0)
 
 
 def check_record(*words: str | Path) -> dict[str, Any]:
@@ -250,8 +250,7 @@ def test_each_fault_is_reported_with_its_line(
 ) -> None:
     change, message = {"simulations": SIMULATIONS, "evaluations": EVALUATIONS}[kind][name]
     wrong = with_changes(runs, tmp_path, kind, change)
-    ended = touche_rad("check", wrong, "-i", demo_index_path)
-    assert ended.code == 1
+    ended = touche_rad("check", wrong, "-i", demo_index_path, code=1)
     assert f"    {wrong}:4: " in ended.out
     record = check_record(wrong, "-i", demo_index_path)
     assert not record["good"]
@@ -327,7 +326,7 @@ def test_what_makes_an_answer_worse_is_a_warning(
 def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int | None) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)
-    assert touche_rad("check", path).code == 1
+    touche_rad("check", path, code=1)
     record = check_record(path)
     (finding,) = record["findings"]
     assert finding["line"] == line
@@ -336,30 +335,26 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int 
 
 
 def test_a_run_that_does_not_exist_is_another_exit_code(runs: Path, tmp_path: Path) -> None:
-    ended = touche_rad("check", tmp_path / "none", runs / "simulations.jsonl")
-    assert ended.code == 2
+    ended = touche_rad("check", tmp_path / "none", runs / "simulations.jsonl", code=2)
     assert f"{tmp_path / 'none'}: " in ended.out
 
 
 def test_a_folder_without_a_run_is_a_fault(tmp_path: Path) -> None:
-    ended = touche_rad("check", tmp_path)
-    assert ended.code == 1
+    ended = touche_rad("check", tmp_path, code=1)
     assert "found none" in ended.out
 
 
 def test_the_run_in_a_folder_is_checked(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
     (tmp_path / "status.json").write_text("{}")
-    ended = touche_rad("check", tmp_path)
-    assert ended.code == 0
+    ended = touche_rad("check", tmp_path, code=0)
     assert f"{tmp_path}/simulations.jsonl: " in ended.out
 
 
 def test_a_folder_of_two_runs_is_a_fault(tmp_path: Path) -> None:
     for name in ("one.jsonl", "two.jsonl"):
         (tmp_path / name).write_text("")
-    ended = touche_rad("check", tmp_path)
-    assert ended.code == 1
+    ended = touche_rad("check", tmp_path, code=1)
     assert "one.jsonl, two.jsonl" in ended.out
     assert f"touche-rad check {tmp_path}/*" in ended.out
 
@@ -413,8 +408,7 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
     (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
     status = {"verb": "simulate", "output": "/elsewhere/simulations.jsonl", **fields}
     (tmp_path / beside).write_text(json.dumps(status))
-    ended = touche_rad("check", tmp_path / "simulations.jsonl")
-    assert ended.code == code, ended.out
+    ended = touche_rad("check", tmp_path / "simulations.jsonl", code=code)
     assert message in ended.out
     (tmp_path / "simulations.jsonl").write_text((runs / "simulations.jsonl").read_text() + "{}\n")
     verdict = f": not valid; {message}" if code else ": not valid"

@@ -223,8 +223,7 @@ def test_a_large_body_of_short_values_is_refused(part: bytes) -> None:
 def test_other_machines_need_a_token_or_an_explicit_permission(
     words: list[str], problem: str
 ) -> None:
-    ended = touche_rad("serve", "-i", "demo", *words)
-    assert ended.code == 2
+    ended = touche_rad("serve", "-i", "demo", *words, code=2)
     assert problem in " ".join(ended.err.split())
     assert "short" not in ended.err
 

@@ -46,8 +46,7 @@ def read_measures(folder: Path) -> dict[str, float]:
 def run_judge(judge: str, simulations: Path, folder: Path) -> Path:
     """A run's folder, as TIRA gives it to the evaluator."""
     folder.mkdir(parents=True)
-    ended = touche_rad("judge", simulations, "-j", judge, "-o", folder / "evaluations.jsonl")
-    assert ended.code == 0, ended.err
+    touche_rad("judge", simulations, "-j", judge, "-o", folder / "evaluations.jsonl", code=0)
     return folder
 
 
@@ -73,8 +72,7 @@ def test_the_input_of_judges_is_blind_and_the_truths_are_the_labels(tmp_path: Pa
 def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
     fewer = tmp_path / "labels.jsonl"
     write_lines(fewer, LABELS.read_text().splitlines()[1:])
-    ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out")
-    assert ended.code == 2
+    ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", code=2)
     assert "debate 20 has 3 turns" in ended.err
     first, *rest = LABELS.read_text().splitlines()
     write_lines(fewer, [json.dumps(json.loads(first)[1:]), *rest])
@@ -87,8 +85,7 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: P
     write_dataset("judges", tmp_path / "ours")
     run = run_judge("length", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
     out = tmp_path / "out"
-    ended = touche_rad("dataset", "evaluate", run, tmp_path / "ours/truths", "-o", out)
-    assert ended.code == 0, ended.err
+    touche_rad("dataset", "evaluate", run, tmp_path / "ours/truths", "-o", out, code=0)
     assert [path.name for path in out.iterdir()] == [PROTOTEXT]
     scores = tmp_path / "scored"
     touche_rad("score", run / "evaluations.jsonl", LABELS, "-o", scores)
@@ -103,9 +100,9 @@ def _run(tmp_path: Path) -> Path:
     return run_judge("always-yes", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
 
 
-def evaluate(run: Path, *options: str, truths: str = "truths") -> Ended:
-    folder = run.with_name("ours") / truths
-    return touche_rad("dataset", "evaluate", run, folder, "-o", run.with_name("out"), *options)
+def evaluate(run: Path, *options: str, truths: str = "truths", code: int | None = None) -> Ended:
+    call = ("dataset", "evaluate", run, run.with_name("ours") / truths, "-o", run.with_name("out"))
+    return touche_rad(*call, *options, code=code)
 
 
 def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) -> None:
@@ -114,9 +111,8 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) ->
     record = json.loads(first)
     del record["userTurnsEvaluations"][0]["Quantity"]
     write_lines(path, [json.dumps(record), *rest])
-    assert evaluate(run, "--strict").code == 2
-    ended = evaluate(run)
-    assert ended.code == 0
+    evaluate(run, "--strict", code=2)
+    ended = evaluate(run, code=0)
     assert "line 1, debate 1, turn 1" in ended.err
     assert read_measures(run.with_name("out"))["quantity recall"] == 42 / 43
 
@@ -133,8 +129,7 @@ def test_a_run_with_another_number_of_debates_is_refused(
 ) -> None:
     path = run / "evaluations.jsonl"
     write_lines(path, [*lines, *path.read_text().splitlines()[1:]])
-    ended = evaluate(run)
-    assert ended.code == 2
+    ended = evaluate(run, code=2)
     assert expected in ended.err
 
 
@@ -142,8 +137,7 @@ def test_a_run_with_another_number_of_debates_is_refused(
 def test_a_run_on_foreign_debates_cannot_be_repaired(run: Path, options: tuple[str, ...]) -> None:
     path = run / "evaluations.jsonl"
     path.write_text(path.read_text().replace('"utterance": "', '"utterance": "Other: '))
-    ended = evaluate(run, *options)
-    assert ended.code == 2
+    ended = evaluate(run, *options, code=2)
     assert "not on the labelled debates" in ended.err
     assert "--fix" not in ended.err
 
@@ -166,17 +160,16 @@ def debates_on_claims() -> list[Any]:
     return records
 
 
-def evaluate_debater(folder: Path, records: list[Any], *options: str) -> Ended:
+def evaluate_debater(folder: Path, records: list[Any], *options: str, code: int = 0) -> Ended:
     write_dataset("debaters", folder / "ours", "--turns", "3")
     (folder / "run").mkdir()
     lines = [json.dumps(record) for record in records]
     write_lines(folder / "run/simulations.jsonl", lines)
-    return evaluate(folder / "run", *options)
+    return evaluate(folder / "run", *options, code=code)
 
 
 def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(tmp_path: Path) -> None:
-    ended = evaluate_debater(tmp_path, debates_on_claims(), "-j", "always-yes", "--quiet")
-    assert ended.code == 0, ended.err
+    evaluate_debater(tmp_path, debates_on_claims(), "-j", "always-yes", "--quiet", code=0)
     measures = read_measures(tmp_path / "out")
     assert measures["missing responses"] == 3
     assert measures["quantity"] == 27 / 30
@@ -194,8 +187,7 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
         response["utterance"] = text
         response["response"]["content"] = text
     responses[2]["response"]["arguments"] = []
-    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", "--quiet")
-    assert ended.code == 0, ended.err
+    evaluate_debater(tmp_path, records, "-j", "always-yes", "--quiet", code=0)
     measures = read_measures(tmp_path / "out")
     assert measures["responses over 60 words"] == 1
     assert measures["responses without citation"] == 2
@@ -204,10 +196,8 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
 def test_a_debaters_run_on_another_claim_is_refused_with_its_line(tmp_path: Path) -> None:
     records = debates_on_claims()
     records[2]["simulation"]["configuration"]["topic"]["description"] = "Zoos do good."
-    ended = evaluate_debater(tmp_path, records)
-    assert ended.code == 2
-    assert len(ended.err.splitlines()) == 1
-    assert "run/simulations.jsonl:3: " in ended.err
+    ended = evaluate_debater(tmp_path, records, code=2)
+    assert "run/simulations.jsonl:3: " in ended.error
 
 
 @pytest.mark.parametrize("strictness", [(), ("--strict",)])
@@ -221,17 +211,15 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     record["simulation"]["userTurns"][1]["utterance"] = "Other words."
     write_lines(source, [first, json.dumps({"id": "d2", **record}), *rest])
     run, out = run_judge("length", source, tmp_path / "run"), tmp_path / "out"
-    ended = touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness)
-    assert ended.code == 2
-    assert len(ended.err.splitlines()) == 1
-    assert "run/evaluations.jsonl:2: simulation.userTurns[1]: " in ended.err
+    ended = touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness, code=2)
+    assert "run/evaluations.jsonl:2: simulation.userTurns[1]: " in ended.error
     assert "debate 'd2'" in ended.err
     lines = (run / "evaluations.jsonl").read_text().splitlines()[::-1]
     write_lines(run / "evaluations.jsonl", lines)
     strict = touche_rad("dataset", "evaluate", run, truths, "-o", out, "--strict")
     assert "another order" in strict.err
     (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests
-    assert touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness).code == 0
+    touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness, code=0)
 
 
 @pytest.mark.services

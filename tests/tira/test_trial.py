@@ -30,10 +30,11 @@ def _place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_trial(place: Path, *words: str | Path, collection: str = "ours.jsonl") -> Ended:
-    return touche_rad(
-        "submit", "--collection", collection, "--first", "2", "--turns", "1", *words, cwd=place
-    )
+def run_trial(
+    place: Path, *words: str | Path, collection: str = "ours.jsonl", code: int | None = None
+) -> Ended:
+    call = ("submit", "--collection", collection, "--first", "2", "--turns", "1")
+    return touche_rad(*call, *words, code=code, cwd=place)
 
 
 def test_the_screen_of_a_trial(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,8 +49,7 @@ def test_only_a_debater_or_a_judge_with_an_index_needs_the_collection_in_the_ima
     place: Path,
 ) -> None:
     assert " cp ours.jsonl docker/collection/" in run_trial(place, "-d", "verbatim").out
-    ended = run_trial(place, "-j", "length")
-    assert ended.code == 0
+    ended = run_trial(place, "-j", "length", code=0)
     assert "docker/collection" not in ended.out
 
 
@@ -74,8 +74,7 @@ FAILURES: dict[str, tuple[list[str], str, str]] = {
 @pytest.mark.parametrize("case", FAILURES)
 def test_the_trial_ends_at_the_first_step_that_fails(place: Path, case: str) -> None:
     words, name, expected = FAILURES[case]
-    ended = run_trial(place, *words)
-    assert ended.code == 1
+    ended = run_trial(place, *words, code=1)
     assert [line.startswith("failed") for line in ended.out.splitlines()].count(True) == 1
     failed = ended.out[ended.out.index("failed ") :]
     assert failed.split()[1] == name
@@ -96,15 +95,13 @@ def test_a_collection_that_cannot_be_read_is_reported(
     place: Path, text: str, expected: str
 ) -> None:
     (place / "ours.jsonl").write_text(text)
-    ended = run_trial(place, "-d", "verbatim")
-    assert ended.code == 1
+    ended = run_trial(place, "-d", "verbatim", code=1)
     assert expected in " ".join(ended.out.split())
     assert not (place / "submission").exists()
 
 
 def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None:
-    ended = run_trial(place, "-d", "verbatim", "--upload", collection=str(DEMO))
-    assert ended.code == 0, ended.out
+    ended = run_trial(place, "-d", "verbatim", "--upload", collection=str(DEMO), code=0)
     assert "not fit to upload" in ended.out
     assert "--dry-run" in ended.out
     assert "COLLECTION=" not in ended.out
@@ -162,14 +159,14 @@ def _plugin(place: Path) -> Path:
     return path
 
 
-def save_plugin(place: Path, *words: str) -> Ended:
-    return run_trial(place, "--plugin", "brief.py", "-d", "brief", "--save", "mine", *words)
+def save_plugin(place: Path, *words: str, code: int | None = None) -> Ended:
+    call = ("--plugin", "brief.py", "-d", "brief", "--save", "mine")
+    return run_trial(place, *call, *words, code=code)
 
 
 def test_the_file_of_a_plugin_gets_into_the_image(place: Path, plugin: Path) -> None:
     copy = place / "docker" / "plugins" / "brief.py"
-    ended = save_plugin(place)
-    assert ended.code == 0, ended.out
+    ended = save_plugin(place, code=0)
     assert "replaced" not in ended.out
     assert copy.read_text() == PLUGIN
     software = load(place / "tira.yml").find("mine")
@@ -183,8 +180,7 @@ def test_the_file_of_another_entry_is_not_replaced(place: Path, plugin: Path) ->
     save_plugin(place)
     # Another length, so that Python does not take what it compiled of the file a moment ago.
     plugin.write_text(PLUGIN.replace('"brief"', '"another"'))
-    ended = run_trial(place, "--plugin", "brief.py", "-d", "another")
-    assert ended.code == 1
+    ended = run_trial(place, "--plugin", "brief.py", "-d", "another", code=1)
     assert "of the entry mine: rename" in " ".join(ended.out.split())
     assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
 
@@ -198,8 +194,7 @@ def test_files_that_are_not_committed_are_named_and_compiled_ones_ignored(
     add = "git add .gitignore brief.py docker/ ours.jsonl pyproject.toml submission/ tira.yml"
     assert f"  echo '*.pyc' >> .gitignore\n  {add}\n  git commit -m Submission\n" in ended.out
     shutil.copy(place / "ours.jsonl", place / "docker" / "collection")
-    uploads = touche_rad("submit", "mine", "--upload", cwd=place)
-    assert uploads.code == 0
+    uploads = touche_rad("submit", "mine", "--upload", cwd=place, code=0)
     assert f"next: {add}\n" in uploads.err
 
 
@@ -207,19 +202,16 @@ def test_an_entry_whose_collection_or_plugin_is_missing_is_not_uploaded(
     place: Path, plugin: Path
 ) -> None:
     save_plugin(place)
-    without_collection = touche_rad("submit", "mine", "--upload", cwd=place)
-    assert without_collection.code == 2
+    without_collection = touche_rad("submit", "mine", "--upload", cwd=place, code=2)
     assert "docker/collection/ours.jsonl: not found" in without_collection.err
     shutil.copy(place / "ours.jsonl", place / "docker" / "collection")
     plugin.write_text(f"{PLUGIN}# changed\n")
     for words in (("--upload",), ("--plugin", "brief.py")):
-        changed = touche_rad("submit", "mine", *words, cwd=place)
-        assert changed.code == 2
+        changed = touche_rad("submit", "mine", *words, cwd=place, code=2)
         assert changed.out == ""
         assert "docker/plugins/brief.py differs from brief.py" in changed.err
     (place / "docker" / "plugins" / "brief.py").unlink()
-    without_plugin = touche_rad("submit", "mine", cwd=place)
-    assert without_plugin.code == 2
+    without_plugin = touche_rad("submit", "mine", cwd=place, code=2)
     assert "run cp brief.py docker/plugins/" in without_plugin.err
 
 
@@ -245,8 +237,7 @@ def test_the_failures_of_a_plugin_are_reported(place: Path, when: str, expected:
 def test_a_saved_entry_is_the_last_one_and_comments_stay(place: Path) -> None:
     file = place / "tira.yml"
     before = file.read_text()
-    ended = run_trial(place, "-d", "verbatim", "--save", "mine")
-    assert ended.code == 0, ended.out
+    ended = run_trial(place, "-d", "verbatim", "--save", "mine", code=0)
     assert "replaced" not in ended.out
     assert file.read_text().startswith(before)
     assert list(load(file).software) == [*load(FILE).software, "mine"]
@@ -258,14 +249,13 @@ def test_an_entry_that_is_saved_again_keeps_its_other_keys(place: Path) -> None:
     run_trial(place, "-d", "verbatim", "--save", "mine")
     first = load(file).find("mine")
     file.write_text(f"{file.read_text()}    network: true\n")
-    assert run_trial(place, "-d", "verbatim", "--save", "mine").code == 0
+    run_trial(place, "-d", "verbatim", "--save", "mine", code=0)
     assert load(file).find("mine") == first.model_copy(update={"network": True})
 
 
 def test_an_entry_can_be_saved_with_the_official_user(place: Path) -> None:
     for options in ((), ("--official",)):
-        ended = run_trial(place, "-d", "verbatim", "--save", "mine", *options)
-        assert ended.code == 0, ended.out
+        ended = run_trial(place, "-d", "verbatim", "--save", "mine", *options, code=0)
     assert "mine (replaced) in" in ended.out
     assert "mine (under TIRA: official user)" in ended.out
     entry = load(place / "tira.yml").find("mine")
@@ -275,8 +265,7 @@ def test_an_entry_can_be_saved_with_the_official_user(place: Path) -> None:
 
 
 def test_an_entry_with_an_anchor_that_others_use_is_not_replaced(place: Path) -> None:
-    refused = run_trial(place, "-d", "verbatim", "--save", "grounded")
-    assert refused.code == 1
+    refused = run_trial(place, "-d", "verbatim", "--save", "grounded", code=1)
     assert "YAML anchor of 'grounded'" in " ".join(refused.out.split())
     assert "play" not in refused.out
 
@@ -302,8 +291,7 @@ def test_the_image_is_built_with_the_first_engine_that_works(
     bin_folder = place / "bin"
     bin_folder.mkdir()
     monkeypatch.setenv("PATH", str(bin_folder))
-    missing = run_trial(place, "-d", "verbatim", "--build", "--save", "kept")
-    assert missing.code == 1
+    missing = run_trial(place, "-d", "verbatim", "--build", "--save", "kept", code=1)
     assert "kept" in load(place / "tira.yml").software
     assert "docker, podman, buildah" in " ".join(missing.out.split())
     docker, podman = bin_folder / "docker", bin_folder / "podman"
@@ -313,8 +301,7 @@ def test_the_image_is_built_with_the_first_engine_that_works(
         podman.write_text(f'#!/bin/sh\n[ "$1" = info ] && exit\necho "$@" >> {log}\nexit {code}\n')
         for engine in (docker, podman):
             engine.chmod(0o755)
-        ended = run_trial(place, "-d", "verbatim", "--build")
-        assert ended.code == (1 if code else 0), ended.out
+        ended = run_trial(place, "-d", "verbatim", "--build", code=1 if code else 0)
         assert ("built with podman" in ended.out) == (not code)
         assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()
         assert (place / "docker" / "collection" / "ours.jsonl").exists()
@@ -326,7 +313,6 @@ def test_the_image_is_built_with_the_first_engine_that_works(
     "words", ["-d verbatim", "--collection x", "grounded -d verbatim", "grounded -m x", "--save x"]
 )
 def test_a_trial_needs_a_collection_and_a_plugin(place: Path, words: str) -> None:
-    ended = touche_rad("submit", *words.split(), cwd=place)
-    assert ended.code == 2
+    ended = touche_rad("submit", *words.split(), cwd=place, code=2)
     assert ended.out == ""
     assert len(ended.err.splitlines()) == 1
