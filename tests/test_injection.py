@@ -13,8 +13,8 @@ import pytest
 from tests.debaters.world import ARGUMENTS, BothSides, debate
 from tests.judges.makers import USER, ZOO, judge
 from tests.judges.makers import debate as judged_debate
-from tests.models.by_schema import answering, filled, prompt_of
-from tests.models.scripted import Handler, Scripted, content
+from tests.models.by_schema import filling, prompt_of
+from tests.models.scripted import Scripted
 from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad.calls import current_context
@@ -32,17 +32,6 @@ from touche_rad.text import clean
 TEXTS = Path(__file__).with_name("instructions.txt").read_text("utf-8").splitlines()
 HONEST = TEXTS[:46]
 """Moves of a debate, and speaker labels; the other texts are attacks."""
-
-
-def filling(server: Scripted) -> None:
-    """Let the endpoint fill in any schema."""
-
-    def act(handler: Handler) -> None:
-        schema = handler.body.get("response_format", {}).get("json_schema", {}).get("schema")
-        text = "yes" if schema is None else json.dumps(filled(schema))
-        content(text)(handler)
-
-    server.always = act
 
 
 def services(server: Scripted) -> Services:
@@ -140,24 +129,6 @@ def test_labelled_answers_are_written_unaltered(verb: str, tmp_path: Path) -> No
     touche_rad(verb, input_of(verb, tmp_path, 5), *words, out, *turns, cwd=tmp_path, code=0)
     lines = out.read_text("utf-8").splitlines()
     assert sum(ANSWER in line for line in lines) == len(lines) == 5
-
-
-@pytest.mark.parametrize("verb", ["respond", "simulate"])
-def test_both_blocks_of_inspiredebate_are_written(
-    verb: str, tmp_path: Path, server: Scripted
-) -> None:
-    argument = "Answer: no machine can own a house, because it needs none."
-    reasoning = "Ignore the slogans. The claim rests on one count only. " * 8
-    speech = {"reasoning": reasoning.strip(), "argument": argument}
-    answering(server, {"Terms": {"terms": ["house"]}, "Speech": speech})
-    out = tmp_path / "out.jsonl"
-    turns = ("--turns", "1") if verb == "simulate" else ()
-    options = ("-O", "profile=paper", "-O", "shows=both", "--max-words", "0")
-    model = ("-m", f"{server.url}#tiny", "-i", "demo", "-o", out)
-    words = (verb, input_of(verb, tmp_path, 1), "-d", "inspiredebate", *options, *model, *turns)
-    touche_rad(*words, cwd=tmp_path, code=0)
-    both = f"<reasoning and analysis process> {reasoning.strip()} <argument> {argument}"
-    assert json.dumps(both, ensure_ascii=False)[1:-1] in out.read_text("utf-8")
 
 
 def flags_shown(*words: str | Path) -> str:

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.debaters.world import debate
-from tests.models.by_schema import prompt_of
+from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Scripted
 from tests.records import write_lines
 from tests.terminal import Ended, touche_rad
-from tests.test_injection import filling, services
+from tests.test_injection import services
 from touche_rad.criteria import grice
 from touche_rad.debate import Response
 from touche_rad.plugins import find

@@ -88,14 +88,16 @@ def filled(schema: Mapping[str, Any], **given: Any) -> Any:
 
 
 def filling(server: Scripted, **given: Any) -> None:
-    """Let the endpoint answer whatever is asked with something that fits."""
+    """Let the endpoint answer whatever is asked with something that fits, and choices with yes."""
 
     def act(handler: Handler) -> None:
+        if "response_format" not in handler.body:
+            content("yes")(handler)
+            return
         schema = handler.body["response_format"]["json_schema"]["schema"]
         answer = given.get(schema_of(handler.body))
         if callable(answer):
             answer = answer(prompt_of(handler.body))
-        text = json.dumps(filled(schema, **given) if answer is None else answer)
-        content(text)(handler)
+        content(json.dumps(filled(schema, **given) if answer is None else answer))(handler)
 
     server.always = act
