@@ -97,6 +97,9 @@ class Response(Result):
     """Further fields of the official record, such as a debater's reasoning."""
 
 
+FALLBACK: Final = "fallback"
+"""The field with the cause, of a response, a user turn or a verdict that is a fallback."""
+
 MOST_CHARACTERS: Final = 20_000
 """Characters of a text that debaters and judges get: fifty times the longest allowed answer."""
 
@@ -206,9 +209,9 @@ class Debate(Record):
         last = self.last.model_copy(update={"response": response})
         return self.model_copy(update={"turns": (*self.turns[:-1], last)})
 
-    def with_utterance(self, utterance: str) -> Self:
+    def with_utterance(self, utterance: str, **fields: str) -> Self:
         """Return the debate with one more user turn, without a response."""
-        turns = (*self.turns, Turn(utterance=utterance))
+        turns = (*self.turns, Turn(utterance=utterance, **fields))
         return self.model_copy(update={"turns": turns})
 
 
@@ -222,8 +225,9 @@ class Verdict(Result):
     rationale: str = ""
     extra: Mapping[str, Any] = Field(default_factory=dict)
     """Further fields of the official record."""
-    fallback: bool = False
-    """Whether the judge gave no score, so that this one is a fallback's. Judges do not set it."""
+    fallback: str = ""
+    """Why the verdict is a fallback's, or was made without the judge's model; empty for others.
+    Judges do not set it."""
 
     @property
     def yes(self) -> bool:

@@ -34,20 +34,23 @@ def estimated_calls(text: str) -> int:
     return int(line.removeprefix("calls: ").replace(",", ""))
 
 
-def test_the_calls_of_a_judge_are_those_of_its_run(server: Scripted, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("judge", "calls"), [("zsl", 12), ("zsl(profile=paper)", 48)])
+def test_the_calls_of_a_judge_are_those_of_its_run(
+    judge: str, calls: int, server: Scripted, tmp_path: Path
+) -> None:
     filling(server)
     place = tmp_path / "plan"
     place.mkdir()
     four = tmp_path / "four.jsonl"
     copy_lines(DEBATES, four, 4)
-    plan = dry_run("judge", four, "-j", "zsl", cwd=place)
-    assert estimated_calls(plan) == 12
+    plan = dry_run("judge", four, "-j", judge, cwd=place)
+    assert estimated_calls(plan) == calls
     assert "4 debates" in plan
     assert server.asked == []
     touche_rad(
-        "judge", four, "-j", "zsl", "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl", code=0
+        "judge", four, "-j", judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl", code=0
     )
-    assert len(server.asked) == 12
+    assert len(server.asked) == calls
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_labels_reach_the_draft_even_if_no_scheme_is_above_the_threshold(server:
     trace = lean(server)
     assert trace["scheme_priors"] == []
     (prompt,) = prompts(server, "Draft")
-    assert prompt.count(f"[{Scheme.CAUSAL.value}: good (BECAUSE)]") == len(trace["evidence"])
+    assert prompt.count(f"[{Scheme.CAUSAL.value}: good]") == len(trace["evidence"])
     assert "use the one with the better labels" in prompt
 
 
@@ -377,7 +377,9 @@ def test_what_the_memory_knows_is_not_asked_for(server: Scripted, tmp_path: Path
     trace = lean(server, index=annotated(tmp_path / "ix", marks))
     assert called(server) == ["Reading", "Draft", "Check"]
     assert trace["scheme_priors"] == [Scheme.VALUE.value]
-    assert f"{Scheme.VALUE.value}: excellent (REMEMBERED)" in prompts(server, "Draft")[0]
+    assert f"[{Scheme.VALUE.value}: excellent]" in prompts(server, "Draft")[0]
+    answer(server, index=annotated(tmp_path / "ix", marks), wording="free")
+    assert f"{Scheme.VALUE.value}: excellent (REMEMBERED)" in prompts(server, "Draft")[1]
 
 
 def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
@@ -422,6 +424,26 @@ def test_what_is_known_to_use_no_scheme_is_passed_over(server: Scripted, tmp_pat
 def test_annotations_made_in_passing_are_kept(server: Scripted) -> None:
     answers(server, "rdebater", [ASKED, ASKED])
     assert called(server).count("Together") == 1
+
+
+def test_an_argument_is_annotated_once_in_a_debate_and_only_on_its_topic(server: Scripted) -> None:
+    keywords = (["shoppers", "tins"], ["jars", "tins"], ["traveller"])
+    readings = ({**LEAN["Reading"], "keywords": searched} for searched in keywords)
+    answering(server, LEAN | {"Reading": in_turn(*readings)})
+    second = debate(WORTHLESS, "No.", "It is.")
+    third = debate(WORTHLESS, "No.", "It is.", "No.", "A traveller needs no penny.")
+    responses = answers(
+        server, "rdebater", [debate(WORTHLESS), second, third], repeat="yes", trace="yes"
+    )
+    evidence = [
+        {record["id"] for record in response.extra["rdebater"]["evidence"]}
+        for response in responses
+    ]
+    assert evidence == [{"7.1", "7.3"}, {"7.2", "7.3"}, {"7.1", "7.2", "7.3"}]
+    annotated_texts = "".join(prompts(server, "Together"))
+    assert [annotated_texts.count(argument.text) for argument in ARGUMENTS[:3]] == [1, 1, 1]
+    labelled = [prompt.count(": good]") for prompt in prompts(server, "Draft")]
+    assert labelled == [2, 2, 3]
 
 
 def test_many_records_are_annotated_a_few_at_a_time(server: Scripted) -> None:

@@ -84,6 +84,105 @@ def test_no_program_that_a_command_starts_takes_modules_of_the_folder(
     assert what_ran(folder) == []
 
 
+RUN = "-i demo -o out/run.jsonl --replace"
+WRITING = [
+    "audit debates.jsonl -j length -o out --replace",
+    "bench run out -q",
+    "check shuffled.jsonl --input debates.jsonl --fix -o out/run.jsonl --replace",
+    "dataset debaters claims.tsv -o out --replace",
+    "dataset evaluate dataset-run dataset/truths -o out",
+    "demo -o out --replace",
+    "export autojudge debates.jsonl -o out --replace",
+    f"judge debates.jsonl -j length {RUN}",
+    "report judged.jsonl -o out --replace",
+    f"respond debates.jsonl -d verbatim {RUN}",
+    "score judged.jsonl labels.jsonl -o out",
+    f"simulate claims.tsv -d verbatim --turns 1 {RUN}",
+    "submit --collection arguments.jsonl -d grounded -o out --turns 1 --first 1",
+    "tournament claims.tsv -i demo -d verbatim -d grounded -o out --replace",
+]
+"""Calls whose outputs are all below `out`."""
+BESIDE = (".errors.txt", ".part", ".status.json", ".trace.jsonl")
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the inputs of all calls."""
+    place = tmp_path_factory.mktemp("inputs")
+    for name in ("arguments.jsonl", "debates.jsonl", "labels.jsonl"):
+        shutil.copy(demo_file(name), place)
+    shutil.copy(Path(__file__).parents[2] / "tira.yml", place)
+    claims = demo_file("claims.tsv").read_text("utf-8").splitlines(keepends=True)
+    (place / "claims.tsv").write_text("".join(claims[:2]), "utf-8")
+    assert touche_rad(*"judge debates.jsonl -j length -o judged.jsonl".split(), cwd=place).code == 0
+    lines = (place / "judged.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (place / "shuffled.jsonl").write_text("".join(reversed(lines)), "utf-8")
+    datasets = (
+        "dataset debaters claims.tsv -o dataset",
+        "simulate claims.tsv -d verbatim -i demo -o dataset-run/run.jsonl",
+        "bench new bench --claims claims.tsv -d verbatim -j grounded --turns 1",
+    )
+    for words in datasets:
+        ended = touche_rad(*words.split(), cwd=place)
+        assert ended.code == 0, ended.err
+    return place
+
+
+@pytest.mark.parametrize("call", WRITING)
+def test_no_name_that_a_command_chooses_is_written_by_way_of_a_link(
+    inputs: Path, tmp_path: Path, call: str
+) -> None:
+    """All files of a first call are links in the folder of a second and a third one."""
+    words = call.split()
+    names: set[str] = set()
+    for state in ("free", "linked to files", "linked to nothing"):
+        place = tmp_path / state
+        shutil.copytree(inputs, place)
+        if words[0] == "bench":
+            (place / "bench").rename(place / "out")
+        (place / "out").mkdir(exist_ok=True)
+        before = {path for path in place.rglob("*") if path.is_file()}
+        victims = tmp_path / f"victims, {state}"
+        victims.mkdir()
+        for number, name in enumerate(sorted(names)):
+            if state == "linked to files":
+                (victims / str(number)).write_text("precious")
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).symlink_to(victims / str(number))
+        ended = touche_rad(*words, cwd=place)
+        if state == "free":
+            assert ended.code == 0, ended.err
+            written = {path for path in place.rglob("*") if path.is_file()} - before
+            names = {str(path.relative_to(place)) for path in written}
+            assert names, "it writes something"
+            names |= {f"{name}{end}" for name in names & set(words) for end in BESIDE}
+            names -= set(words)  # the output that the user names may be a link
+        contents = {path.read_text() for path in victims.iterdir()}
+        assert contents == ({"precious"} if state == "linked to files" else set())
+
+
+def test_a_folder_for_outputs_is_no_link(inputs: Path, tmp_path: Path) -> None:
+    shutil.copytree(inputs, tmp_path / "here")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "here/bench/results").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "here/out").mkdir()
+    (tmp_path / "here/out/data").symlink_to(tmp_path / "elsewhere")
+    for words in ("bench run bench", "report judged.jsonl -o out --replace"):
+        ended = touche_rad(*words.split(), cwd=tmp_path / "here")
+        assert ended.code == 2
+        assert "is a link" in ended.err
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Path) -> None:
+    (tmp_path / "latest.jsonl").symlink_to("june.jsonl")
+    words = f"judge {inputs}/debates.jsonl -j length -o latest.jsonl"
+    assert touche_rad(*words.split(), cwd=tmp_path).code == 0
+    assert (tmp_path / "latest.jsonl").is_symlink()
+    assert not (tmp_path / "june.jsonl").is_symlink()
+    assert (tmp_path / "june.jsonl").read_bytes() == (inputs / "judged.jsonl").read_bytes()
+
+
 def test_git_runs_no_program_that_the_folder_names(folder: Path) -> None:
     """`submit` asks git what is committed."""
     program = folder / "program.sh"

@@ -65,12 +65,13 @@ def test_a_new_file_has_the_usual_permissions_and_an_old_one_keeps_its_own(tmp_p
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
-def test_a_link_is_kept_and_its_target_replaced(tmp_path: Path) -> None:
+def test_a_link_is_replaced_and_not_its_target(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to("real")
     write(tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_text() == "new\n"
+    assert not (tmp_path / "link").is_symlink()
+    assert (tmp_path / "link").read_text() == "new\n"
+    assert (tmp_path / "real").read_text() == "old"
 
 
 @pytest.mark.parametrize(

@@ -53,10 +53,13 @@ def test_an_address_without_its_backend_is_explained() -> None:
     assert "elasticsearch:http://localhost:9200/claimrev" in ended.err
 
 
-def test_a_missing_encoder_is_an_error_before_the_index_is_built(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("encoder", "is_unknown"), [("minilmm", True), ("owner/name", False)])
+def test_a_missing_encoder_is_an_error_before_the_index_is_built(
+    encoder: str, is_unknown: bool, tmp_path: Path
+) -> None:
     place = tmp_path / "index"
-    ended = touche_rad(
-        "index", demo_file("arguments.jsonl"), "-o", place, "--dense", "minilmm", code=2
-    )
-    assert "minilm" in ended.err
+    words = ("-o", place, "--dense", encoder)
+    ended = touche_rad("index", demo_file("arguments.jsonl"), *words, code=2)
+    assert ("'minilm'" in ended.err) == is_unknown
+    assert ("OWNER/NAME" in ended.err) == is_unknown
     assert not place.exists()

@@ -21,7 +21,7 @@ def labelling(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]
     )
     assert process.stdout is not None
     line = process.stdout.readline()
-    address = re.search(r"http://\S+", line)
+    address = re.search(r"http://127\.0\.0\.1:\S+", line)
     if address is None:
         process.kill()
         raise AssertionError(f"no address: {line}{process.communicate()[1]}")

@@ -249,6 +249,33 @@ def test_a_call_ends_at_its_deadline(server: Scripted, fault: Any) -> None:
     assert time.monotonic() - begun < 15, "the endpoint is silent for 30 s"
 
 
+@pytest.mark.parametrize(
+    ("usual_seconds", "slots", "sent"),
+    [(0.0, 64, 3), (0.0, 1, 2), (0.6, 64, 2)],
+    ids=["sent again", "no slot is free", "replies are slow"],
+)
+def test_a_call_that_hangs_is_sent_again_after_half_of_its_time(
+    server: Scripted, usual_seconds: float, slots: int, sent: int
+) -> None:
+    def slow(handler: scripted.Handler) -> None:
+        time.sleep(usual_seconds)
+        content(OK)(handler)
+
+    async def ask(model: Model) -> Fine:
+        server.script = [slow, scripted.silent]
+        await model.ask([Message("user", "First.")], Fine)
+        return await model.ask(ASKED, Fine)
+
+    usage = Usage()
+    settings = {"deadline": 2.0, "at_once": slots, "usage": usage}
+    if sent == 3:
+        assert _with_model(server, ask, **settings).score == 1
+    else:
+        with pytest.raises(faults.Timeout):
+            _with_model(server, ask, **settings)
+    assert len(server.asked) == usage.total.calls == sent
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "https://127.0.0.1:{port}/v1"])
 def test_a_server_that_is_missing_or_has_no_tls_is_unreachable(server: Scripted, url: str) -> None:
     model = Model(Address(url.format(port=server.server_port), "tiny"))

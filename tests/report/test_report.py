@@ -15,6 +15,7 @@ from markupsafe import escape
 
 from tests.records import write_lines, write_records
 from tests.report.makers import NASTY, Page, check_page, make_debate, write_evaluations
+from tests.screens import check_messages
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Maxim
@@ -228,7 +229,7 @@ def test_runs_are_named_after_what_differs(tmp_path: Path) -> None:
         (judged[:2], ["length", "random"]),
         (judged[::3], ["grounded, judged by length", "verbatim, judged by random"]),
         (simulated, ["grounded", "verbatim"]),
-        ([judged[0], copy], ["length", "again"]),
+        ([judged[0], copy], ["grounded.length (length)", "again (length)"]),
         ([judged[0], second], ["grounded.length (length)", "second (length)"]),
     ):
         assert names_of_runs(report_page(runs, tmp_path / "r.html")) == names
@@ -458,20 +459,16 @@ def test_an_output_that_exists_stops_before_the_slow_imports(
     assert str(tmp_path / "r.html") in ended.err
 
 
-@pytest.mark.parametrize(("command", "advises"), [("report", False), ("score", True)])
-def test_labels_of_other_debates_are_refused_without_options_of_score(
-    tmp_path: Path, command: str, advises: bool
-) -> None:
+def test_labels_of_other_debates_are_refused_without_options_of_score(tmp_path: Path) -> None:
     labels = write_damaged_runs(tmp_path)
     labels.write_text("".join(labels.read_text().splitlines(keepends=True)[1:]))
-    words: dict[str, tuple[str | Path, ...]] = {
-        "report": ("--labels", labels, "-o", tmp_path / "page"),
-        "score": (labels,),
+    run = tmp_path / "good.jsonl"
+    refusals = {
+        "report": touche_rad("report", run, "--labels", labels, "-o", tmp_path / "page"),
+        "score": touche_rad("score", run, labels),
     }
-    ended = touche_rad(command, tmp_path / "good.jsonl", *words[command], code=2)
-    assert "19 lines" in ended.err
-    assert ("--by-place" in ended.err) == advises
-    assert ("--debates" in ended.err) == advises
+    assert [refusal.code for refusal in refusals.values()] == [2, 2]
+    check_messages("labels-of-other-debates", refusals, tmp_path)
 
 
 def test_a_run_on_other_debates_needs_no_debates_to_be_refused(tmp_path: Path) -> None:

@@ -73,7 +73,10 @@ def test_a_failing_debater_has_a_fallback_and_is_named(
 
 def test_a_fixed_sentence_answers_if_all_debaters_fail() -> None:
     reply = answer_with(("one", Saying("")), ("two", fakes.Raising(OSError("gone"))))
-    assert reply.response == Response(content=NOTHING_FOUND)
+    assert reply.response.content == NOTHING_FOUND
+    assert reply.response.extra == {
+        "fallback": "debater one gave no valid result: the answer is empty"
+    }
     assert reply.by == LAST_RESORT
     assert [(event.kind, event.plugin) for event in reply.events] == [
         (EventKind.FALLBACK, "one"),

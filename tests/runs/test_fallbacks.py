@@ -35,7 +35,7 @@ class Buggy:
 
     def answer(self, debate):
         if "fine" in debate.last.utterance or os.path.exists(__file__ + ".mended"):
-            return {"content": "I disagree."}
+            return {"content": "I disagree.", "extra": {"fallback": "of the plugin"}}
         return self.best({})
 
     def best(self, found):
@@ -103,6 +103,12 @@ def test_a_bug_of_a_debater_reaches_its_author(
     assert fallback["kind"] == "KeyError"
     assert fallback["place"] == "buggy_plugins.py:16 in best"
     assert fallback["count"] == 2
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    first, second, third = (line.get("fallback") for line in lines)
+    assert (
+        first == third == "debater buggy failed: KeyError: 'nothing' (buggy_plugins.py:16 in best)"
+    )
+    assert second is None, "no plugin can set it"
 
 
 ODD = "".join(map(chr, [0x1B, 0x5B, 0x37, 0x6D, *range(1, 32), *range(127, 160), 0x202E, 0x2066]))
@@ -138,6 +144,18 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
     ended = touche_rad("--plugin", buggy, "judge", out, "-j", "buggy-judge", "-o", verdicts, code=1)
     assert "ZeroDivisionError: a bug of the judge (buggy_plugins.py:" in ended.err
     assert "4 of 4 verdicts" in ended.err
+
+    for kind, run in (("answers", out), ("verdicts", verdicts)):
+        copy = tmp_path / "elsewhere" / f"{kind}.jsonl"
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(run.read_bytes())
+        ended = touche_rad("check", copy)
+        assert ended.code == 1
+        assert f"not fit to upload: all {kind} are fallbacks" in ended.out
+        page = tmp_path / f"{kind}.html"
+        touche_rad("report", copy, "-o", page)
+        number = {"answers": 1, "verdicts": 4}[kind]
+        assert f"{number} of {number} {kind}" in page.read_text()
 
 
 def test_strict_stops_at_the_first_fallback_and_the_run_resumes(

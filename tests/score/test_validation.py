@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -267,7 +268,8 @@ def test_each_fault_is_reported_with_its_line(
         ({"explanation": "no verdict (timeout); 1.0 stands in for it"}, True),
         ({"explanation": "no verdict: it is missing in the run"}, True),
         ({"explanation": "no verdict is as easy as this one"}, False),
-        ({"explanation": "fine", "fallback": "no"}, False),
+        ({"explanation": "fine", "fallback": "timeout"}, True),
+        ({"explanation": "fine", "fallback": False}, False),
     ],
 )
 def test_a_fallback_score_is_a_warning(
@@ -399,17 +401,25 @@ STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
 }
 
 
-@pytest.mark.parametrize("beside", ["simulations.jsonl.status.json", "status.json"])
+@pytest.mark.parametrize(
+    "beside", ["simulations.jsonl.status.json", "status.json", "earlier name.jsonl.status.json"]
+)
 @pytest.mark.parametrize("case", STATUSES)
 def test_the_status_beside_a_run_says_whether_it_is_fit(
     runs: Path, tmp_path: Path, case: str, beside: str
 ) -> None:
     fields, code, message = STATUSES[case]
     (tmp_path / "simulations.jsonl").write_bytes((runs / "simulations.jsonl").read_bytes())
+    run = tmp_path / "simulations.jsonl"
     status = {"verb": "simulate", "output": "/elsewhere/simulations.jsonl", **fields}
+    if beside.startswith("earlier") and "output" not in fields:
+        digest = hashlib.sha256(run.read_bytes()).hexdigest()
+        status |= {"output": "earlier name.jsonl", "sha256": digest}
     (tmp_path / beside).write_text(json.dumps(status))
-    ended = touche_rad("check", tmp_path / "simulations.jsonl", code=code)
+    ended = touche_rad("check", run, code=code)
     assert message in ended.out
-    (tmp_path / "simulations.jsonl").write_text((runs / "simulations.jsonl").read_text() + "{}\n")
+    if beside.startswith("earlier"):
+        return
+    run.write_text((runs / "simulations.jsonl").read_text() + "{}\n")
     verdict = f": not valid; {message}" if code else ": not valid"
-    assert verdict in touche_rad("check", tmp_path / "simulations.jsonl").out
+    assert verdict in touche_rad("check", run).out

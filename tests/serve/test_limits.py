@@ -194,6 +194,7 @@ NUMBERS = {"type": "http.request", "body": b"17," * 2**17, "more_body": True}
         (Limits(body_seconds=0.05), [PIECE], [408]),
         (Limits(), [PIECE, END], [200]),
         (Limits(body=2**18), [PIECE, END], [413]),
+        (Limits(body=2**18), [PIECE] * 17 + [END], [413]),
         (Limits(), [NUMBERS, END], [413]),
         (Limits(), [PIECE] * 5 + [NUMBERS, END], [200]),
         (Limits(), [PIECE, {"type": "http.disconnect"}], []),
@@ -205,6 +206,34 @@ def test_an_unfinished_body_is_given_up(
     gate = Gate(_answered, limits, Access())
     assert _pass(gate, [*messages]) == status
     assert gate.requests == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "is_read"),
+    [
+        ([-0.012345678901] * 100_000, True),
+        ([17] * 800_000, False),
+        ("longer than the limit " * 500_000, False),
+        ([7] * 40_000, True),
+    ],
+    ids=["embeddings", "short values", "too large", "arguments"],
+)
+def test_a_body_that_is_too_large_gets_a_fallback_score_and_other_bodies_are_judged(
+    value: Any, is_read: bool
+) -> None:
+    body = {"arguments": [{"id": "1.1", "text": "t", "vector": value}]}
+    if value[0] == 7:
+        body = {"arguments": value}
+    turn = {"utterance": "u", "systemResponse": {"utterance": "s", "response": body}}
+    question = {"simulation": {"userTurns": [turn]}, "userTurnIndex": 0}
+    client = _client()
+    scored = client.post("/quality", json=question)
+    assert scored.status_code == 200
+    assert scored.json()["score"] == 1.0
+    assert ("fallback" in scored.json()) is not is_read
+    assert client.get("/health").json()["verdict_fallbacks"] == int(not is_read)
+    if not is_read:
+        assert client.post("/", json={**ASKED, "vector": value}).status_code == 413
 
 
 @pytest.mark.parametrize("part", SHORT)

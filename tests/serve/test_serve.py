@@ -176,7 +176,9 @@ def test_if_the_debater_fails_a_valid_answer_is_sent() -> None:
         "/", json=_messages("U1")
     )
     assert response.status_code == 200
-    assert response.json() == {"content": NOTHING_FOUND, "arguments": []}
+    body = response.json()
+    assert body.pop("fallback").startswith("debater scripted failed: RuntimeError: index gone")
+    assert body == {"content": NOTHING_FOUND, "arguments": []}
 
 
 @pytest.mark.parametrize("index", [{}, {"userTurnIndex": None}])
@@ -322,19 +324,31 @@ def test_the_server_says_what_it_is(demo: TestClient) -> None:
     }
 
 
-def test_health_counts_the_answers_that_are_not_the_debaters() -> None:
+def test_health_and_the_log_at_the_end_count_answers_verdicts_and_fallbacks(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     good = Scripted()
-    failing = Scripted(KeyError("nothing"))
-    client = TestClient(
-        create_app(
-            Answerer([LoadedDebater(failing, "failing"), LoadedDebater(good, "good")]),
-            LoadedJudge(good),
-        )
+    scripted = Scripted(KeyError("nothing"), KeyError("no score"))
+    app = create_app(
+        Answerer([LoadedDebater(scripted, "scripted"), LoadedDebater(good, "good")]),
+        LoadedJudge(scripted, "strict"),
     )
-    client.post("/", json={"messages": [{"role": "user", "content": USER}]})
-    health = client.get("/health").json()
-    assert health["fallbacks"] == 1
-    assert health["last_fallback"].startswith("debater failing failed: KeyError: 'nothing'")
+    counts = "answers", "fallbacks", "verdicts", "verdict_fallbacks", "last_fallback"
+    with TestClient(app) as client:
+        causes = [client.post("/", json=_messages(USER)).json()["fallback"]]
+        causes.append(client.post("/quality", json=_question(userTurnIndex=0)).json()["fallback"])
+        scripted.response = scripted.verdicts = None
+        assert "fallback" not in client.post("/", json=_messages("U1", "S1", USER)).json()
+        scored = client.post("/quality", json=_question(userTurnIndex=0)).json()
+        assert scored == {"score": 0.25, "explanation": "quality"}
+        health = client.get("/health").json()
+        caplog.clear()
+    assert causes[0].startswith("debater scripted failed: KeyError: 'nothing'")
+    assert causes[1].startswith("judge strict failed: KeyError: 'no score'")
+    assert [health[name] for name in counts] == [2, 1, 2, 1, causes[1]]
+    (record,) = [record for record in caplog.records if record.name == "touche_rad.serve.app"]
+    assert record.levelname == "WARNING"
+    assert record.args == (2, 1, 2, 1, causes[1])
 
 
 def test_a_fallback_verdict_is_not_kept() -> None:

@@ -40,7 +40,7 @@ def evaluated(
         )
         verdicts = {
             Maxim.RELATION: Verdict(score=relation),
-            Maxim.QUALITY: Verdict(score=1.0, rationale="x", fallback=True)
+            Maxim.QUALITY: Verdict(score=1.0, rationale="x", fallback="no reply")
             if quality is None
             else Verdict(score=quality),
         }

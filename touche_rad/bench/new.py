@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from touche_rad.bench.plan import NAME, NAMES_ARE, load_plan
 from touche_rad.demo import DEMO
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import copy_file
 
 PLAN: Final = "bench.toml"
 _DATA: Final = {"claims": "claims.tsv", "debates": "debates.jsonl", "labels": "labels.jsonl"}
@@ -51,7 +51,7 @@ def new_bench(
             copy = folder / _DATA[key]
             if not copy.exists() or not source.samefile(copy):
                 paths.append(copy)
-                shutil.copyfile(source, copy)
+                copy_file(source, copy)
         index = settings["index"]
         if index != DEMO and Path(index).is_dir():  # relative to the bench
             index = os.path.relpath(Path(index).resolve(), folder.resolve())

@@ -29,7 +29,7 @@ from touche_rad.files.outputs import (
     status_beside,
     warnings_in,
 )
-from touche_rad.files.records import write_json
+from touche_rad.files.records import refuse_links, write_json
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs.fallbacks import ERRORS
@@ -86,6 +86,7 @@ class Bench:
             UserError: The folder has other results, which must not be replaced.
             WorkError: A result is a fallback, and the run is strict; or nothing can be written.
         """
+        refuse_links(self.results)
         if not is_ours(self.results):
             check_output(self.results, replace=options.replace)
         # Everything is read once before the first cell, so that a wrong line is reported at once.

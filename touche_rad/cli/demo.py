@@ -17,6 +17,7 @@ from touche_rad.cli.program import command, run
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 from touche_rad.files import check_output
+from touche_rad.files.records import refuse_links
 
 _SIMULATE: Final = "simulate {claims} -i {out}/index --turns 3 --seed {seed} -d "
 _TITLE: Final = "--title 'touche-rad demo: two "
@@ -67,6 +68,7 @@ def demo_command(options: DemoOptions) -> None:
     if out.is_file() or not all(path.name.startswith(_OUTPUTS) for path in out.glob("*")):
         check_output(out, replace=options.replace)
     out.mkdir(parents=True, exist_ok=True)
+    refuse_links(out)  # the steps name files in it
     start = time.monotonic()
     files = {
         path.partition(".")[0]: str(demo_file(path))

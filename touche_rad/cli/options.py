@@ -32,6 +32,7 @@ from typing import (
 )
 
 import click
+from click.core import ParameterSource
 
 from touche_rad.cli.help_text import Option, Section
 from touche_rad.errors import UserError
@@ -291,7 +292,14 @@ def output(
             from touche_rad.files import check_output
 
             check_output(value, replace=ctx.params["replace"])
-        return Path(value) if value else None
+        if not value:
+            return None
+        path = Path(value)
+        is_named = ctx.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+        if is_named and path.is_symlink():  # only a link that the user names is followed
+            is_special = str(value).startswith("/dev/") or path.is_fifo() or path.is_char_device()
+            return path if is_special else path.resolve()
+        return path
 
     declared = _declare(
         default,

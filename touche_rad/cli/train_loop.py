@@ -22,7 +22,7 @@ from touche_rad.cli.program import command, run
 from touche_rad.cli.steps import COMMANDS, Steps, line_of
 from touche_rad.credentials import Server, trust_all, trusted_servers
 from touche_rad.errors import UserError
-from touche_rad.files.records import write_json, write_text
+from touche_rad.files.records import refuse_links, write_json, write_text
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -91,6 +91,7 @@ def loop_command(options: LoopOptions) -> None:
     if options.dry_run:
         return
     settings = {**loop.plan.model_dump(mode="json"), **loop.inputs()}
+    refuse_links(loop.out)
     is_ours = any((loop.out / name).is_file() for name in (COMMANDS, MANIFEST))
     if options.replace and is_ours:
         shutil.rmtree(loop.out)

@@ -24,7 +24,7 @@ from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import UserError, WorkError
 from touche_rad.events import EventCount
 from touche_rad.files.outputs import read_status, sha256_of
-from touche_rad.files.records import write_text
+from touche_rad.files.records import copy_file, refuse_links, write_text
 from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
 from touche_rad.plugins.registry import IMPORTED
@@ -187,12 +187,13 @@ class Trial:
         """Build the index, unless it is there from the last trial of this collection."""
         folder = self.options.output
         folder.mkdir(parents=True, exist_ok=True)
+        refuse_links(folder)
         mark = folder / "collection.sha256"
         digest = sha256_of(self.collection)
         if not (self.index.exists() and mark.exists() and mark.read_text("utf-8") == digest):
             mark.unlink(missing_ok=True)
             build_index(files.read_arguments(self.collection), str(self.index), replace=True)
-            mark.write_text(digest, "utf-8")
+            write_text(mark, digest)
         text = f"{self.index}: {len(open_index(str(self.index))):,} arguments"
         if self.demo:
             text += "; this is the demo collection: not fit to upload"
@@ -274,6 +275,7 @@ class Trial:
                 continue
             copy = self.repository / PLUGINS / plugin.file.name
             copy.parent.mkdir(parents=True, exist_ok=True)
+            refuse_links(copy.parent)
             if copy.exists():
                 if filecmp.cmp(copy, plugin.file, shallow=False):
                     continue
@@ -285,7 +287,7 @@ class Trial:
                             f"{copy} is another file, of the entry {name}: rename the file"
                         )
                 replaced += f"; replaced {copy}"
-            shutil.copy(plugin.file, copy)
+            copy_file(plugin.file, copy)
         text = "; ".join(self.entries)
         users = [f"{software.user} user" for software in self.entries.values() if software.user]
         if users:
@@ -316,8 +318,10 @@ class Trial:
             raise UserError(f"none of {', '.join(ENGINES)} works here: start or install one")
         copy = self._copy_of_collection()
         if copy:
-            shutil.copy(self.collection, copy)
+            refuse_links(copy.parent)
+            copy_file(self.collection, copy)
         log = self.options.output / "build.log"
+        log.unlink(missing_ok=True)  # it may be a link
         for name, software in self.entries.items():
             tag = f"touche-rad-{name.lower()}"
             build = shlex.split(software.build)

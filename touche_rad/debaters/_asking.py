@@ -51,10 +51,16 @@ def on_topic(
     index: ArgumentIndex, debate: Debate, arguments: Sequence[Argument]
 ) -> Sequence[Argument]:
     """Return the arguments on the main topics of the user's messages; all if there are none."""
+    topics = {argument.topic for argument in arguments_on_topic(index, debate)}
+    return [argument for argument in arguments if argument.topic in topics] or arguments
+
+
+def arguments_on_topic(index: ArgumentIndex, debate: Debate) -> list[Argument]:
+    """Search for the user's messages; return the arguments on their main topics, best first."""
     messages = " ".join(clean(turn.utterance) for turn in debate.turns)
-    topics = topics_of(index.search("all", messages, TOPIC_DEPTH))
-    main = [argument for argument in arguments if topics.get(argument.topic, 0) >= _MAIN_TOPIC]
-    return main or arguments
+    hits = index.search("all", messages, TOPIC_DEPTH)
+    weights = topics_of(hits)
+    return [hit.argument for hit in hits if weights.get(hit.argument.topic, 0) >= _MAIN_TOPIC]
 
 
 def named(numbers: Iterable[int], shown: Sequence[T]) -> list[T]:

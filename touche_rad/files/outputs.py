@@ -31,6 +31,7 @@ from touche_rad.files.records import (
     Place,
     is_unfinished,
     read_json,
+    refuse_links,
 )
 
 STATUS: Final = ".status.json"
@@ -43,9 +44,13 @@ def check_output(path: Place | None, *, replace: bool) -> None:
     None and the standard output are always free, and so are pipes. What a killed `atomic_write`
     left in a folder does not count.
     """
-    if replace or path is None or str(path) in STANDARD_OUTPUT:
+    if path is None or str(path) in STANDARD_OUTPUT:
         return
     target = Path(path)
+    if target.is_dir():
+        refuse_links(target)
+    if replace:
+        return
     if target.is_dir():
         holds_something = not all(map(is_unfinished, target.iterdir()))
     else:
@@ -79,18 +84,34 @@ def status_beside(path: Path) -> Path:
 
 
 def read_status(run: Path) -> dict[str, Any]:
-    """Return the status of a run, beside it or in TIRA's folder; empty if there is none.
+    """Return the status of a run; empty if there is none.
+
+    It lies beside the run or in TIRA's folder, and names it. That of a run that was renamed or
+    copied lies in the same folder, and has the digest of the run.
 
     Raises:
         UserError: A newer version wrote it.
     """
     for path in (status_beside(run), run.with_name("status.json")):
-        try:
-            status = read_json(path)
-        except (OSError, ValueError):
-            continue
-        refuse_newer(path, status, STATUS_FORMAT)
-        if isinstance(status, dict) and Path(str(status.get("output"))).name == run.name:
+        status = _status_in(path)
+        if Path(str(status.get("output"))).name == run.name:
+            refuse_newer(path, status, STATUS_FORMAT)
+            return status
+    statuses = sorted(run.parent.glob(f"*{STATUS[1:]}"))
+    digest = sha256_of(run) if statuses and run.is_file() else ""
+    for path in statuses:
+        status = _status_in(path)
+        if digest and status.get("sha256") == digest:
+            refuse_newer(path, status, STATUS_FORMAT)
+            return status
+    return {}
+
+
+def _status_in(path: Path) -> dict[str, Any]:
+    """Return what a file has as a status; empty for a pipe, a device, or no JSON object."""
+    with suppress(OSError, ValueError):
+        status = read_json(path) if path.is_file() else {}
+        if isinstance(status, dict):
             return status
     return {}
 

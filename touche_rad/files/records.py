@@ -13,6 +13,7 @@ import os
 import re
 import reprlib
 import secrets
+import shutil
 import stat
 import sys
 import tomllib
@@ -138,6 +139,40 @@ def write_text(path: Place, text: str) -> None:
 def write_json(path: Place, value: object) -> None:
     """Write a value as indented JSON, atomically."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append to a file, which is made if needed, but not by way of a symbolic link.
+
+    Raises:
+        OSError: It cannot be written, or it is a link.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kind = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    opened = os.open(path, kind, 0o666)
+    with os.fdopen(opened, "a", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.write(text)
+
+
+def copy_file(source: Path, path: Path) -> None:
+    """Copy a file to a name that is ours: a link of this name is replaced, not followed."""
+    if path.is_symlink():
+        path.unlink()
+    shutil.copy(source, path)
+
+
+def refuse_links(folder: Path) -> None:
+    """Raise an error if a folder in which all names are ours is a link, or has one.
+
+    Raises:
+        UserError: It names the link.
+    """
+    paths = [folder]
+    for place, folders, names in os.walk(folder):
+        paths += [Path(place, name) for name in (*folders, *names)]
+    for path in paths:
+        if path.is_symlink():
+            raise UserError(f"{path} is a link: remove it, or choose another output")
 
 
 def _no_number(name: str) -> NoReturn:
@@ -444,20 +479,22 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
     """Yield a text file that replaces `path` once it is completely written.
 
     `-` and `/dev/stdout` are the standard output. Standard output and pipes are written directly.
-    A symbolic link is kept, and its target is replaced.
+    A symbolic link is replaced, not followed: most names are ours, and a folder of a stranger may
+    have links of these names. A link that the user names is resolved where it is read.
     """
     if str(path) in STANDARD_OUTPUT:
         yield sys.stdout
         sys.stdout.flush()
         return
-    target = Path(os.path.realpath(path))
+    target = Path(path)
     # Only a file in the same folder can take the target's place at once.
     temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}{_UNFINISHED}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
+        is_link = target.is_symlink()
+        if target.is_dir() and not is_link:
             raise Unwritable(path, "it is a folder")
-        direct = target.exists() and not target.is_file()
+        direct = target.exists() and not target.is_file() and not is_link
         if direct:
             file = os.open(target, os.O_WRONLY)
         else:
@@ -476,7 +513,7 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
         with stream:
             yield stream
             stream.flush()
-            if target.exists():
+            if target.exists() and not is_link:
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
             os.fsync(stream.fileno())
         os.replace(temporary, target)

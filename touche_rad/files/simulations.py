@@ -7,6 +7,7 @@ answered, and one refused request ends its whole evaluation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -23,7 +24,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
+from touche_rad.debate import FALLBACK, Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
 from touche_rad.errors import InputProblem
 from touche_rad.files.models import (
     WRITTEN_TEXT,
@@ -100,9 +101,13 @@ Citation = Annotated[Argument, PlainValidator(_argument, json_schema_input_type=
 def _as_list(value: object, info: ValidationInfo) -> object:
     if value is None:
         return []
-    return [value] if info.context and not isinstance(value, list) else value
+    if not info.context:
+        return value
+    return value[:_MOST_CITATIONS] if isinstance(value, list) else [value]
 
 
+_MOST_CITATIONS: Final = 1000
+"""Cited arguments of a response that are read of a request: a hundred times what anybody cites."""
 Citations = Annotated[tuple[Citation, ...], BeforeValidator(_as_list)]
 """Cited arguments; null is none."""
 
@@ -305,9 +310,10 @@ _TURNS = "userTurnsEvaluations"
 _OVERALL = "overallEvaluations"
 _EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 """Fields of the evaluation that are not fields of the evaluated debate."""
-_VERDICT = ("score", "explanation", "rationale", "fallback")
+_VERDICT = ("score", "explanation", "rationale", FALLBACK)
 _EARLIER_FALLBACKS = ("no verdict (", "no verdict: it is missing in the run")
-"""Beginnings of the explanations of fallbacks, which earlier versions wrote without the field."""
+"""Beginnings of the explanations of fallbacks, which earlier versions wrote without the field, or
+with `true` in it."""
 _KEYS = tuple(maxim.key for maxim in Maxim)
 
 
@@ -340,14 +346,18 @@ class Scored(FileRecord):
         WithJsonSchema({"maximum": 1, "minimum": 0, "type": "number"}),
     ]
     explanation: Annotated[Any, WithJsonSchema({"type": "string"})] = ""
-    fallback: Annotated[Any, WithJsonSchema({"type": "boolean"})] = False
+    fallback: Annotated[Any, WithJsonSchema({"type": "string"})] = ""
 
 
-def is_fallback(fallback: object, explanation: object) -> bool:
-    """Return whether the score of a verdict with these fields is a fallback's."""
-    return fallback is True or (
-        isinstance(explanation, str) and explanation.startswith(_EARLIER_FALLBACKS)
-    )
+def fallback_of(record: Mapping[str, Any] | None) -> str:
+    """Return why a response, a user turn or a verdict is a fallback's; empty if it is none."""
+    cause = (record or {}).get(FALLBACK)
+    if cause and isinstance(cause, str):
+        return cause
+    explanation = str((record or {}).get("explanation", ""))
+    if cause is True or explanation.startswith(_EARLIER_FALLBACKS):
+        return explanation or "the run does not say why"
+    return ""
 
 
 _MISSING: Final[Any] = None
@@ -374,7 +384,7 @@ class TurnEvaluation(FileRecord):
                     score=scored.score,
                     rationale=scored.explanation if isinstance(scored.explanation, str) else "",
                     extra=drop_keys(scored.rest, _VERDICT),
-                    fallback=is_fallback(scored.fallback, scored.explanation),
+                    fallback=fallback_of(vars(scored)),
                 )
         return verdicts
 
@@ -426,6 +436,6 @@ def _turn_record(verdicts: Verdicts) -> JsonObject:
             verdict = verdicts[maxim]
             scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
             if verdict.fallback:
-                scored["fallback"] = True
+                scored[FALLBACK] = verdict.fallback
             record[maxim.key] = scored | drop_keys(verdict.extra, _VERDICT)
     return record

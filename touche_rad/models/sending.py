@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
@@ -9,7 +10,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.calls import CallContext, current_context
+from touche_rad.files.records import append_text
 from touche_rad.files.traces import TRACE_FORMAT
 from touche_rad.http import RequestPolicy
 from touche_rad.models.endpoint import Backend
@@ -207,8 +209,8 @@ class Trace:
         }
         line = redact(json.dumps(record, ensure_ascii=True)) + "\n"
         try:
-            with self._lock, self.path.open("a", encoding="ascii") as out:
-                out.write(line)
+            with self._lock:
+                append_text(self.path, line)
         except OSError as error:
             if not self._warned:
                 log.warning("the trace %s cannot be written: %s", self.path, error)
@@ -231,6 +233,8 @@ RETRIES = RequestPolicy(tries=6, longest_retry_after=math.inf)
 """How often a call is sent; its deadline limits the waits."""
 _RETRY_AFTER: Final = 15.0
 """Seconds after which one call of a server that is down is retried again."""
+_MANY_TIMES: Final = 2.0
+"""A call that takes more than so many times as long as usual may get no reply at all."""
 
 
 @dataclass
@@ -248,6 +252,8 @@ class Sender:
     _retried: float = 0.0
     _thinks: bool = False
     """Whether thoughts used up the tokens of an answer."""
+    _usual_seconds: float = 0.0
+    """How long replies take, on average; 0 before the first one."""
     _accepted: dict[str, int] = field(default_factory=dict)
     """For each model and kind of question, how many of its forms the server refused before one."""
 
@@ -354,7 +360,7 @@ class Sender:
             if thinks:
                 body = {**body, "max_tokens": body["max_tokens"] + think_tokens}
             try:
-                reply = await backend.complete(body, call.end - begun)
+                reply = await self._complete(call, backend, body)
             except ModelError as error:
                 self.trace.write(call, body, None, fault=str(error), begun=begun)
                 raise
@@ -372,3 +378,44 @@ class Sender:
         if is_cut and 0 < cost.completion_tokens < body["max_tokens"]:
             raise PromptTooLong(f"{model}: the prompt leaves only {cost.completion_tokens} tokens")
         return reply, thinks
+
+    async def _complete(
+        self, call: Call, backend: Backend, body: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return the first reply to a request, which is sent once more after half of its time.
+
+        It is not sent again to a server whose replies usually take long, or whose slots are all in
+        use: more requests would make such a server slower still.
+        """
+        seconds = call.end - time.monotonic()
+
+        async def attempt(limit: float) -> Mapping[str, Any]:
+            begun = time.monotonic()
+            reply = await backend.complete(body, limit)
+            latest = time.monotonic() - begun
+            self._usual_seconds = (4 * (self._usual_seconds or latest) + latest) / 5
+            return reply
+
+        attempts = [asyncio.create_task(attempt(seconds))]
+        has_second_slot = False
+        try:
+            done, _ = await asyncio.wait(attempts, timeout=seconds / 2)
+            if not done and 0 < _MANY_TIMES * self._usual_seconds < seconds / 2:
+                with suppress(anyio.WouldBlock, OverBudget):
+                    self.slots.acquire_nowait()
+                    has_second_slot = True
+                    call.usage.reserve()
+                    call.cost.calls += 1
+                    call.cost.retries += 1
+                    attempts.append(asyncio.create_task(attempt(seconds / 2)))
+            while True:
+                done, pending = await asyncio.wait(attempts, return_when=asyncio.FIRST_COMPLETED)
+                replied = [task for task in done if task.exception() is None]
+                if replied or not pending:
+                    return (replied or list(done))[0].result()
+                attempts = list(pending)
+        finally:
+            for task in attempts:
+                task.cancel()
+            if has_second_slot:
+                self.slots.release()

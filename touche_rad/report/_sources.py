@@ -6,6 +6,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,8 +18,11 @@ from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import STATUS, read_status, sha256_of, total_of
+from touche_rad.files.simulations import fallback_of
 from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
+from touche_rad.runs.fallbacks import ANSWERS
+from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import kind_of
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, names
@@ -117,6 +121,21 @@ class Source:
     contests: Sequence[Contest] = ()
     judgements: Sequence[Judgement] = ()
 
+    @property
+    def fallbacks(self) -> str:
+        """How many results of each kind are fallbacks, by the statuses or else by the lines."""
+        totals: Counter[str] = Counter()
+        numbers: Counter[str] = Counter()
+        for debate, verdicts in self.debates:
+            responses = [turn.response for turn in debate.turns if turn.response is not None]
+            totals[ANSWERS] += len(responses)
+            numbers[ANSWERS] += sum(bool(fallback_of(response.extra)) for response in responses)
+            for verdict in chain.from_iterable(of_turn.values() for of_turn in verdicts):
+                totals[VERDICTS] += 1
+                numbers[VERDICTS] += bool(verdict.fallback)
+        by_lines = [f"{numbers[what]} of {totals[what]} {what}" for what in +numbers]
+        return self.origin.fallbacks or ", ".join(by_lines)
+
 
 def read_sources(
     runs: Mapping[str, Path],
@@ -170,7 +189,10 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
             # Also the turns that were answered with the last fallback's fixed sentence.
             fallbacks = replaced.get(number, set())
             for at, turn in enumerate(debate.turns):
-                if turn.response is not None and turn.response.content == NOTHING_FOUND:
+                response = turn.response
+                if response is not None and (
+                    response.content == NOTHING_FOUND or fallback_of(response.extra)
+                ):
                     fallbacks.add(at)
             labelled = labels_by_words.get(digests(debate), ())
             if not verdicts and source.kind is Kind.EVALUATIONS:

@@ -265,7 +265,7 @@ def _runs_board(
                 "debater": origin.plugin("debater"),
                 "judge": origin.plugin("judge"),
                 "debates": str(len(units) or ""),
-                "fallbacks": origin.fallbacks or ("0" if origin.status else ""),
+                "fallbacks": source.fallbacks or ("0" if origin.status else ""),
                 "score": scores.get(source.name, ""),
             }
         )
@@ -321,7 +321,7 @@ def _warnings(
         if source.path.parent in tournaments:
             status = origin.status if source.judgements else {}
             origin = replace(origin, status=status, judged={})
-        fallbacks = origin.fallbacks
+        fallbacks = replace(source, origin=origin).fallbacks
         if fallbacks:
             yield f"{source.name}: {fallbacks} are fallbacks or missing"
         reasons = []

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from touche_rad.calls import Caller, Calls, CallTimeout, ModelUse, Observe, call_context
 from touche_rad.debate import (
+    FALLBACK,
     MOST_CHARACTERS,
     NOTHING_FOUND,
     Argument,
@@ -184,7 +185,9 @@ class Answerer:
             without_model=without_model,
         )
         failures.add(fallback, cause)
-        return replace(answer, fallback=fallback)
+        response = answer.response
+        marked = response.model_copy(update={"extra": {**response.extra, **fallback.mark}})
+        return replace(answer, response=marked, fallback=fallback)
 
 
 def make_answerer(
@@ -304,9 +307,10 @@ def guard(
                 events.append(Event(kind=EventKind.ARGUMENT_CUT, detail=repr(argument.id)))
                 arguments.remove(argument)
 
-    extra = writable(response.extra)
-    if len(extra) < len(response.extra):
-        events += _unwritable(response.extra, extra, "response")
+    fields_besides = drop_keys(response.extra, (FALLBACK,))  # which only a fallback gets
+    extra = writable(fields_besides)
+    if len(extra) < len(fields_besides):
+        events += _unwritable(fields_besides, extra, "response")
     return Response(content=content, arguments=tuple(arguments), extra=extra), tuple(events)
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from touche_rad.debate import FALLBACK
 from touche_rad.errors import ToucheRadError, WorkError, safe_lines, traceback_text
+from touche_rad.files.records import append_text
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
 
@@ -73,6 +75,11 @@ class Fallback:
     def cause(self) -> str:
         """What failed, why and where."""
         return f"{self.reason} ({self.place})" if self.place else self.reason
+
+    @property
+    def mark(self) -> dict[str, str]:
+        """The field that marks a result in its record."""
+        return {FALLBACK: printable(redact(self.cause))}
 
     @property
     def notice(self) -> str:
@@ -136,9 +143,7 @@ class FailureLog:
             return
         text = f"{safe_lines(cause)}\n{traceback_text(error)}\n\n"
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write(text)
+            append_text(self.path, text)
         except OSError as problem:
             log.warning("%s cannot be written: %s", self.path, problem.strerror)
             self.path = None

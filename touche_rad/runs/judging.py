@@ -78,6 +78,11 @@ class NoVerdict(InvalidResult):
     """A judge or a panel gave no valid verdict."""
 
 
+def no_verdict(reason: str) -> str:
+    """Return the explanation of a fallback score."""
+    return f"no verdict ({reason}); fallback score {PRIOR}"
+
+
 def report_fallback(
     kind: str,
     plugin: LoadedJudge | LoadedPanel,
@@ -157,8 +162,7 @@ async def judge_view(
         if isinstance(verdict, str):
             log.info("no verdict on %s: %s", criterion.key, verdict)
             unscored[criterion.key] = verdict
-            rationale = f"no verdict ({verdict}); fallback score {PRIOR}"
-            verdict = Verdict(score=PRIOR, rationale=rationale, fallback=True)
+            verdict = Verdict(score=PRIOR, rationale=no_verdict(verdict))
         verdicts[criterion.key] = verdict
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
@@ -173,6 +177,9 @@ async def judge_view(
         count=len(unscored or verdicts),
         turn=turn,
     )
+    for fallback in fallbacks:
+        for key in unscored or verdicts:
+            verdicts[key] = verdicts[key].model_copy(update=fallback.mark)
     return ViewVerdicts(verdicts, unscored, fallbacks)
 
 

@@ -44,6 +44,7 @@ def simulate(
         fallbacks: list[Fallback] = []
         for turn in range(turns):
             utterance = await speaker.speak(debate)
+            mark: dict[str, str] = {}
             if utterance.error is not None:
                 fallback = fallback_for(
                     f"user {speaker.name}",
@@ -56,7 +57,8 @@ def simulate(
                 failures.add(fallback, utterance.error)
                 failures.check(fallback)
                 fallbacks.append(fallback)
-            debate = debate.with_utterance(utterance.utterance)
+                mark = fallback.mark
+            debate = debate.with_utterance(utterance.utterance, **mark)
             answer = await answerer.answer(debate, failures=failures)
             debate = debate.with_response(answer.response)
             events += (event.at(claim.id, turn) for event in (*utterance.events, *answer.events))

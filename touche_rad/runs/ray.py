@@ -26,6 +26,7 @@ import anyio
 from touche_rad import __version__
 from touche_rad.credentials import Servers, trusting
 from touche_rad.errors import ToucheRadError, WorkError
+from touche_rad.files.records import append_text
 from touche_rad.files.traces import TRACE
 from touche_rad.models import Model, ModelError
 from touche_rad.models.cache import Cache, CachedAnswer
@@ -263,11 +264,11 @@ async def process_on_ray(
                             model.warnings.append(warning)
                 for number, done in result.done:
                     keep(number, done)
-                if options.errors is not None and result.errors not in tracebacks:
+                if options.errors is not None and result.errors not in {"", *tracebacks}:
                     tracebacks.add(result.errors)
-                    _append(options.errors, result.errors)
+                    append_text(options.errors, result.errors)
                 if trace is not None:
-                    _append(trace, result.trace)
+                    append_text(trace, result.trace)
                 if result.stopped:
                     raise FallbackStop(result.stopped)
                 failures += result.failures
@@ -340,10 +341,3 @@ def _cut(
 def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return excerpt(lines[-1], 300) if lines else type(error).__name__
-
-
-def _append(path: Path, text: str) -> None:
-    if text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)

@@ -19,7 +19,7 @@ from touche_rad.errors import InputError
 from touche_rad.files.labels import digests
 from touche_rad.files.models import lenient_text
 from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
-from touche_rad.files.simulations import is_fallback, parse_simulation
+from touche_rad.files.simulations import fallback_of, parse_simulation
 from touche_rad.score.result import ProblemKind
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
@@ -148,11 +148,11 @@ def read_judged(
                 read = scores[criterion.key]
                 if read.problem is ProblemKind.MISSING_VERDICT:
                     continue
-                explanation = turn[criterion.title].get("explanation")
+                record_of_verdict = turn[criterion.title]
                 verdicts[criterion.key] = Verdict(
                     score=read.score,
-                    rationale=lenient_text(explanation),
-                    fallback=is_fallback(turn[criterion.title].get("fallback"), explanation),
+                    rationale=lenient_text(record_of_verdict.get("explanation")),
+                    fallback=fallback_of(record_of_verdict),
                 )
             verdicts_of_turns.append(verdicts)
         named = debate.model_copy(update={"id": debate.id or f"debate-{row.line}"})

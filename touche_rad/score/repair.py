@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.criteria import grice
+from touche_rad.debate import FALLBACK
 from touche_rad.errors import UserError
 from touche_rad.files import Kind
 from touche_rad.files.labels import digests
@@ -180,7 +181,7 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
         verdict = turn.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:
-            fallback = {"score": 0, "explanation": MISSING, "fallback": True}
+            fallback = {"score": 0, "explanation": MISSING, FALLBACK: MISSING}
             turn[title] = {**(verdict or {}), **fallback}
             result.done["a missing score written as no"] += 1
         elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):

@@ -22,10 +22,11 @@ from touche_rad.files import Evaluation, Kind
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import read_status
 from touche_rad.files.records import original_record, short_repr
-from touche_rad.files.simulations import SIMULATIONS
+from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.runs.fallbacks import UTTERANCES
-from touche_rad.text import clean, count_words, is_blank, printable
+from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
+from touche_rad.runs.judging import VERDICTS
+from touche_rad.text import clean, count_words, excerpt, is_blank, printable
 
 WORDS: Final = 60
 OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
@@ -63,6 +64,14 @@ class Issue:
         return path if self.line is None else f"{path}:{self.line}"
 
 
+_FALLBACKS: Final = {
+    ANSWERS: "an answer is a fallback",
+    UTTERANCES: "a message of the user is a fallback",
+    VERDICTS: "a verdict is a fallback score",
+}
+"""The kinds of issues on fallbacks, by the kind of result."""
+_LONGEST_CAUSE: Final = 200
+
 _JSON_FIELDS = "path kind debates unread turns unfit findings good official verdict".split()
 """The fields of the JSON output, in their order."""
 _JSON_FIELDS_OF_ISSUE = ("path", "line", "kind", "message", "level")
@@ -83,6 +92,10 @@ class Validation:
     all_fallbacks: list[str] = field(default_factory=list)
     """The kinds of results, such as answers, that are all fallbacks."""
     findings: list[Issue] = field(default_factory=list)
+    totals: Counter[str] = field(default_factory=Counter)
+    """The results by kind, such as answers."""
+    fallbacks: Counter[str] = field(default_factory=Counter)
+    """Those whose lines say that they are fallbacks."""
 
     @property
     def unfit(self) -> list[str]:
@@ -149,6 +162,14 @@ class Validation:
         """Add an issue; without a message, the kind says all."""
         self.findings.append(Issue(self.path, line, kind, message or kind, level, topic))
 
+    def count(self, what: str, cause: str, line: int, message: str) -> None:
+        """Count a result of a kind; with a cause, it is a fallback."""
+        self.totals[what] += 1
+        if cause:
+            self.fallbacks[what] += 1
+            message = f"{message}{excerpt(cause, _LONGEST_CAUSE)}"
+            self.add(line, _FALLBACKS[what], message, "warning", IssueTopic.FALLBACKS)
+
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
         if error.problem is InputProblem.EMPTY_RECORD:
@@ -212,6 +233,7 @@ def check(
     except InputError as error:
         result.add_error(error)
         if not lines:
+            _add_fallbacks(result, run)
             return result
         # The rest of the file is lost: how many lines, and which debates, is unknown.
         result.unread = 0
@@ -256,7 +278,7 @@ def check(
             )
             if not is_of_input:
                 result.add(number, "a debate twice", f"line {number} repeats line {earlier}")
-    _read_status(result, run)
+    _add_fallbacks(result, run)
     result.findings.sort(key=lambda issue: issue.line or 0)
     return result
 
@@ -274,9 +296,11 @@ def _check_debate(
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         place = f"turn {number}: "
         response = turn.response
+        result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
         if response is None:
             result.add(line, "the turn has no answer", f"{place}there is no answer")
             continue
+        result.count(ANSWERS, fallback_of(response.extra), line, place)
         if is_blank(response.content):
             result.add(line, "the answer is empty", f"{place}the answer is empty")
         count = count_words(response.content)
@@ -321,15 +345,13 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
         for criterion in grice():
             verdict = verdicts.get(criterion.key)
             place = f"turn {turn}: {criterion.title}"
+            cause = verdict.fallback if verdict else ""
+            result.count(VERDICTS, cause, line, f"{place} has a fallback score: ")
             if verdict is None or verdict.score is None:
                 result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"
                 result.add(line, "a score is not 0 to 1", message)
-            elif verdict.fallback:
-                message = f"{place} has a fallback score"
-                kind = "a verdict is a fallback score"
-                result.add(line, kind, message, "warning", IssueTopic.FALLBACKS)
 
 
 def _compare_with_input(
@@ -387,27 +409,31 @@ def _compare_with_input(
 
 
 def all_fallbacks(run: Path) -> list[str]:
-    """Return the kinds of results that are all fallbacks by the status beside a run."""
-    result = Validation(str(run))
+    """Return the kinds of results of a run that are all fallbacks."""
     with suppress(UserError):  # the status is that of a newer version
-        _read_status(result, run)
-    return result.all_fallbacks
+        return check(run, words=0).all_fallbacks
+    return []
 
 
-def _read_status(result: Validation, run: Path) -> None:
-    """Add what the status beside the run says about how it was made."""
+def _add_fallbacks(result: Validation, run: Path) -> None:
+    """Add how the run was made: by its own lines, and by the status of a run that has one."""
+    # The debater's answers can be its own although all messages of the user are fallbacks.
+    for what, count in result.fallbacks.items():
+        if what != UTTERANCES and count == result.totals[what]:
+            result.all_fallbacks.append(what)
     status = read_status(run)
     counts = status.get("counts")
     rows = status.get("fallbacks")
-    fallbacks: Counter[str] = Counter()
+    of_status: Counter[str] = Counter()
     if not isinstance(rows, list):
         rows = []
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("count"), int):
-            fallbacks[clean(str(row.get("what")))] += row["count"]
-    for what, count in fallbacks.items():
+            of_status[clean(str(row.get("what")))] += row["count"]
+    for what, count in of_status.items():
         total = counts.get(what, 0) if isinstance(counts, dict) else 0
-        # Fallbacks of the simulated user only: the debater's answers can still be its own.
+        if count <= result.fallbacks[what]:
+            continue  # the lines say it
         if what != UTTERANCES and count >= total > 0:
             result.all_fallbacks.append(what)
             continue

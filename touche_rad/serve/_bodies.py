@@ -84,6 +84,8 @@ class AnswerBody(BaseModel):
 
     content: str
     arguments: list[Argument]
+    fallback: str = ""
+    """Only in a fallback answer: why it is one."""
 
 
 class Score(RequestBody):
@@ -91,6 +93,8 @@ class Score(RequestBody):
 
     score: float | None
     explanation: str = ""
+    fallback: str = ""
+    """Only in a fallback score: why it is one."""
 
 
 class Health(RequestBody):
@@ -103,10 +107,16 @@ class Health(RequestBody):
     arguments: int | None
     model_problem: str = ""
     """Why the model's endpoint cannot be used at present; empty if it can, or without a model."""
+    answers: int = 0
+    """Answers since the start."""
     fallbacks: int = 0
-    """Answers since the start that are not from the debater, or that it made without its model."""
+    """Answers that are not from the debater, or that it made without its model."""
+    verdicts: int = 0
+    """Scores since the start."""
+    verdict_fallbacks: int = 0
+    """Scores that are not from the judge, or that it gave without its model."""
     last_fallback: str = ""
-    """The cause of the last one."""
+    """The cause of the last fallback."""
 
 
 class Fault(RequestBody):

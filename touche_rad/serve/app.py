@@ -19,7 +19,7 @@ from starlette.responses import Response as HttpResponse
 
 from touche_rad import __version__
 from touche_rad.criteria import grice
-from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.debate import FALLBACK, Argument, Debate, Response, Turn
 from touche_rad.files.models import validate
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import Body as ResponseBody
@@ -27,7 +27,7 @@ from touche_rad.files.simulations import body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
-from touche_rad.runs.judging import CachedJudge, judge_view
+from touche_rad.runs.judging import PRIOR, CachedJudge, judge_view, no_verdict
 from touche_rad.serve._bodies import (
     MAX_TURNS,
     AnswerBody,
@@ -112,18 +112,6 @@ def create_app(
 ) -> FastAPI:
     """Make the server of one debater and one judge, which are the first of the page's `offer`."""
     offer = offer or Offer({"debater": lambda: answerer}, {"judge": lambda: judge})
-    app = FastAPI(
-        title="touche-rad",
-        version=__version__,
-        docs_url=None,
-        redoc_url=None,
-        lifespan=lambda _: _warm_up(answerer, judge, deadline, model),
-    )
-    app.router.route_class = _StrictRoute
-    app.add_exception_handler(RequestValidationError, _refuse_invalid)
-    app.add_exception_handler(FieldError, _refuse)
-    app.add_exception_handler(400, _refuse_unreadable)
-    app.add_middleware(Gate, limits=limits or Limits(), access=access or Access())
     health = Health(
         version=__version__,
         debater=next(iter(offer.debaters)),
@@ -131,12 +119,53 @@ def create_app(
         arguments=None if answerer.index is None else len(answerer.index),
     )
 
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await _warm_up(answerer, judge, deadline, model)
+        yield
+        has_fallbacks = health.fallbacks or health.verdict_fallbacks
+        log.log(
+            logging.WARNING if has_fallbacks else logging.INFO,
+            "%d answers, fallbacks: %d; %d scores, fallbacks: %d; the last fallback: %s",
+            health.answers,
+            health.fallbacks,
+            health.verdicts,
+            health.verdict_fallbacks,
+            health.last_fallback or "none",
+        )
+
+    app = FastAPI(
+        title="touche-rad",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.router.route_class = _StrictRoute
+    app.add_exception_handler(RequestValidationError, _refuse_invalid)
+    app.add_exception_handler(FieldError, _refuse)
+    app.add_exception_handler(400, _refuse_unreadable)
+    criteria = grice()
+
+    def score_instead(path: str, detail: str) -> JSONResponse | None:
+        """Return a fallback score for a body that is too large, which no judge can read."""
+        if path.removeprefix("/") not in criteria.keys:
+            return None
+        health.verdicts += 1
+        health.verdict_fallbacks += 1
+        health.last_fallback = detail
+        return JSONResponse({"score": PRIOR, "explanation": no_verdict(detail), FALLBACK: detail})
+
+    app.add_middleware(
+        Gate, limits=limits or Limits(), access=access or Access(), instead=score_instead
+    )
+
     def count(answer: Answer) -> None:
+        health.answers += 1
         if answer.fallback is not None:
             health.fallbacks += 1
-            health.last_fallback = redact(answer.fallback.cause)
+            health.last_fallback = answer.fallback.mark[FALLBACK]
 
-    criteria = grice()
     judging = CachedJudge(judge, criteria, deadline)
 
     def endpoint_of(key: str) -> Any:
@@ -146,13 +175,22 @@ def create_app(
                 return Score(score=None, explanation="whole debates are not evaluated")
             view = await _parse(to_view, request, raw)
             verdict = (await judging.judge(view)).verdicts[key]
-            return Score(score=verdict.score, explanation=verdict.rationale)
+            health.verdicts += 1
+            score = Score(score=verdict.score, explanation=verdict.rationale)
+            if verdict.fallback:
+                health.verdict_fallbacks += 1
+                score.fallback = health.last_fallback = verdict.fallback
+            return score
 
         return endpoint
 
     for key in criteria.keys:
         app.post(
-            f"/{key}", responses=REFUSALS, summary=f"Judge {key}", operation_id=f"judge_{key}"
+            f"/{key}",
+            responses=REFUSALS,
+            summary=f"Judge {key}",
+            operation_id=f"judge_{key}",
+            response_model_exclude_unset=True,
         )(endpoint_of(key))
 
     @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
@@ -186,17 +224,15 @@ def create_app(
     return app
 
 
-@asynccontextmanager
 async def _warm_up(
     answerer: Answerer, judge: LoadedJudge, deadline: float | None, model: Model | None
-) -> AsyncIterator[None]:
+) -> None:
     """Call both plugins once before the port opens, so that the first request is not slow."""
     if model is not None and model.backend is not None:
         await model.backend.ready()
     debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
     answer = await answerer.answer(debate)
     await judge_view(judge, debate.with_response(answer.response), grice(), deadline=deadline)
-    yield
 
 
 async def _parse(parse: Callable[[S], T], source: S, raw: Request) -> T:

@@ -11,7 +11,7 @@ import re
 import socket
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -37,10 +37,12 @@ _PIECE: Final = 2**12
 """Bytes that are parsed before the number of requests is checked."""
 SMALL: Final = 256 * 2**10
 """Bytes of a body that may have any content."""
-_NO_TEXT: Final = b'0123456789-+.[]{},:"'
-_LEAST_TEXT: Final = 0.75
-"""Least share of other characters. No request is answered while a body is parsed, and numbers,
-lists and short texts take much longer than a long text of the same size."""
+_STRUCTURE: Final = b'[]{},:"'
+_LEAST_CONTENT: Final = 0.75
+"""Least share of other characters. No request is answered while a body is parsed, and many short
+values take much longer than a long text, or the numbers of embeddings, of the same size."""
+_DISCARDED: Final = 16
+"""Times the maximum size that are read of a larger body, so that its client gets the response."""
 _HOST: Final = re.compile(r"(?:\[([^\[\]]*)\]|([^\s:@/\[\]]*))(?::\d*)?")
 DEFAULT_HEADERS: Final = {
     "x-content-type-options": "nosniff",
@@ -147,10 +149,18 @@ def is_loopback(host: str) -> bool:
 class Gate:
     """Checks each request, and reads its whole body, before the application sees it."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, access: Access) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        access: Access,
+        instead: Callable[[str, str], JSONResponse | None] = lambda path, detail: None,
+    ) -> None:
+        """`instead` returns the response of a path to a body that is too large, if it has one."""
         self.app = app
         self.limits = limits
         self.access = access
+        self.instead = instead
         self.requests = 0
         """Number of requests that are being answered."""
         self._starts = asyncio.Semaphore(STARTS)
@@ -190,7 +200,7 @@ class Gate:
                         400, "expected Content-Length or Transfer-Encoding, not both"
                     )
                 length = headers.get("content-length", "0")
-                if length.isdigit() and int(length) > self.limits.body:
+                if length.isdigit() and int(length) > _DISCARDED * self.limits.body:
                     raise self._too_large()
                 if self.requests >= self.limits.requests and scope["method"] == "POST":
                     raise EarlyResponse(
@@ -208,7 +218,10 @@ class Gate:
                 finally:
                     self.requests -= 1
             except EarlyResponse as early:
-                await early.response()(scope, receive, send_secured)
+                response = early.response()
+                if early.status == 413:
+                    response = self.instead(scope["path"], early.detail) or response
+                await response(scope, receive, send_secured)
             except ClientDisconnect:
                 pass
 
@@ -218,6 +231,7 @@ class Gate:
     async def _read(self, receive: Receive) -> bytes:
         """Read the whole body."""
         body = bytearray()
+        size = 0
         is_complete = False
         seconds = self.limits.body_seconds
         try:
@@ -226,15 +240,20 @@ class Gate:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
-                    body += message.get("body", b"")
-                    if len(body) > self.limits.body:
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if size > _DISCARDED * self.limits.body:
                         raise self._too_large()
+                    if size <= self.limits.body:
+                        body += part
                     is_complete = not message.get("more_body", False)
         except TimeoutError:
             detail = f"the body did not arrive within {seconds:g} seconds"
             raise EarlyResponse(408, detail) from None
-        if len(body) > SMALL and len(body.translate(None, _NO_TEXT)) < _LEAST_TEXT * len(body):
-            raise EarlyResponse(413, "expected a body of texts, got many numbers or short values")
+        if size > self.limits.body:
+            raise self._too_large()
+        if size > SMALL and len(body.translate(None, _STRUCTURE)) < _LEAST_CONTENT * size:
+            raise EarlyResponse(413, "expected a body of texts, got many short values")
         return bytes(body)
 
 

@@ -17,7 +17,7 @@ from typing import Final
 import anyio
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import on_topic
+from touche_rad.debaters._asking import arguments_on_topic
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.debaters.rdebater._options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater._reading import Allowance, history_text
@@ -174,7 +174,18 @@ def retrieved(
         argument for argument in candidates if not earlier.contradicts(argument)
     ] or candidates
     if options.on_topic:
-        candidates = on_topic(index, debate, candidates)
+        # Keywords can lead elsewhere; then the messages of the user are searched for.
+        of_topic = arguments_on_topic(index, debate)
+        topics = {argument.topic for argument in of_topic}
+        candidates = (
+            [argument for argument in candidates if argument.topic in topics]
+            or [
+                argument
+                for argument in of_topic
+                if argument.id not in earlier.ids and not earlier.contradicts(argument)
+            ]
+            or candidates
+        )
     if options.scheme_rule and options.argumentation_schemes:
         annotations = stored([argument.id for argument in candidates])
         # Arguments that are known to use no scheme are left out, unless there are no others.
@@ -207,7 +218,7 @@ def _field(name: str, debate: Debate) -> str:
     return "supports" if name == "attacks" and opens(debate) else name
 
 
-MAX_CACHED_CALLS: Final = 5_000
+MAX_CACHED: Final = 25_000
 
 
 class SchemeAnnotations:
@@ -217,9 +228,9 @@ class SchemeAnnotations:
         """Without an annotator, only the annotations of the index are used."""
         self._stored = annotations_of(index).get(SCHEMES)
         self._annotator = annotator
-        # By debate and by the arguments of a call, so that the results of a debate do not depend
-        # on other debates, or on where a run was killed.
-        self._cache: dict[tuple[str, ...], list[Annotation | None]] = {}
+        # By debate and argument, so that the results of a debate do not depend on other debates, or
+        # on where a run was killed.
+        self._cache: dict[tuple[str, str], Annotation | None] = {}
 
     def stored(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return the annotations of arguments that the index contains."""
@@ -235,41 +246,40 @@ class SchemeAnnotations:
     ) -> list[RetrievedArgument]:
         """Return the records with their annotations; without them if a call fails.
 
-        Annotations of earlier turns of a debate are used again. Of the turn's calls, `keep` must
+        An argument is annotated once in a debate. Of the turn's calls, `keep` must
         remain for later steps.
         """
         ids = [record.argument.id for record in evidence]
         stored = await anyio.to_thread.run_sync(self.stored, ids, abandon_on_cancel=True)
         records = [
-            replace(record, annotation=annotation)
+            replace(record, annotation=annotation or self._cache.get((debate, record.argument.id)))
             for record, annotation in zip(evidence, stored, strict=True)
         ]
         annotator = self._annotator
         if annotator is None:
             return records
-        missing = [place for place, annotation in enumerate(stored) if annotation is None]
+        missing = [
+            place
+            for place, record in enumerate(records)
+            if record.annotation is None and (debate, record.argument.id) not in self._cache
+        ]
 
         async def annotate(places: Sequence[int]) -> None:
             """Annotate the records of one call."""
-            key = (debate, *(ids[place] for place in places))
-            annotations = self._cache.get(key)
-            if annotations is None:
-                try:
-                    calls = 1 if annotator.options.calls == "merged" else 2
-                    allowance.take(calls, keep=keep)
-                except ModelError:
-                    return
-                texts = [records[place].argument.text for place in places]
-                annotations = [
-                    None if isinstance(answer, ModelError) else answer
-                    for answer in await annotator.annotate(texts)
-                ]
-                if any(annotations):
-                    self._cache[key] = annotations
-                    if len(self._cache) > MAX_CACHED_CALLS:
-                        del self._cache[next(iter(self._cache))]
+            try:
+                calls = 1 if annotator.options.calls == "merged" else 2
+                allowance.take(calls, keep=keep)
+            except ModelError:
+                return
+            answers = await annotator.annotate([records[place].argument.text for place in places])
+            annotations = [None if isinstance(answer, ModelError) else answer for answer in answers]
             for place, annotation in zip(places, annotations, strict=True):
                 records[place] = replace(records[place], annotation=annotation)
+                # If the whole call failed, the next turn asks again.
+                if any(annotations):
+                    self._cache[debate, ids[place]] = annotation
+            while len(self._cache) > MAX_CACHED:
+                del self._cache[next(iter(self._cache))]
 
         async with anyio.create_task_group() as group:
             for start in range(0, len(missing), annotator.per_call):

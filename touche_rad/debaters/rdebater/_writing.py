@@ -54,13 +54,14 @@ class Brief:
 
     @property
     def texts(self) -> list[dict[str, Any]]:
-        """The arguments and, as in the paper's Table 4, their schemes with the labels."""
+        """The arguments and their schemes with labels and, as in the paper's Table 4, reasons."""
         texts = []
         for record in self.evidence:
             marks = []
             if record.annotation:
                 for scheme, mark in record.annotation.marks.items():
-                    reason = f" ({mark.reason})" if mark.reason else ""
+                    says_why = mark.reason and self.options.wording == "free"
+                    reason = f" ({mark.reason})" if says_why else ""
                     marks.append(f"{scheme.value}: {mark.level.word}{reason}")
             texts.append({"text": clean(record.argument.text), "marks": marks})
         return texts
