@@ -206,6 +206,7 @@ def _rows(ranking: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 
 def test_a_ranking_keeps_the_queries_columns(pipeline: Any) -> None:
+    assert repr(pipeline).endswith("Retriever(k=5)")
     ranking = pipeline.transform(TOPICS)
     assert list(ranking.columns)[:6] == ["qid", "query", "user", "docno", "score", "rank"]
     assert len(ranking)
