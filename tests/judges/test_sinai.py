@@ -117,6 +117,14 @@ def test_the_lean_profile_asks_once_a_turn(server: Scripted, name: str) -> None:
     assert {verdict.score for verdict in verdicts.values()} == {0.0}
 
 
+@pytest.mark.parametrize(("profile", "times"), [("lean", 1), ("paper", 2)])
+def test_equal_arguments_are_listed_once(server: Scripted, profile: str, times: int) -> None:
+    twin = Argument(id="9", text="“argument-1” says  something of weight")
+    turn = Turn(utterance="No.", response=Response(content="Yes.", arguments=(ARGUMENTS[0], twin)))
+    judge_views(server, "zsl", [Debate(id="d", turns=(turn,))], profile=profile)
+    assert prompt_of(server.asked[0]).lower().count("argument-1") == times
+
+
 def test_best_takes_each_maxims_best_strategy(server: Scripted) -> None:
     judge_views(server, "best", [SECOND], profile="paper")
     examples_shown = {}

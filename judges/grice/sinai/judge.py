@@ -21,7 +21,7 @@ from touche_rad.models.output import Line, Page
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
-from touche_rad.text import clean
+from touche_rad.text import clean, plain_words
 
 SHOWN_ARGUMENTS: Final = 2
 """Number of cited arguments that annotators saw."""
@@ -339,8 +339,14 @@ def _shown(turn: Turn, most: int) -> dict[str, Any]:
 
 
 def texts(arguments: Sequence[Argument], most: int) -> list[str]:
-    """Return the texts of the first arguments; `most=0`: of all."""
-    return [clean(argument.text)[:LONGEST_TEXT] for argument in arguments[: most or None]]
+    """Return the texts of the first arguments, equal ones once; `most=0`: of all, as published."""
+    shown = [clean(argument.text)[:LONGEST_TEXT] for argument in arguments[: most or None]]
+    if not most:
+        return shown
+    by_words: dict[str, str] = {}
+    for text in shown:
+        by_words.setdefault(plain_words(text) or text, text)
+    return list(by_words.values())
 
 
 def _no_verdict(reason: str) -> Verdict:
