@@ -80,6 +80,13 @@ def refuse_stranger(variable: str, url: str) -> None:
         )
 
 
+def strangers_in(text: str) -> list[str]:
+    """Return the addresses of a text whose servers the user has not named, sorted."""
+    if _trusted is None:
+        return []
+    return sorted(url for url in set(_ADDRESS.findall(text)) if _server(url) not in _trusted)
+
+
 def _server(url: str) -> Server | None:
     """Return the server of an address; None if it has none."""
     try:

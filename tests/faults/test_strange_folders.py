@@ -202,3 +202,36 @@ def test_git_runs_no_program_that_the_folder_names(folder: Path) -> None:
     assert what_ran(folder) == []
     subprocess.run(["git", "status"], cwd=folder, check=True, capture_output=True)
     assert what_ran(folder) != []  # git alone runs it
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'sinai = "inspiredebate(web={outside})"',
+        'sinai = "composed(retriever=rerank(by={outside}))"',
+        'sinai = "sinai(prompts={outside})"',
+    ],
+)
+def test_a_plan_names_no_files_outside_its_folder(folder: Path, change: str) -> None:
+    """A server that the plan names would get their content."""
+    outside = folder.parent / "mine"
+    outside.mkdir()
+    (outside / "diary.txt").write_text("My diary.")
+    (outside / "selection.jinja").write_text("=== user\nMy prompt.\n")
+    plan = folder / "bench.toml"
+    text = BENCH.replace('sinai = "sinai"', change.format(outside=outside))
+    plan.write_text(text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake"))
+    ended = touche_rad("bench", "run", ".", cwd=folder, env={"OPENAI_API_KEY": ""})
+    assert ended.code == 2
+    assert "debaters.sinai" in ended.err
+    assert "--trust" in ended.err
+    assert "outside" not in touche_rad("bench", "run", ".", "--trust", cwd=folder).err
+
+
+def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
+    plan = folder / "bench.toml"
+    plan.write_text(BENCH.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake"))
+    ended = touche_rad("bench", "run", ".", cwd=folder, env={"OPENAI_API_KEY": ""})
+    assert "only bench.toml names http://127.0.0.1:9, which get" in ended.err
+    named = ("bench", "run", ".", "-m", "http://127.0.0.1:9/v1#mine")
+    assert "only bench.toml names" not in touche_rad(*named, cwd=folder).err

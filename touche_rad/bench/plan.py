@@ -39,6 +39,7 @@ from touche_rad.plugins import (
     find,
     parse_plugin,
 )
+from touche_rad.plugins.digests import refuse_files_outside
 from touche_rad.plugins.profiles import expected
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
@@ -192,6 +193,23 @@ class PlanFile:
     def entries(self) -> tuple[PluginEntry[object], ...]:
         """All entries."""
         return (*self.users, *self.debaters, *self.judges)
+
+    def refuse_files_outside(self) -> None:
+        """Raise an error if the plan names a file outside its folder, but for the index.
+
+        It may be a stranger's plan, whose servers would get the content of the file.
+        """
+        root = self.folder.resolve()
+        for key, path in self.data.items():
+            if not path.resolve().is_relative_to(root):
+                fault = f"{path} is outside the plan's folder: confirm the plan with --trust"
+                raise InputError(self.path, fault, field=key)
+        for group, entries in self.groups.items():
+            for entry in entries:
+                try:
+                    refuse_files_outside(self.folder, entry.configured)
+                except OptionError as error:
+                    raise InputError(self.path, str(error), field=f"{group}.{entry.name}") from None
 
     def _plugins(
         self, group: str, find_plugin: Callable[[str], Plugin[L]]

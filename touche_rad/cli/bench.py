@@ -164,6 +164,9 @@ def run(options: BenchRunOptions) -> int:
     plan_file = replace(load_plan(path), model=options.model or "")
     if options.trust:
         trust_all()
+    else:
+        plan_file.refuse_files_outside()
+        prepare.tell_servers(path, (f"{entry.model} {entry.text}" for entry in plan_file.entries))
     bench, summary = _run(plan_file, results, options)
     return _show(bench, summary, options)
 

@@ -412,7 +412,9 @@ HOST: Final = option(
 PORT: Final = option(
     int, "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080, setting="port"
 )
-TRUST: Final = flag("Send keys to the addresses that the plan names.")
+TRUST: Final = flag(
+    "Send keys to the addresses that the plan names, and read the files that its options name."
+)
 
 MODEL: Final = option(
     str,

@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import Common, PluginSpec
+from touche_rad.credentials import strangers_in
 from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest, why
 
 if TYPE_CHECKING:
@@ -158,6 +159,13 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
         return True, ()
     say(DEMO_INDEX, Label.WARNING, quiet=options.quiet)
     return True, (Event(kind=EventKind.DEMO_INDEX, detail=DEMO_INDEX),)
+
+
+def tell_servers(plan: Path, texts: Iterable[str]) -> None:
+    """Name the servers of a plan's texts that only the plan names, which may be a stranger's."""
+    servers = strangers_in("\n".join(texts))
+    if servers:
+        say(f"only {plan} names {', '.join(servers)}, which get texts of this run", Label.WARNING)
 
 
 def names_model(options: Common) -> bool:

@@ -16,13 +16,15 @@ import click
 
 from touche_rad import __version__, files, processes
 from touche_rad.cli import options as opt
+from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command, run
 from touche_rad.cli.steps import COMMANDS, Steps, line_of
 from touche_rad.credentials import Server, trust_all, trusted_servers
-from touche_rad.errors import UserError
+from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.files.records import refuse_links, write_json, write_text
+from touche_rad.plugins.digests import refuse_files_outside
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -43,7 +45,8 @@ class LoopOptions:
         "Print the commands and check the packages; run nothing.", section=Section.RUN
     )
     trust: bool = opt.flag(
-        "Send keys to the servers that the plan names, and allow each option of vLLM."
+        "Send keys to the servers that the plan names, read the files that its options name, and "
+        "allow each option of vLLM."
     )
     quiet: bool = opt.QUIET
 
@@ -62,7 +65,7 @@ def loop_command(options: LoopOptions) -> None:
     base on test topics. A stopped loop is resumed by the same command.
     """
     from touche_rad.models.model import open_backend
-    from touche_rad.papers.training_loop import Loop, load_loop, split_topics
+    from touche_rad.papers.training_loop import PLUGINS, Loop, load_loop, plugin_of, split_topics
     from touche_rad.training.recipe import check_packages
 
     loop = Loop(load_loop(options.plan), options.output)
@@ -74,6 +77,12 @@ def loop_command(options: LoopOptions) -> None:
             raise UserError(
                 f"{options.plan}: serve.{name} may run code: confirm the plan with --trust"
             )
+        for key in PLUGINS:
+            try:
+                refuse_files_outside(options.plan.parent, plugin_of(loop.plan, key))
+            except OptionError as error:
+                raise InputError(options.plan, str(error), field=key) from None
+        prepare.tell_servers(options.plan, map(str, loop.plan.model_dump().values()))
     commands = list(loop.commands())
     parts = split_topics(loop.plan)
     for words in commands:

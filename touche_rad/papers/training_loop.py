@@ -17,13 +17,15 @@ from touche_rad.errors import InputError, OptionError, nearest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_toml
 from touche_rad.files.traces import TRACE
-from touche_rad.plugins import Kind, find, parse_plugin
+from touche_rad.plugins import Configured, Kind, find, parse_plugin
 from touche_rad.plugins.profiles import expected
 from touche_rad.training.card import adapter_options
 
 Count = Annotated[int, Field(ge=1)]
 Values = Mapping[str, bool | int | float | str]
 """Options by name."""
+PLUGINS: Final[Mapping[str, Kind]] = {"debater": "debater", "judge": "panel"}
+"""The keys that name a plugin."""
 _RANK: Final = 16
 """The rank of `train sft` if the plan has none."""
 
@@ -102,14 +104,18 @@ def load_loop(path: Path) -> LoopPlan:
         raise InputError(path, expected(error).lower(), field=key) from None
     if not plan.teacher and not plan.recorded:
         raise InputError(path, "name the model that plays the debates of SFT", field="teacher")
-    kinds: Mapping[str, Kind] = {"debater": "debater", "judge": "panel"}
-    for key, kind in kinds.items():
+    for key in PLUGINS:
         try:
-            name, options = parse_plugin(getattr(plan, key))
-            find(kind, name).configure(options)
+            plugin_of(plan, key)
         except OptionError as error:
             raise InputError(path, str(error), field=key) from None
     return plan
+
+
+def plugin_of(plan: LoopPlan, key: str) -> Configured:
+    """Return the plugin of a key of `PLUGINS`, with its options."""
+    name, options = parse_plugin(getattr(plan, key))
+    return find(PLUGINS[key], name).configure(options)
 
 
 def split_topics(plan: LoopPlan) -> dict[str, list[Debate]]:

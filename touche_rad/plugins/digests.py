@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import (
     Distribution,
@@ -18,6 +19,8 @@ from importlib.metadata import (
 from pathlib import Path
 from typing import Final
 
+from touche_rad.errors import OptionError
+from touche_rad.plugins.profiles import PROFILE_FILE, PROMPTS
 from touche_rad.plugins.registry import Configured, MayNameFile, NamesPlugins, split_plugins
 
 _OURS: Final = ("touche_rad", "retrieval", "judges")
@@ -52,17 +55,49 @@ def code_of(configured: Configured) -> dict[str, str]:
         needed = need.partition(":")[2].rpartition("/")[2]
         if needed:
             digests[f"package {needed}"] = _digest_of_package(needed.partition(".")[0])
+    for option, path in named_files(configured):
+        digests[f"{option} of {whose}"] = digest_of(path)
+    for part in _named_plugins(configured):
+        digests |= code_of(part)
+    return digests
+
+
+def named_files(configured: Configured) -> Iterator[tuple[str, Path]]:
+    """Yield the options of a plugin that name a file or folder, and its path."""
     for option, value in configured.options:
         path = value if isinstance(value, Path) else None
         for mark in type(configured.options).model_fields[option].metadata:
-            if isinstance(mark, NamesPlugins):
-                for part in split_plugins(value):
-                    digests |= code_of(mark.find(part))
-            elif isinstance(mark, MayNameFile) and isinstance(value, str) and value:
+            if isinstance(mark, MayNameFile) and isinstance(value, str) and value:
                 path = Path(value.removeprefix(mark.after))
         if path is not None and (configured.folder / path).exists():
-            digests[f"{option} of {whose}"] = digest_of(configured.folder / path)
-    return digests
+            yield option, configured.folder / path
+
+
+def refuse_files_outside(folder: Path, configured: Configured) -> None:
+    """Raise an error if an option names a file or folder outside a plan's folder.
+
+    The plan may be a stranger's, and what its options name may be sent to its servers.
+    """
+    root = folder.resolve()
+    paths = dict(named_files(configured))
+    if configured.prompts is not None:
+        paths[PROMPTS] = configured.prompts
+    profile = str(dict(configured.options).get("profile", ""))
+    if profile.endswith(PROFILE_FILE):
+        paths["profile"] = configured.folder / profile
+    for option, path in paths.items():
+        if not path.resolve().is_relative_to(root):
+            raise OptionError(f"{option}={path} is outside the plan's folder: confirm with --trust")
+    for part in _named_plugins(configured):
+        refuse_files_outside(folder, part)
+
+
+def _named_plugins(configured: Configured) -> Iterator[Configured]:
+    """Yield the plugins that options of a plugin name."""
+    for option, value in configured.options:
+        for mark in type(configured.options).model_fields[option].metadata:
+            if isinstance(mark, NamesPlugins):
+                yield from map(mark.find, split_plugins(value))
 
 
 def digest_of(path: Path) -> str:
