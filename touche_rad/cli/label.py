@@ -122,7 +122,8 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     from touche_rad.session import run
 
     token = secrets.token_urlsafe(12)
-    listening = prepare.listen(HOSTS[0], options.port)
+    listening = prepare.bind(HOSTS[0], options.port)
+    listening.listen()  # before the address is printed
     app = create_app(session, token, settle=options.settle)
     server = uvicorn.Server(
         uvicorn.Config(

@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -368,16 +368,20 @@ def calls_so_far(model: Model | None) -> str:
     return f"{calls} calls" if calls else ""
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Listen on an address."""
-    try:
-        # create_server takes only addresses of IPv4 if no family is given.
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise UserError(
-            f"port {port} cannot be used on {host}: {why(error)}: choose another with --port N"
-        ) from None
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket with an address, on which it does not listen yet."""
+    with ExitStack() as unless_returned:
+        try:
+            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            bound = unless_returned.enter_context(socket.socket(family))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, os.name == "posix")
+            bound.bind((host, port))
+        except OSError as error:
+            raise UserError(
+                f"port {port} cannot be used on {host}: {why(error)}: choose another with --port N"
+            ) from None
+        unless_returned.pop_all()
+        return bound
 
 
 def under_tira() -> bool:

@@ -86,6 +86,9 @@ class ServeOptions(opt.ModelOptions):
         env=True,
         default=30.0,
     )
+    keep_running: bool = opt.flag(
+        "Start the server again when it is killed or crashes; clients wait meanwhile."
+    )
     max_words: int = opt.MAX_WORDS
     deadline: float = opt.option(
         float,
@@ -116,9 +119,15 @@ def serve_command(options: ServeOptions) -> None:
     opens when the index is open and both plugins are ready.
     """
     access = _access(options)
-    prepare.listen(options.host, options.port).close()  # before any work
+    listener = prepare.bind(options.host, options.port)  # before any work
     level = "warning" if options.quiet else "info"
     logging.basicConfig(level=level.upper())
+    if options.keep_running:
+        from touche_rad.serve.restarts import serve_in_workers
+
+        serve_in_workers(listener)
+    else:
+        listener.close()
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
     debater = find("debater", options.debater.name).configure(options.debater.options)
     judge = find("judge", options.judge.name).configure(options.judge.options)
@@ -174,11 +183,17 @@ def serve_command(options: ServeOptions) -> None:
         gc.collect()
         gc.freeze()
         gc.set_threshold(20_000)
-        _serve(app, session, options, level)
+        _serve(app, session, options, level, [listener] if options.keep_running else None)
 
 
-def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str) -> None:
-    """Serve until Ctrl-C or SIGTERM, and close the session.
+def _serve(
+    app: FastAPI,
+    session: Session,
+    options: ServeOptions,
+    log_level: str,
+    sockets: list[socket.socket] | None,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM, and close the session; without `sockets`, at the address.
 
     Python hands signals to the main thread only, where we wait for the event loop. The signal that
     stopped the server is raised again when all is closed, and SIGTERM ends the process.
@@ -224,7 +239,7 @@ def _serve(app: FastAPI, session: Session, options: ServeOptions, log_level: str
 
     async def serve() -> None:
         with suppress(SystemExit):  # it does not start, for the reason that it has logged
-            await server.serve()
+            await server.serve(sockets)
 
     try:
         with server.capture_signals():

@@ -233,8 +233,6 @@ RETRIES = RequestPolicy(tries=6, longest_retry_after=math.inf)
 """How often a call is sent; its deadline limits the waits."""
 _RETRY_AFTER: Final = 15.0
 """Seconds after which one call of a server that is down is retried again."""
-_MANY_TIMES: Final = 2.0
-"""A call that takes more than so many times as long as usual may get no reply at all."""
 
 
 @dataclass
@@ -252,8 +250,6 @@ class Sender:
     _retried: float = 0.0
     _thinks: bool = False
     """Whether thoughts used up the tokens of an answer."""
-    _usual_seconds: float = 0.0
-    """How long replies take, on average; 0 before the first one."""
     _accepted: dict[str, int] = field(default_factory=dict)
     """For each model and kind of question, how many of its forms the server refused before one."""
 
@@ -384,38 +380,28 @@ class Sender:
     ) -> Mapping[str, Any]:
         """Return the first reply to a request, which is sent once more after half of its time.
 
-        It is not sent again to a server whose replies usually take long, or whose slots are all in
+        It is not sent again to a server whose calls usually take long, or while all slots are in
         use: more requests would make such a server slower still.
         """
         seconds = call.end - time.monotonic()
-
-        async def attempt(limit: float) -> Mapping[str, Any]:
-            begun = time.monotonic()
-            reply = await backend.complete(body, limit)
-            latest = time.monotonic() - begun
-            self._usual_seconds = (4 * (self._usual_seconds or latest) + latest) / 5
-            return reply
-
-        attempts = [asyncio.create_task(attempt(seconds))]
-        has_second_slot = False
+        total = call.usage.total
+        attempts = [asyncio.create_task(backend.complete(body, seconds))]
         try:
             done, _ = await asyncio.wait(attempts, timeout=seconds / 2)
-            if not done and 0 < _MANY_TIMES * self._usual_seconds < seconds / 2:
-                with suppress(anyio.WouldBlock, OverBudget):
-                    self.slots.acquire_nowait()
-                    has_second_slot = True
+            usual_seconds = total.seconds / total.calls
+            if not done and self.slots.value and 0 < 3 * usual_seconds < seconds / 2:
+                with suppress(OverBudget):
                     call.usage.reserve()
                     call.cost.calls += 1
                     call.cost.retries += 1
-                    attempts.append(asyncio.create_task(attempt(seconds / 2)))
-            while True:
-                done, pending = await asyncio.wait(attempts, return_when=asyncio.FIRST_COMPLETED)
-                replied = [task for task in done if task.exception() is None]
-                if replied or not pending:
-                    return (replied or list(done))[0].result()
-                attempts = list(pending)
+                    attempts.append(asyncio.create_task(backend.complete(body, seconds / 2)))
+            error: ModelError = Timeout(backend.place)
+            for attempt in asyncio.as_completed(attempts):
+                try:
+                    return await attempt
+                except ModelError as failure:
+                    error = failure
+            raise error
         finally:
             for task in attempts:
                 task.cancel()
-            if has_second_slot:
-                self.slots.release()

@@ -6,7 +6,6 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,12 +20,11 @@ from touche_rad.files.outputs import STATUS, read_status, sha256_of, total_of
 from touche_rad.files.simulations import fallback_of
 from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
-from touche_rad.runs.fallbacks import ANSWERS
-from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import kind_of
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.result import BASELINE, MEAN
+from touche_rad.score.validation import check
 
 LOST: Final = (Debate(), ())
 """A lost debate, which keeps its place and is not shown."""
@@ -124,17 +122,13 @@ class Source:
     @property
     def fallbacks(self) -> str:
         """How many results of each kind are fallbacks, by the statuses or else by the lines."""
-        totals: Counter[str] = Counter()
-        numbers: Counter[str] = Counter()
-        for debate, verdicts in self.debates:
-            responses = [turn.response for turn in debate.turns if turn.response is not None]
-            totals[ANSWERS] += len(responses)
-            numbers[ANSWERS] += sum(bool(fallback_of(response.extra)) for response in responses)
-            for verdict in chain.from_iterable(of_turn.values() for of_turn in verdicts):
-                totals[VERDICTS] += 1
-                numbers[VERDICTS] += bool(verdict.fallback)
-        by_lines = [f"{numbers[what]} of {totals[what]} {what}" for what in +numbers]
-        return self.origin.fallbacks or ", ".join(by_lines)
+        if self.origin.status:
+            return self.origin.fallbacks
+        result = check(self.path, words=0)
+        counts = [
+            f"{count} of {result.totals[what]} {what}" for what, count in result.fallbacks.items()
+        ]
+        return ", ".join(counts)
 
 
 def read_sources(

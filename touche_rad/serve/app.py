@@ -29,6 +29,7 @@ from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import PRIOR, CachedJudge, judge_view, no_verdict
 from touche_rad.serve._bodies import (
+    COUNTS,
     MAX_TURNS,
     AnswerBody,
     ChatRequest,
@@ -124,15 +125,8 @@ def create_app(
         await _warm_up(answerer, judge, deadline, model)
         yield
         has_fallbacks = health.fallbacks or health.verdict_fallbacks
-        log.log(
-            logging.WARNING if has_fallbacks else logging.INFO,
-            "%d answers, fallbacks: %d; %d scores, fallbacks: %d; the last fallback: %s",
-            health.answers,
-            health.fallbacks,
-            health.verdicts,
-            health.verdict_fallbacks,
-            health.last_fallback or "none",
-        )
+        level = logging.WARNING if has_fallbacks else logging.INFO
+        log.log(level, "at the end: %s", health.model_dump(include=COUNTS))
 
     app = FastAPI(
         title="touche-rad",
