@@ -5,7 +5,7 @@
 #   gpu       the same beside vLLM, for a model of one's own
 # Every base image is a build argument, so that it builds wherever one of them can be had.
 ARG BASE=python:3.11-slim-bookworm
-ARG OFFICIAL_BASE=touche25-retrieval-augmented-debating-base:0.5.0-py3.13
+ARG OFFICIAL_BASE=ghcr.io/touche-webis-de/touche25-retrieval-augmented-debating-base:0.5.0-py3.13
 ARG GPU_BASE=vllm/vllm-openai:v0.11.0
 
 # --- the package in an environment of its own, and an index: of the demo collection, or of one of

@@ -101,7 +101,7 @@ def test_a_bad_line_is_an_error_or_skipped(tmp_path: Path, line: str) -> None:
             "missing",
         ),
         ('[{"quality": 2}]', "[0].quality", "got 2"),
-        ('[{"quality": true}]', "[0].quality", "got True"),
+        ('[{"quality": "2"}]', "[0].quality", "got '2'"),
         ("TOPIC_DESCRIPTION\tUSER\nonly one", None, "2 columns, got 1"),
         ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", "SCORE", "got 'high'"),
         ("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t", None, "document d for query q"),
@@ -201,6 +201,19 @@ def test_a_misspelt_label_is_an_error(tmp_path: Path, wrong: str) -> None:
             list(files.read_labels(path))
         assert raised.value.line == 1
         assert raised.value.field == f"[0].{wrong}"
+
+
+def test_labels_are_read_as_by_the_official_scorer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "labels"
+    record = {"comment": "x", "quality": True, "manner": "0", "relation": 1.0, "quantity": None}
+    path.write_text(json.dumps([record, {"comment": "y", "quality": 0}]))
+    ((first, second),) = files.read_labels(path)
+    assert list(first.items()) == list({**record, "quality": 1, "manner": 0, "relation": 1}.items())
+    assert [type(label) for label in first.values()] == [str, int, int, int, type(None)]
+    assert second == {"comment": "y", "quality": 0}
+    assert "3 labels such as true" in caplog.text
 
 
 def test_kinds_do_not_mix(tmp_path: Path) -> None:

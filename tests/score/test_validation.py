@@ -16,7 +16,6 @@ from tests.score.makers import run_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.files.records import short_repr
 
 CLAIMS = demo_file("claims.tsv")
 Change = Callable[[dict[str, Any]], Any]
@@ -48,10 +47,11 @@ def test_a_run_has_the_order_of_its_input(runs: Path, tmp_path: Path) -> None:
     reordered = tmp_path / "reordered"
     lines = (runs / "simulations.jsonl").read_text().splitlines(True)
     reordered.write_text("".join(lines[::-1]))
-    claim = repr(CLAIMS.read_text().splitlines()[1].split("\t")[0])[:37]
-    line, message = findings(reordered, "--input", CLAIMS)[0]
+    claim = CLAIMS.read_text().splitlines()[-1].split("\t")[0]
+    ((line, message),) = findings(reordered, "--input", CLAIMS)
     assert line == 1
-    assert claim in message
+    assert message.startswith("10 of 10 debates")
+    assert f"“{claim}” is debate 10 there" in message
 
 
 def test_a_run_on_other_debates_has_one_finding(runs: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_missing_debate_is_named(lines: list[str], tmp_path: Path) -> None:
     run.write_text("".join([*lines[:3], *lines[4:]]))
     ((line, message),) = findings(run, "--input", CLAIMS)[1:]
     assert line is None
-    assert short_repr(CLAIM_LINES[4].split("\t")[0]) in message
+    assert CLAIM_LINES[4].split("\t")[0] in message
 
 
 def test_an_additional_debate_is_named(lines: list[str], tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_an_additional_debate_is_named(lines: list[str], tmp_path: Path) -> None
     source.write_text("".join([*CLAIM_LINES[:4], *CLAIM_LINES[5:]]))
     ((line, message),) = findings(run, "--input", source)[1:]
     assert line == 4
-    assert short_repr(CLAIM_LINES[4].split("\t")[0]) in message
+    assert CLAIM_LINES[4].split("\t")[0] in message
 
 
 def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path, tmp_path: Path) -> None:
@@ -283,6 +283,21 @@ def test_a_fallback_score_is_a_warning(
     warnings = [finding for finding in result["findings"] if "fallback" in finding["kind"]]
     places = [warning["message"].split(" has ")[0] for warning in warnings]
     assert places == ["turn 2: Manner"] * is_fallback
+
+
+def test_judge_writes_the_configuration_that_tira_wants(runs: Path, tmp_path: Path) -> None:
+    rows = read_records(runs / "simulations.jsonl")
+    for row in rows:
+        del row["simulation"]["configuration"]
+    out = tmp_path / "judged.jsonl"
+    touche_rad("judge", run_file(tmp_path / "converted.jsonl", rows), "-j", "length", "-o", out)
+    judged = read_records(out)
+    assert [row["simulation"].pop("configuration") for row in judged] == [{}] * len(rows)
+    assert check_record(out)["findings"] == []
+    record = check_record(run_file(tmp_path / "without.jsonl", judged))
+    assert record["good"]
+    assert record["groups"][0]["kind"] == "the configuration is missing"
+    assert record["groups"][0]["level"] == "warning"
 
 
 def test_a_score_that_is_a_text_and_a_lost_debate_have_kinds_of_their_own(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 from itertools import zip_longest
 from typing import Annotated, Any, Final, Literal
 
@@ -14,6 +16,7 @@ from pydantic import (
     PlainValidator,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
@@ -31,6 +34,8 @@ from touche_rad.files.records import (
     field_error,
     short_repr,
 )
+
+log = logging.getLogger(__name__)
 
 Labels = Mapping[str, int | None]
 """The labels of a turn, by the key of the criterion."""
@@ -54,7 +59,10 @@ def digests(debate: Debate) -> tuple[str, ...]:
 
 def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time."""
-    return OpenFile(path, bad, frozenset({Kind.LABELS})).each(_labels_of)
+    odd: list[object] = []
+    yield from OpenFile(path, bad, frozenset({Kind.LABELS})).each(partial(_labels_of, odd=odd))
+    if odd:
+        log.warning("%s: %d labels such as %s are read as 0 or 1", path, len(odd), dump(odd[0]))
 
 
 def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Labels, ...]]]:
@@ -80,10 +88,15 @@ def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Lab
     return pairs
 
 
-def _label(label: object) -> object:
-    if label not in (0, 1, None) or isinstance(label, bool | float):
+def _label(label: Any, info: ValidationInfo) -> object:
+    """Read also what the official scorer reads as 0 or 1: booleans, and numbers in quotes."""
+    if label is None:
+        return None
+    if label not in (0, 1, "0", "1"):
         raise FieldError("", f"expected 0, 1 or null, got {short_repr(label)}")
-    return label
+    if type(label) is not int and info.context is not None:
+        info.context.append(label)
+    return int(label)
 
 
 _Label = Annotated[Literal[0, 1] | None, BeforeValidator(_label)]
@@ -100,27 +113,31 @@ class TurnLabels(FileRecord):
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, record: object) -> object:
-        """Refuse names that are nearly those of criteria, and unknown ones beside too few."""
+        """Refuse names that are nearly those of criteria, and only unknown ones."""
         if not isinstance(record, dict):
             return record
         keys = grice().keys
         unknown = record.keys() - set(keys) - _FIELDS
         misspelt = {name for name in unknown if get_close_matches(name.lower(), keys, cutoff=0.8)}
-        if misspelt or (unknown and len(record.keys() & set(keys)) < len(keys)):
+        if misspelt or (unknown and not record.keys() & set(keys)):
             raise FieldError(min(misspelt or unknown), f"expected one of {', '.join(keys)}")
         return record
 
 
-def _labels_of(line: Line) -> tuple[Labels, ...]:
-    """Read the labels of one debate: 1, 0 or null by criterion; other fields are kept."""
+def _labels_of(line: Line, odd: list[object]) -> tuple[Labels, ...]:
+    """Read the labels of one debate: 1, 0 or null by criterion; other fields are kept.
+
+    Labels that are 0 or 1 in another form are added to `odd`.
+    """
     if not isinstance(line.value, list):
         expected = "expected a list with one object a turn"
         raise FieldError("", f"{expected}, got {short_repr(line.value)}")
     try:
-        _TURNS.validate_python(line.value)
+        turns = _TURNS.validate_python(line.value, context=odd)
     except ValidationError as error:
         raise field_error(error) from None
-    return tuple(line.value)
+    pairs = zip(line.value, turns, strict=True)
+    return tuple({**record, **turn.model_dump(exclude_unset=True)} for record, turn in pairs)
 
 
 _TURNS: Final = TypeAdapter(list[TurnLabels])

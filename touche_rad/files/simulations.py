@@ -426,7 +426,10 @@ def judged_debate_of(line: Line) -> Debate:
 def evaluation_line(evaluation: Evaluation) -> str:
     """Write a judged debate, with what else its record has, without an earlier evaluation."""
     turns = list(map(_turn_record, evaluation.turns))
-    return dump({**simulation_record(evaluation.debate), _TURNS: turns})
+    record = simulation_record(evaluation.debate)
+    # The format check of TIRA wants a configuration, which the official converter leaves out.
+    simulation = {"configuration": {}} | record["simulation"]
+    return dump({**record, "simulation": simulation, _TURNS: turns})
 
 
 def _turn_record(verdicts: Verdicts) -> JsonObject:

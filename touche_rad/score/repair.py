@@ -22,7 +22,7 @@ from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
 from touche_rad.score.evaluations import debate_of
-from touche_rad.score.validation import CollectedErrors
+from touche_rad.score.validation import CollectedErrors, read_inputs
 
 MISSING: Final = "no verdict: it is missing in the run"
 
@@ -56,8 +56,9 @@ def repair(run: Path, source: Path | None = None) -> Repair:
         else:  # a lost debate
             result.done["a line that cannot be read replaced"] += 1
             rows.append({})
-    if source and kind is Kind.EVALUATIONS and files.detect_kind(source) in files.DEBATES:
-        rows = _arrange(rows, source, result)
+    if source:
+        is_judged = kind is Kind.EVALUATIONS
+        rows = _arrange(rows, _inputs(source, is_judged), result, is_judged)
     _mend_ids(rows, result)
     for row in filter(None, rows):
         _mend_simulation(row, result)
@@ -68,23 +69,43 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     return result
 
 
-def _arrange(rows: list[Record], source: Path, result: Repair) -> list[Record]:
+_Key = tuple[str, ...]
+"""By what a debate is found: the digests of its texts, or the claim if it was to be played."""
+
+
+def _inputs(source: Path, is_judged: bool) -> list[tuple[_Key, Record]]:
+    """Return the key of each debate of the input, and its line where the run lost it."""
+    debates = read_inputs(source, files.BadLines(skip=True))
+    if is_judged:
+        return [(digests(debate), simulation_record(debate)) for debate in debates]
+    return [((debate.claim,), {}) for debate in debates]
+
+
+def _arrange(
+    rows: list[Record], inputs: list[tuple[_Key, Record]], result: Repair, is_judged: bool
+) -> list[Record]:
     """Return a record for each debate of the input; without change if there is another debate."""
-    views = files.read_views(source, files.BadLines(skip=True), keep_lost=True)
-    inputs = [(digests(debate), simulation_record(debate)) for debate, _ in views]
-    rows_of: dict[tuple[str, ...], list[tuple[int, Record]]] = {key: [] for key, _ in inputs}
+    rows_of: dict[_Key, list[tuple[int, Record]]] = {key: [] for key, _ in inputs}
     for at, row in enumerate(rows):
         if not row:
             continue
-        key = digests(debate_of(row))
+        debate = debate_of(row)
+        key = digests(debate) if is_judged else (debate.claim,)
         # A debate that the input does not have: it is not the input of this run.
         if "simulation" not in row or key not in rows_of:
             return rows
         rows_of[key].append((at, row))
+    wanted = Counter(key for key, _ in inputs)
+    has_claims = ("",) not in rows_of
+    if not is_judged and not (
+        has_claims and all(len(rows_of[key]) <= wanted[key] for key in wanted)
+    ):
+        return rows
+    lost = "a lost debate with a no for each verdict" if is_judged else "a line for a lost debate"
     arranged = []
     for place, (key, record) in enumerate(inputs):
         if not rows_of[key]:
-            result.done["a lost debate with a no for each verdict"] += 1
+            result.done[lost] += is_judged or place >= len(rows) or bool(rows[place])
             arranged.append(dict(record))
             continue
         at, row = rows_of[key].pop(0)

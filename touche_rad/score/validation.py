@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final, Literal
 
 from touche_rad import files
@@ -21,7 +22,7 @@ from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import read_status
-from touche_rad.files.records import original_record, short_repr
+from touche_rad.files.records import original_record
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
@@ -71,6 +72,7 @@ _FALLBACKS: Final = {
 }
 """The kinds of issues on fallbacks, by the kind of result."""
 _LONGEST_CAUSE: Final = 200
+_LONGEST_CLAIM: Final = 80
 
 _JSON_FIELDS = "path kind debates unread turns unfit findings good official verdict".split()
 """The fields of the JSON output, in their order."""
@@ -249,6 +251,10 @@ def check(
         elif not debate.turns:
             what = "the debate has no turn" if debate.wire else "there is no simulation"
             result.add(number, what)
+        if result.official and not files.has_configuration(debate):
+            message = "TIRA refuses a line without simulation.configuration"
+            level: Level = "warning" if evaluation is not None else "fault"
+            result.add(number, "the configuration is missing", message, level)
         if evaluation is not None:
             _check_verdicts(result, number, debate, evaluation)
         else:
@@ -288,9 +294,6 @@ def _check_debate(
 ) -> None:
     """Check the responses of a debate; of a file of responses, only the last one is new."""
     is_simulation = result.kind == Kind.SIMULATIONS
-    if is_simulation and not files.has_configuration(debate):
-        message = "TIRA refuses a line without simulation.configuration"
-        result.add(line, "the configuration is missing", message)
     # The messages before the last response are those of the input.
     first = len(debate.turns) if result.kind == Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns[first - 1 :], first):
@@ -354,15 +357,19 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
                 result.add(line, "a score is not 0 to 1", message)
 
 
+def read_inputs(source: Path, bad: files.BadLines) -> list[Debate]:
+    """Read the debates of a run's input, or its claims; a lost debate keeps its place."""
+    if files.detect_kind(source) is Kind.CLAIMS:
+        return list(files.read_claims(source, bad))
+    return [debate for debate, _ in files.read_views(source, bad, keep_lost=True)]
+
+
 def _compare_with_input(
     result: Validation, lines: list[_Line], unread: list[int], source: Path
 ) -> dict[int, Debate]:
     """Compare each debate with that of its place in the input, or of its claim, and return it."""
     bad = files.BadLines(skip=True)
-    if files.detect_kind(source) is Kind.CLAIMS:
-        inputs = list(files.read_claims(source, bad))
-    else:
-        inputs = [debate for debate, _ in files.read_views(source, bad, keep_lost=True)]
+    inputs = read_inputs(source, bad)
     if bad.count:
         message = f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}"
         result.add(None, "the input has lines that cannot be read", message, "warning")
@@ -386,26 +393,37 @@ def _compare_with_input(
             return {}
         for claim in input_by_claim:
             if claim not in line_by_claim:
-                result.add(None, "a debate is missing", f"no debate on {short_repr(claim)}")
+                result.add(None, "a debate is missing", f"no debate on {_shortened(claim)}")
         for claim, number in line_by_claim.items():
             if claim not in input_by_claim:
-                message = f"not in {source}: {short_repr(claim)}"
+                message = f"not in {source}: {_shortened(claim)}"
                 result.add(number, "a debate is additional", message)
         # The places are shifted, so only the claims say what belongs together.
         input_of = {
             number: input_by_claim.get(debate.claim, Debate()) for number, debate, _ in lines
         }
 
+    moved: list[tuple[int, str]] = []
     for number, debate, evaluation in lines:
         expected = input_of.get(number, Debate())
         if debate.claim and expected.claim and debate.claim != expected.claim:
-            claims = f"{short_repr(expected.claim)} here, the run {short_repr(debate.claim)}"
-            result.add(number, "the order is not the input's", f"{source} has {claims}")
+            moved.append((number, debate.claim))
             continue
         is_judged = evaluation is not None and expected.turns and debate.turns
         if is_judged and digests(expected) != digests(debate):
             result.add(number, "the responses are not the input's")
+    if moved:
+        first, claim = moved[0]
+        places = [place for place, debate in enumerate(inputs, 1) if debate.claim == claim]
+        message = f"{len(moved)} of {len(lines)} debates are not on their line of {source}; "
+        message += f"the first: {_shortened(claim)} is debate {places[0]} there"
+        result.add(first, "the order is not the input's", message)
     return input_of
+
+
+def _shortened(claim: str) -> str:
+    """Return the first words of a claim in quotes."""
+    return f"“{shorten(claim, _LONGEST_CLAIM, placeholder=' …')}”"
 
 
 def all_fallbacks(run: Path) -> list[str]:
