@@ -59,8 +59,8 @@ def check_command(options: CheckOptions) -> int:
     fault, the exit code is 1.
 
     --fix changes no utterance. It repairs ids, nulls and scores in quotes, and a missing verdict
-    becomes a no. With --input, each debate gets one line, in the input's order; a debate that was not
-    played gets the official client's empty one.
+    becomes a no. With --input, each debate gets one line, in the input's order: an empty record, as
+    the official client writes it, for a debate that was not played.
     """
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check
