@@ -6,8 +6,8 @@ Each of these runs once in this process, on the demo data:
 
 - `respond`: `touche-rad respond --say TEXT`, from the call of the command line to its return;
 - `serve`: one `POST /quality` to an app that has already answered another request;
-- `judge`: `touche-rad judge -j fsl1 -m URL` on one debate, with an endpoint on the loopback
-  interface that always gives the same valid answer.
+- `judge`: `touche-rad judge -j fsl1 -m URL --quiet` on one debate, with an endpoint on the loopback
+  interface that always gives the same valid answer; the shares of yes at the end are of `score`.
 
 A profile function (`sys.setprofile` and `threading.setprofile`) sees each call in every thread that
 starts after it. Bodies of modules and classes, lambdas and comprehensions are not counted.
@@ -95,7 +95,7 @@ def judge() -> set[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as folder, _endpoint() as url:
         source = Path(folder, "debates.jsonl")
         source.write_text(debate + "\n", "utf-8")
-        words = ["judge", str(source), "-o", f"{folder}/out.jsonl", "-j", "fsl1", "-m", url]
+        words = ["judge", str(source), "-o", f"{folder}/out.jsonl", "-j", "fsl1", "-m", url, "-q"]
         return entered(lambda: cli.run(words))
 
 

@@ -198,7 +198,7 @@ def next_after(
         case "simulations":
             return [[*check, *cited], judge]
         case "evaluations":
-            return [check, ["score", out, "LABELS"], report]
+            return [check, report]
         case "contests":
             return [["judge", out, "-j", "grice", "-o", out.with_suffix(".outcomes.jsonl")]]
         case "outcomes":

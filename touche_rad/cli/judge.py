@@ -8,12 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
+from touche_rad.cli.console import Label, next_step, print_json, say, terminal_width
 from touche_rad.cli.program import command
 from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
+    from touche_rad.models.endpoint import Backend
+    from touche_rad.plugins import Configured
     from touche_rad.runs.jobs import JobSpec
 
 
@@ -21,8 +26,10 @@ if TYPE_CHECKING:
 class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `judge`."""
 
-    source: Path | None = opt.argument(Path, "[DEBATES]", required=False)
-    output: Path | None = opt.output("Evaluations to write, or outcomes with a panel.")
+    sources: tuple[Path, ...] = opt.arguments("[DEBATES]...", required=False)
+    output: Path | None = opt.output(
+        "Evaluations to write, or outcomes with a panel; a folder for several DEBATES."
+    )
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
@@ -39,6 +46,7 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
 @command(
     "judge",
     "judge simulations.jsonl -o evaluations.jsonl",
+    "judge runs/*.jsonl -o judged",
     "judge contests.jsonl -j grice -o outcomes.jsonl",
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
     "judge simulations.jsonl --explain --debate 2 --turn 0",
@@ -47,7 +55,8 @@ def judge_command(options: JudgeOptions) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
 
     DEBATES is a file of debates with responses: simulations, annotated debates, or the output of
-    touche-rad respond. Under TIRA, DEBATES and -o are optional.
+    touche-rad respond. Several files are judged into the folder -o. At the end come the shares of
+    yes, with --json as JSON. Under TIRA, DEBATES and -o are optional.
 
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
     (touche-rad contests), and it writes outcomes.
@@ -66,12 +75,12 @@ def judge_command(options: JudgeOptions) -> int:
             )
         if options.output is not None or options.dry_run:
             raise OptionError("--explain writes nothing: leave out -o and --dry-run")
-        if options.source is None:
-            raise UserError("judge --explain: give a file of debates with responses")
+        if len(options.sources) != 1:
+            raise UserError("judge --explain: give one file of debates with responses")
         from touche_rad.cli.explain import explain_verdicts
 
         return explain_verdicts(
-            options.source,
+            options.sources[0],
             find("judge", name).configure(texts),
             options,
             debate=options.debate,
@@ -85,28 +94,105 @@ def judge_command(options: JudgeOptions) -> int:
         raise UserError(f"--swap is for panels, and {name} judges responses")
 
     make_job: Callable[..., JobSpec]
+    judge: Configured[object]
     if is_panel:
         from touche_rad.runs.panels import PanelJob
 
         kinds = files.DEBATES | {files.Kind.CONTESTS}
         written = files.Kind.OUTCOMES
         panel = find("panel", name).configure(texts)
+        judge = panel
         make_job = partial(PanelJob, panel=panel, swap=options.swap)
     else:
         kinds = files.DEBATES
         written = files.Kind.EVALUATIONS
-        make_job = partial(JudgeJob, judge=find("judge", name).configure(texts))
-    places = run_files.find_places(
-        "judge", options, options.source, kinds, written, may_print=options.as_json
-    )
-    if places.out is None:  # after the lines, the warnings of the status are printed
-        options = replace(options, quiet=True)
-    job = make_job(source=places.source, deadline=options.deadline)
+        judge_of_responses = find("judge", name).configure(texts)
+        judge = judge_of_responses
+        make_job = partial(JudgeJob, judge=judge_of_responses)
+
+    def judge_file(
+        options: JudgeOptions, source: Path | None, backend: Backend | None = None
+    ) -> tuple[int, Path | None]:
+        """Judge one file; return the exit code and the output."""
+        places = run_files.find_places(
+            "judge", options, source, kinds, written, may_print=options.as_json
+        )
+        if places.out is None:  # after the lines, the warnings of the status are printed
+            options = replace(options, quiet=True)
+        job = make_job(source=places.source, deadline=options.deadline)
+        is_one_of_several = len(options.sources) > 1
+        try:
+            code = run_files.run_on_files(
+                job, options, places, backend=backend, is_one_of_several=is_one_of_several
+            )
+        except InputError:
+            if is_panel or files.detect_kind(places.source) is not files.Kind.CONTESTS:
+                raise
+            fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
+            message = f"expected debates with responses, got contests: {fix}"
+            raise InputError(places.source, message) from None
+        return code, places.out
+
+    outputs: list[Path | None] = []
+    if len(options.sources) > 1:
+        code, outputs = _judge_each(options, judge, judge_file)
+    else:
+        code, out = judge_file(options, next(iter(options.sources), None))
+        outputs = [out]
+    if not (
+        is_panel or options.dry_run or options.shard or (options.quiet and not options.as_json)
+    ):
+        _print_shares([out for out in outputs if out is not None], options)
+    return code
+
+
+def _judge_each(
+    options: JudgeOptions,
+    judge: Configured[object],
+    judge_file: Callable[[JudgeOptions, Path, Backend | None], tuple[int, Path | None]],
+) -> tuple[int, list[Path | None]]:
+    """Judge each file into the folder; one with an error stops no other.
+
+    Return the exit code, and the outputs that are complete.
+    """
+    from touche_rad.score.naming import names
+    from touche_rad.session import Session
+
+    folder = options.output
+    if folder is None or folder.is_file() or options.shard is not None:
+        raise UserError("judge: several DEBATES need a folder, and no --shard: -o FOLDER")
+    worst = 0
+    outputs: list[Path | None] = []
+    with Session(options.seed) as session:
+        backend = None
+        if prepare.names_model(options) and judge.plugin.uses_model and not options.dry_run:
+            backend = session.close_later(prepare.make_model(options)).backend
+        for name, source in zip(names(options.sources), options.sources, strict=True):
+            output = folder / f"{name.replace('/', '-')}.jsonl"
+            try:
+                code, out = judge_file(replace(options, output=output), source, backend)
+            except UserError as error:
+                say(f"not judged: {error}", Label.ERROR)
+                code = error.exit_code
+            else:
+                outputs.append(out)
+            worst = max(worst, code)
+    if outputs:
+        next_step(["report", folder, "-o", folder / "report.html"])
+    return worst, outputs
+
+
+def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:
+    """Print the shares of yes of the evaluations."""
+    from touche_rad.score.shares import score_shares
+
+    if not outputs:
+        return
     try:
-        return run_files.run_on_files(job, options, places)
-    except InputError:
-        if is_panel or files.detect_kind(places.source) is not files.Kind.CONTESTS:
-            raise
-        fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
-        message = f"expected debates with responses, got contests: {fix}"
-        raise InputError(places.source, message) from None
+        report = score_shares(outputs, seed=options.seed)
+    except UserError:
+        return  # there is no verdict at all, as a warning says
+    if options.as_json:
+        print_json(report.to_json())
+    else:
+        click.echo("\n".join(report.lines(terminal_width())))

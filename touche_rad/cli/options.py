@@ -245,8 +245,10 @@ def argument(
     return cast("Value | None", declared)
 
 
-def arguments(metavar: str, *, with_traces: bool = False) -> tuple[Path, ...]:
-    """Declare the last argument, one or more files.
+def arguments(
+    metavar: str, *, with_traces: bool = False, required: bool = True
+) -> tuple[Path, ...]:
+    """Declare the last argument, one or more files; none if it is not required.
 
     Traces beside runs are left out, which a pattern such as *.jsonl matches.
     """
@@ -259,7 +261,7 @@ def arguments(metavar: str, *, with_traces: bool = False) -> tuple[Path, ...]:
         return tuple(path for path in paths if not str(path).endswith(TRACE)) or paths
 
     callback = None if with_traces else parse
-    many = {"nargs": -1, "required": True, "metavar": metavar, "callback": callback}
+    many = {"nargs": -1, "required": required, "metavar": metavar, "callback": callback}
     return cast("tuple[Path, ...]", _declare(None, Path, None, {}, **many))
 
 

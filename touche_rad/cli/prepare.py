@@ -86,6 +86,7 @@ def open_session(
     needs_index: bool | None = None,
     or_demo: bool = False,
     must_answer: bool = True,
+    backend: Backend | None = None,
 ) -> Iterator[Session]:
     """Open what the plugins share, the language model and the index, and close it at the end.
 
@@ -99,6 +100,7 @@ def open_session(
             needs one.
         or_demo: Open the demo collection, and say so, if the user names no index.
         must_answer: Whether to stop if the model's endpoint cannot be used.
+        backend: The model's server, if several sessions share it; it stays open.
     """
     from touche_rad.plugins.registry import A_MODEL
     from touche_rad.session import Session
@@ -111,7 +113,9 @@ def open_session(
                 raise UserError(f"{plugin.kind} {plugin.name} needs {A_MODEL}")
         if is_named and any(plugin.uses_model for plugin in selected):
             must_answer = must_answer and not tira_takes(out)
-            session.model = open_model(session, options, out, must_answer=must_answer)
+            model = make_model(options, out, backend)
+            session.model = model if backend else session.close_later(model)
+            check_model(model, options, must_answer=must_answer)
         elif options.model:
             names = " and ".join(f"{plugin.kind} {plugin.name}" for plugin in selected)
             say(f"-m is not used by {names}", Label.NOTE, quiet=options.quiet)

@@ -38,6 +38,7 @@ from touche_rad.errors import OptionError, UserError
 if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
+    from touche_rad.models.endpoint import Backend
     from touche_rad.runs.jobs import JobSpec
 
 _MOST_MISSING_SHARDS: Final = 4
@@ -111,8 +112,18 @@ def find_places(
     return Places(source, out, kind, status)
 
 
-def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
-    """Run a job from an input file to an output file, and print its status."""
+def run_on_files(
+    job: JobSpec,
+    options: FileOptions,
+    places: Places,
+    *,
+    backend: Backend | None = None,
+    is_one_of_several: bool = False,
+) -> int:
+    """Run a job from an input file to an output file, and print its status.
+
+    Runs of several files share the backend of their model, and have one next step.
+    """
     from touche_rad import files
     from touche_rad.files.outputs import status_beside
     from touche_rad.runs.fallbacks import ERRORS
@@ -126,7 +137,9 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
     out = places.out
     tira = tira_takes(out)
     begun = datetime.now().astimezone()
-    with open_session(options, *job.plugins, out=out, needs_index=job.needs_index) as session:
+    with open_session(
+        options, *job.plugins, out=out, needs_index=job.needs_index, backend=backend
+    ) as session:
         model = session.model
         work = job.open(session.services)
         process = None
@@ -150,6 +163,7 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
             warnings=warnings,
             setup={"demo": demo},
             strict=options.strict,
+            keep_finished=is_one_of_several,
             process=process,
         )
         if out is None:
@@ -173,9 +187,10 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
         for warning in status.warnings:
             say(warning.detail, Label.WARNING)
         return end_of_run(status, None)
-    # A shard that is finished is not run again: its status is older than this call.
-    if part is not None and status.finished < begun:
-        say(f"shard {part.shard} is finished already; --restart makes it again")
+    # What is finished is not run again: its status is older than this call.
+    if status.finished < begun:
+        what = f"shard {part.shard}" if part is not None else out
+        say(f"{what} is finished already; --restart makes it again")
     show_status(status)
     say(out, Label.WRITTEN)
     if part is not None:
@@ -188,7 +203,7 @@ def run_on_files(job: JobSpec, options: FileOptions, places: Places) -> int:
         next_step(["merge", part.folder.parent, "-o", part.run])
         return 0
     code = end_of_run(status, out)
-    if places.status is None and not code:
+    if places.status is None and not code and not is_one_of_several:
         steps = next_after(places.kind, out, places.source, options.index, demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
             say(

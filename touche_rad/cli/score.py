@@ -31,7 +31,7 @@ _MAX_WIDTH: Final = 200
 class ScoreOptions:
     """The options of `score`."""
 
-    paths: tuple[Path, ...] = opt.arguments("RUN... TRUTH")
+    paths: tuple[Path, ...] = opt.arguments("RUN... [TRUTH]")
     output: Path | None = opt.output(
         "Folder for evaluation.prototext, TIRA's file of the official scores.", "DIR", checked=True
     )
@@ -40,7 +40,7 @@ class ScoreOptions:
     baseline: tuple[Path, ...] = opt.repeatable(
         Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
     )
-    details: bool = opt.flag("With several runs: print all measures and problems of each run.")
+    details: bool = opt.flag("Print all measures of each run by maxim.")
     strict: bool = opt.flag(
         "Like the official scorer: no score if anything is missing.", section=Section.RUN
     )
@@ -72,6 +72,7 @@ class ScoreOptions:
 @command(
     "score",
     "score rj.jsonl touche_rad/demo/labels.jsonl",
+    "score anchor.jsonl verbatim.jsonl --baseline verbatim.jsonl --pairs",
     "score runs/*.jsonl labels.jsonl --csv > scores.csv",
     "score attack.run qrels.txt",
     "score INDEX other.jsonl experts.jsonl",
@@ -79,26 +80,24 @@ class ScoreOptions:
 def score_command(options: ScoreOptions) -> int:
     """Score each RUN against TRUTH, and rank the runs.
 
+    Evaluations alone: the judge's shares of yes, with intervals.
     Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
     accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R;
     irds:NAME/qrels are those of a dataset of ir_datasets.
     Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
     Annotations against annotations: Jaccard, F1, Hamming, kappa and alpha; a RUN may be an index.
     """
-    paths = options.paths
-    if len(paths) < 2:
-        raise UserError(
-            "score: give at least one RUN, then TRUTH (labels, qrels, contests or annotations)"
-        )
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad.score.naming import names
+    from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors, all_fallbacks
 
     bad = CollectedErrors()
     report: Any = score_runs(options, bad if options.skip_bad else None)
     refused: dict[str, str] = report.refused
-    tags = list(zip(paths[:-1], names(paths[:-1]), strict=True))
+    runs = options.paths if isinstance(report, ShareReport) else options.paths[:-1]
+    tags = list(zip(runs, names(runs), strict=True))
     scored = [path for path, tag in tags if tag not in refused]
     names_of_scored = {str(path) for path in scored}
     skipped = [error for error in bad.errors if error.path in names_of_scored]
@@ -140,6 +139,23 @@ def score_runs(
 
     *runs, truth = options.paths
     kind = kind_of(truth)
+    if kind is files.Kind.EVALUATIONS:
+        from touche_rad.score.shares import score_shares
+
+        _refuse(options, (*_ONLY_FOR_LABELS, "votes", "output"), "runs without labels")
+        return score_shares(
+            options.paths,
+            compare=options.pairs,
+            baselines=options.baseline,
+            samples=options.samples,
+            seed=options.seed,
+            bad=bad,
+        )
+    if not runs:
+        raise UserError(
+            f"{truth} contains {kind}: give evaluations (touche-rad judge makes them) for their "
+            "shares of yes, or RUN and then TRUTH: labels, qrels, contests or annotations"
+        )
     if kind in files.DEBATES and files.detect_kind(runs[0]) is files.Kind.OUTCOMES:
         kind = files.Kind.CONTESTS
     if options.votes and kind is not files.Kind.CONTESTS:

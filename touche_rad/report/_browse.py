@@ -14,7 +14,7 @@ from typing import Any, Final
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Turn, Verdict
 from touche_rad.pages import marked_answer, to_json
-from touche_rad.report._conversations import ClaimTopic, Conversation
+from touche_rad.score.conversations import ClaimTopic, Conversation
 
 WORD_LIMIT: Final = 60
 PART_LETTERS: Final = 250_000

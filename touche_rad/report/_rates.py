@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from markupsafe import Markup
 
 from touche_rad.criteria import Criteria
 from touche_rad.plots.svg import Dot, dot_plot, line_plot
-from touche_rad.report._conversations import ClaimTopic, Conversation
-from touche_rad.report.boards import (
-    Board,
-    BoardTable,
-    Votes,
-    agreement,
-    by_pair,
-    interval,
-    number,
-    ranking_in_words,
-    too_few,
-)
-from touche_rad.score.rates import count_yes, measure_yes
+from touche_rad.report.boards import Board, BoardTable, Votes, agreement
+from touche_rad.score.conversations import ClaimTopic, Conversation
+from touche_rad.score.rates import count_verdicts, count_yes, measure_yes
 from touche_rad.score.result import MEAN
-from touche_rad.score.significance import Floats, Measured, rank
+from touche_rad.score.significance import Measured, rank
 from touche_rad.score.tables import NONE
+from touche_rad.score.words import by_pair, interval, number, ranking_in_words, too_few
 
 
 def rate_board(
@@ -42,7 +32,7 @@ def rate_board(
     Runs of different judges are not compared. A judge is empty if it is unknown.
     """
     names = list(judges)
-    counts, debates, problems = _count_verdicts(topics, names, lost, criteria)
+    counts, debates, problems = count_verdicts(topics, names, lost, criteria)
     measured: dict[str, dict[str, Measured]] = {}
     for at, name in enumerate(names):
         if counts[:, at, :, 1].any():
@@ -113,58 +103,6 @@ def rate_board(
         warnings=[f"{problem}: {times}" for problem, times in problems.items() if times],
         scores=scores,
     )
-
-
-def _count_verdicts(
-    topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
-) -> tuple[Floats, dict[str, str], Counter[str]]:
-    """Count each run's verdicts that are yes, and all verdicts, by claim, run and criterion.
-
-    Runs on the same claims are compared on the claims of all of them, so that nobody gains from
-    debates or turns that are missing, lost or cannot be read: their verdicts are no.
-
-    Returns also how many of its debates each run has, and how often there is a problem of a run.
-    """
-    problems: Counter[str] = Counter()
-    counts = np.zeros((len(topics), len(names), len(criteria), 2))
-    for claim, topic in enumerate(topics):
-        for conversation in topic.conversations:
-            for run in conversation.repeated:
-                problems[f"{names[run]}: debates given twice, the first counts"] += 1
-            for run, _, verdicts in conversation.counted:
-                of_turn = count_yes([verdicts], criteria)
-                missing = len(criteria) - int(of_turn[:, 1].sum())
-                problems[f"{names[run]}: missing verdicts, counted as no"] += missing
-                # All criteria count: a missing verdict is a no.
-                counts[claim, run, :, 0] += of_turn[:, 0]
-                counts[claim, run, :, 1] += 1
-
-    counts = np.concatenate([counts, np.zeros((max(lost), *counts.shape[1:]))])
-    totals = counts[..., 1]  # a view: by claim, run and criterion
-    has_debate = totals.sum(axis=2) > 0
-    debates = has_debate.sum(axis=0)
-    groups: list[set[int]] = []
-    for of_claim in has_debate:
-        runs = set(np.flatnonzero(of_claim).tolist())
-        joined = [group for group in groups if group & runs]
-        groups = [*(group for group in groups if not group & runs), runs.union(*joined)]
-    debates_of = {}
-    for group in map(sorted, filter(None, groups)):
-        most = totals[:, group].max(axis=1, keepdims=True)
-        claims = int(np.count_nonzero(most.sum(axis=(1, 2))))
-        # Lost debates have no claim: those that no run has get places after those of the claims.
-        expected = max(claims, *(int(debates[run]) + lost[run] for run in group))
-        most[len(topics) : len(topics) + expected - claims] = most.sum(axis=0) / claims
-        for run in group:
-            name = names[run]
-            debates_of[name] = f"{debates[run]} of {expected}"
-            problems[f"{name}: debates missing or lost, counted as no"] = expected - debates[run]
-            missing = (most[:, 0] - totals[:, run])[has_debate[:, run]].sum()
-            problems[f"{name}: missing verdicts, counted as no"] += int(missing)
-            if len(group) == 1 < np.count_nonzero(debates):
-                problems[f"{name}: not comparable; debates of no other run"] = debates[run]
-        totals[:, group] = most
-    return counts[counts.any(axis=(1, 2, 3))], debates_of, problems
 
 
 def _votes(

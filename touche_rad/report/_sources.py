@@ -18,9 +18,9 @@ from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import STATUS, read_status, sha256_of, total_of
 from touche_rad.files.simulations import fallback_of
-from touche_rad.report._conversations import DebateOfRun
 from touche_rad.report.calls import calls
 from touche_rad.score import kind_of
+from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.result import BASELINE, MEAN

@@ -27,8 +27,10 @@ from touche_rad.files.records import field_error, read_json
 from touche_rad.files.traces import TRACE
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report import boards
-from touche_rad.report.boards import Board, names_of
+from touche_rad.report.boards import Board
+from touche_rad.score import words
 from touche_rad.score.tables import table
+from touche_rad.score.words import names_of
 from touche_rad.text import count_of
 
 _KINDS_OF_RUNS: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
@@ -143,7 +145,7 @@ def tournament_board(result: Tournament) -> Board:
 def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
     """Say who leads, and who does not differ significantly from the leader."""
     shown = {standing.name: f"{standing.rating:.0f}" for standing in standings}
-    too_few = boards.too_few(shown, "rating", claims, "claims")
+    too_few = words.too_few(shown, "rating", claims, "claims")
     if too_few or not standings or standings[0].low is None:
         yield from too_few
         return
@@ -160,7 +162,7 @@ def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
     if apart:
         yield f"{leader} is significantly stronger than {names_of(apart)}."
     if close:
-        yield f"{boards.are(close)} not significantly different from {leader}."
+        yield f"{words.are(close)} not significantly different from {leader}."
 
 
 def _note(result: Tournament) -> str:

@@ -15,12 +15,8 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from touche_rad.files.outputs import read_status
-from touche_rad.score.result import RunComparison
-from touche_rad.score.significance import FEWEST_FOR_TEST
-from touche_rad.score.tables import NONE, TOO_FEW, Table, csv_rows
-
-_NAMES_IN_SENTENCE: Final = 4
-"""Names in a sentence before the rest is counted."""
+from touche_rad.score.tables import Table, csv_rows
+from touche_rad.score.words import number
 
 
 class BoardCell(str):
@@ -129,97 +125,3 @@ def without_model(runs: Iterable[Path]) -> list[str]:
     if any(status.get("verb") == "judge" and not status.get("usage") for status in statuses):
         return [WITHOUT_MODEL]
     return []
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Format a value; a dash if there is none."""
-    return NONE if value is None else f"{value:z.{digits}f}"
-
-
-def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Format an interval; too few debates have none."""
-    if low is None or high is None:
-        return TOO_FEW
-    return f"{number(low, digits)} to {number(high, digits)}"
-
-
-def names_of(names: Sequence[str]) -> str:
-    """Join names; the rest after the first few is counted."""
-    if len(names) < 2:
-        return "".join(names)
-    if len(names) > _NAMES_IN_SENTENCE + 1:
-        shown = ", ".join(names[:_NAMES_IN_SENTENCE])
-        return f"{shown} and {len(names) - _NAMES_IN_SENTENCE} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-Difference = Callable[[str, str], RunComparison | None]
-
-
-def ranking_in_words(
-    runs: Mapping[str, float], baselines: Mapping[str, float], measure: str, difference: Difference
-) -> list[str]:
-    """Say who leads, who does not differ significantly, and who beats each baseline.
-
-    Args:
-        runs: The value of each run, best first.
-        baselines: The value of each baseline.
-        measure: What the values are.
-        difference: Returns the paired difference of two runs.
-    """
-    sentences: list[str] = []
-    if len(runs) > 1:
-        leader, second, *others = runs
-        gain = runs[leader] - runs[second]
-        tested = difference(second, leader)
-        lead = f"{leader} leads {second} by {number(gain)} {measure}"
-        if number(gain) == number(0):
-            lead = f"{leader} and {second} have the same {measure}"
-        elif tested is not None and tested.low is not None and tested.high is not None:
-            # The tested difference is second minus leader; the sentence has it the other way.
-            between = interval(-tested.high, -tested.low)
-            lead += ", significantly" if tested.significant else ", not significantly"
-            lead += f" (p {number(tested.p_holm)}, 95 % interval of the difference {between})"
-        sentences.append(f"{lead}.")
-        equal = [run for run in others if not _is_significant(difference(run, leader))]
-        if equal:
-            sentences.append(f"{are(equal)} not significantly different from {leader} either.")
-    for baseline, baseline_value in baselines.items():
-        groups: dict[str, list[str]] = {}
-        for run, value in runs.items():
-            relation = "not significantly different from"
-            if _is_significant(difference(run, baseline)):
-                better = "better" if value > baseline_value else "worse"
-                relation = f"significantly {better} than"
-            groups.setdefault(relation, []).append(run)
-        for relation, names in groups.items():
-            sentences.append(
-                f"{are(names)} {relation} the baseline {baseline} ({number(baseline_value)})."
-            )
-    return sentences
-
-
-def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> list[str]:
-    """Say who is first, but not by how much; empty if there are enough debates."""
-    if count >= FEWEST_FOR_TEST or not values:
-        return []
-    best = [name for name, value in values.items() if value == next(iter(values.values()))]
-    have = "has" if len(best) == 1 else "have"
-    head = f"{names_of(best)} {have} the highest {what}; too" if len(values) > 1 else "Too"
-    return [f"{head} few {units} ({count}) to tell more."]
-
-
-def are(names: Sequence[str]) -> str:
-    """Join names as the subject of a sentence."""
-    verb = "is" if len(names) == 1 else "are"
-    return f"{names_of(names)} {verb}"
-
-
-def _is_significant(tested: RunComparison | None) -> bool:
-    return tested is not None and tested.significant
-
-
-def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:
-    """Look up the difference of two runs in a measure."""
-    by_runs = {(row.run, row.against): row for row in rows if row.measure == measure}
-    return lambda run, against: by_runs.get((run, against))

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
-from touche_rad.report.boards import Board, BoardTable, number
+from touche_rad.report.boards import Board, BoardTable
+from touche_rad.score.conversations import Call, Place
+from touche_rad.score.words import number
 
 _LONGEST_TEXT: Final = 6_000
 """Maximum characters of a prompt or an answer in the report."""
 _MOST_CALLS: Final = 5_000
 """Maximum calls of a run in the report."""
-
-Place = tuple[str, int]
-"""A debate's key, and the turn."""
-
-Call = Mapping[str, Any]
-"""A model call as the page shows it."""
 
 _COSTS: Final = {
     "calls": "calls",

@@ -14,22 +14,12 @@ from touche_rad.contests.score_report import (
     ContestReport,
 )
 from touche_rad.plots.svg import Dot, dot_plot
-from touche_rad.report.boards import (
-    Board,
-    BoardCell,
-    BoardTable,
-    agreement,
-    board_table,
-    by_pair,
-    matrix,
-    number,
-    ranking_in_words,
-    too_few,
-)
+from touche_rad.report.boards import Board, BoardCell, BoardTable, agreement, board_table, matrix
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.tables import cell, table
+from touche_rad.score.words import by_pair, number, ranking_in_words, too_few
 
 
 def judgement_board(report: JudgementReport) -> Board:
@@ -43,10 +33,7 @@ def judgement_board(report: JudgementReport) -> Board:
     for caption, key in captions.items():
         of_key = [rows[name, key] for name in names]
         dots[caption] = [Dot(row.run, row.f1, row.low, row.high) for row in of_key]
-    board = _ranked_board(report, "Leaderboard", dots, "mean F1", MEAN)
-    board.sentences = too_few(board.scores, "mean F1", report.debates, "debates") or board.sentences
-    if not measured:
-        board.sentences = ["The labels say nothing about these turns, so no run has a score."]
+    board = _ranked_board(report, "Leaderboard", dots)
     labelled = max(rows[BASELINE, key].labelled for key in keys)
     board.note = (
         f"F1 of yes as the task scores it, mean of the maxims, on {labelled} labelled turns "
@@ -67,14 +54,12 @@ def judgement_board(report: JudgementReport) -> Board:
 
 def retrieval_board(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
-    first = report.measures[0]
     dots: dict[str, list[Dot]] = {measure: [] for measure in report.measures}
     for ranked in report.ranking:
         for row in report.rows:
             if row.run == ranked.run:
                 dots[row.measure].append(Dot(row.run, row.value, row.low, row.high))
-    board = _ranked_board(report, "Leaderboard of retrieval", dots, first, first)
-    board.sentences = too_few(board.scores, first, report.queries, "queries") or board.sentences
+    board = _ranked_board(report, "Leaderboard of retrieval", dots)
     board.note = (
         f"{report.queries} queries; a query without results counts as 0. Intervals: "
         f"{report.samples} bootstrap samples of queries, seed {report.seed}. * baseline, without a "
@@ -83,14 +68,10 @@ def retrieval_board(report: RetrievalReport) -> Board:
     return board
 
 
-def _ranked_board(
-    report: Report, title: str, dots: Mapping[str, Sequence[Dot]], what: str, measure: str
-) -> Board:
+def _ranked_board(report: Report, title: str, dots: Mapping[str, Sequence[Dot]]) -> Board:
     """Return the board of a ranking; `dots` has the plots by caption, the ranking one first."""
     baselines = {BASELINE, *report.baselines}
     ranked = {dot.label: dot.value for dot in next(iter(dots.values()))}
-    runs = {name: value for name, value in ranked.items() if name not in baselines}
-    marked = {name: value for name, value in ranked.items() if name in baselines}
     plots = []
     for caption, dots_of_plot in dots.items():
         shown = [dot for dot in dots_of_plot if dot.label not in baselines]
@@ -98,7 +79,7 @@ def _ranked_board(
         plots.append(dot_plot(caption, shown, lines))
     return Board(
         title,
-        ranking_in_words(runs, marked, what, by_pair(report.comparisons, measure)),
+        report.sentences(),
         tables=[board_table("Scores of the runs", report.board(), baselines)],
         plots=plots,
         warnings=[*_not_scored(report.refused, report.others), *report.warnings()],

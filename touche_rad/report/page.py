@@ -22,7 +22,6 @@ from touche_rad.pages import read_asset, render_fragment, render_page, to_json
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report._browse import PART_LETTERS, debates_as_json
 from touche_rad.report._contests import contest_sections
-from touche_rad.report._conversations import ClaimTopic, Conversation, topics
 from touche_rad.report._rankings import queries_of
 from touche_rad.report._rates import rate_board, turn_plot
 from touche_rad.report._sources import LOST, Source, debates_of, origins_of, read_sources, run_names
@@ -36,6 +35,7 @@ from touche_rad.report.boards import Board, BoardTable, without_model
 from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.score import kind_of, score
+from touche_rad.score.conversations import ClaimTopic, Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, RetrievalReport
 from touche_rad.score.retrieval import is_public

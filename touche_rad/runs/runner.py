@@ -24,7 +24,14 @@ from touche_rad import __version__, files, session
 from touche_rad.errors import InputError, UserError, WorkError, why
 from touche_rad.events import Event, EventKind
 from touche_rad.files.append_log import IDENTITY, AppendLog, is_begun
-from touche_rad.files.outputs import State, Status, is_output_of, sha256_of, status_beside
+from touche_rad.files.outputs import (
+    State,
+    Status,
+    is_output_of,
+    read_status,
+    sha256_of,
+    status_beside,
+)
 from touche_rad.models import ModelError
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
@@ -102,8 +109,11 @@ async def run_work(
             finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
+        is_ours = is_output_of(out, output.identity)
+        if is_ours and options.keep_finished and not options.restart:
+            return Status.model_validate(read_status(out))
         continues = not options.restart and is_begun(output.log_path, output.identity)
-        if out.is_file() and not continues and not is_output_of(out, output.identity):
+        if out.is_file() and not (continues or is_ours):
             files.check_output(out, replace=options.replace)
         total, output.copies = count_units(work.units(options.bad))
         if not total:

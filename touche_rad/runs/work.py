@@ -133,6 +133,8 @@ class RunOptions:
     """File for the first traceback of each kind of failure."""
     process: Process | None = None
     """Processes the units in other processes."""
+    keep_finished: bool = False
+    """Leave the output alone if this run wrote it already."""
     keep_trace: bool = False
     """Append to the trace of an earlier run also if nothing is in the journal."""
 

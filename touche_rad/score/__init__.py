@@ -64,7 +64,9 @@ def score(
             runs, truth, criteria=criteria, policy=policy, exclude=exclude, **how
         )
     if kind is not files.Kind.QRELS:
+        fix = " (touche-rad judge makes evaluations)" if kind in files.DEBATES else ""
         raise UserError(
-            f"{truth} contains {kind}: the last file must be labels, qrels, contests or annotations"
+            f"{truth} contains {kind}: the last file must be labels, qrels, contests, annotations, "
+            f"or one of the evaluations, for their shares of yes{fix}"
         )
     return score_retrieval(runs, truth, **how)

@@ -24,6 +24,7 @@ from touche_rad.score.tables import (
     INTERVAL,
     NONE,
     Columns,
+    Notes,
     Part,
     Printed,
     Table,
@@ -32,6 +33,7 @@ from touche_rad.score.tables import (
     interval_cell,
     table,
 )
+from touche_rad.score.words import by_pair, headline, interval
 
 _SHOWN_PROBLEMS: Final = 10
 _MAXIM_COLUMNS: Columns = {
@@ -72,6 +74,19 @@ _EXTRA_COLUMNS: Columns = {
     "{recall:.3f}": "recall",
     "{yes_rate:.2f}": "yes",
 }
+_RUN_COLUMNS: Columns = {
+    "{maxim}": "",
+    "{f1:.3f}": "F1",
+    "{low:.3f}–{high:.3f}": INTERVAL,
+    "{precision:.3f}": "precision",
+    "{recall:.3f}": "recall",
+    "{yes_rate:.2f}": "yes",
+    "{label_rate:.2f}": "labels",
+    "{macro_f1:.3f}": "macro F1",
+    "{accuracy:.3f}": "accuracy",
+    "{kappa:.3f}": "kappa",
+    "{mcc:.3f}": "MCC",
+}
 _CSV_FIELDS: Final = [
     name
     for name in JudgementRow.model_fields
@@ -98,9 +113,15 @@ class Report(Printed):
     ranking: tuple[RankedRun, ...] = ()
     """The runs and baselines, best first."""
     comparisons: tuple[RunComparison, ...] = ()
+    shows_pairs: bool = Field(True, exclude=True)
+    """Whether the terminal shows the comparisons; the first sentence is from them in any case."""
     problems: tuple[Problem, ...] = ()
     samples: int
     seed: int
+
+    def sentences(self) -> list[str]:
+        """Say what the best run has, and how it differs from the others and from the baselines."""
+        raise NotImplementedError
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
@@ -111,6 +132,11 @@ class Report(Printed):
         if ranked.run in (BASELINE, *self.baselines):
             return "*"
         return str(ranked.rank or NONE)
+
+    def pair_table(self) -> Iterator[Part]:
+        """Yield the table of the comparisons, if it is asked for."""
+        if self.shows_pairs:
+            yield table(COMPARISON_COLUMNS, self.comparisons)
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each run and kind of problem, with the first place."""
@@ -161,16 +187,44 @@ class JudgementReport(Report):
     scores: Any = Field(exclude=True, repr=False)
     """The labels, and the aligned scores of each run, for the exports."""
 
+    def sentences(self) -> list[str]:
+        """Say what the best run has, and how it differs from the others and from the baselines."""
+        means = {row.run: row for row in self.rows if row.maxim == MEAN}
+        if not any(row.labelled for row in means.values()):
+            return ["The labels say nothing about these turns, so no run has a score."]
+        order = [ranked.run for ranked in self.ranking]
+        return headline(
+            {run: means[run].f1 for run in order},
+            {run: interval(means[run].low, means[run].high) for run in order},
+            "mean F1",
+            (BASELINE, *self.baselines),
+            by_pair(self.comparisons, MEAN),
+            "debates",
+            self.debates,
+        )
+
     def parts(self) -> Iterator[Part]:
-        """Yield the details of one run, or a ranked table of several."""
-        yield self._head()
+        """Yield the result in words, the table of one run or of several, and the method."""
+        yield self.sentences()
         if len(self.runs) > 1:
             yield self.board()
-            yield _notes(self)
         else:
-            yield from self.details()
-        yield table(COMPARISON_COLUMNS, self.comparisons)
-        yield self._shown_warnings()
+            yield self._by_maxim()
+        yield from self.pair_table()
+        yield [*self._official(), *self._shown_warnings()]
+        yield Notes([*_notes(self), *self._head()])
+
+    def _by_maxim(self) -> Table:
+        """Return the measures of the run by criterion, with the F1 of the baseline."""
+        rows = [row for row in self.rows if row.run != BASELINE]
+        always_yes = {row.maxim: row for row in self.rows if row.run == BASELINE}
+        lines = []
+        for row in sorted(rows, key=lambda row: row.maxim != MEAN):
+            if row.labelled:
+                line = cells(_RUN_COLUMNS, row)
+                lines.append([*line[:3], cell("{f1:.3f}", always_yes[row.maxim]), *line[3:]])
+        heads = list(_RUN_COLUMNS.values())
+        return Table([*heads[:3], BASELINE, *heads[3:]], lines, optional=len(_EXTRA_COLUMNS) - 3)
 
     def details(self) -> Iterator[Part]:
         """Yield the numbers of labels, and all measures of each run by maxim."""
@@ -205,18 +259,20 @@ class JudgementReport(Report):
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
             yield "missing verdicts count as no"
-            runs_of: dict[OfficialResult, list[str]] = {}
-            for run, result in self.by_official_scorer.items():
-                runs_of.setdefault(result, []).append(run)
-            for result, runs in runs_of.items():
-                if result is OfficialResult.WRONG:
-                    yield (
-                        "the official scorer would score wrongly (another order): "
-                        + ", ".join(runs)
-                    )
-                elif result is OfficialResult.REFUSED:
-                    yield f"the official scorer would refuse {', '.join(runs)}"
         yield self._drawn("debates")
+
+    def _official(self) -> Iterator[str]:
+        """Yield which runs the official scorer does not score in the same way."""
+        runs_of: dict[OfficialResult, list[str]] = {}
+        for run, result in self.by_official_scorer.items():
+            runs_of.setdefault(result, []).append(run)
+        for result, runs in runs_of.items():
+            if result is OfficialResult.WRONG:
+                yield (
+                    "the official scorer would score wrongly (another order): " + ", ".join(runs)
+                )
+            elif result is OfficialResult.REFUSED:
+                yield f"the official scorer would refuse {', '.join(runs)}"
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
@@ -249,14 +305,29 @@ class RetrievalReport(Report):
     queries: int
     rows: tuple[RetrievalRow, ...]
 
+    def sentences(self) -> list[str]:
+        """Say what the best run has, and how it differs from the others and from the baselines."""
+        first = self.measures[0]
+        rows = {row.run: row for row in self.rows if row.measure == first}
+        order = [ranked.run for ranked in self.ranking]
+        return headline(
+            {run: rows[run].value for run in order},
+            {run: interval(rows[run].low, rows[run].high) for run in order},
+            first,
+            self.baselines,
+            by_pair(self.comparisons, first),
+            "queries",
+            self.queries,
+        )
+
     def parts(self) -> Iterator[Part]:
         """Yield a ranked table of the runs."""
-        queries = f"{self.queries} queries; a query without results counts as 0"
-        yield f"{self.truth}: {queries}", self._drawn("queries")
+        yield self.sentences()
         yield self.board()
-        yield _notes(self)
-        yield table(COMPARISON_COLUMNS, self.comparisons)
+        yield from self.pair_table()
         yield self._shown_warnings()
+        queries = f"{self.queries} queries; a query without results counts as 0"
+        yield Notes([*_notes(self), f"{self.truth}: {queries}", self._drawn("queries")])
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
@@ -289,7 +360,7 @@ class RetrievalReport(Report):
 
 
 def _notes(report: Report) -> Iterator[str]:
-    if len(report.ranking) < 2:
+    if len(report.runs) < 2:
         return
     if any(ranked.rank for ranked in report.ranking):
         yield RANKS

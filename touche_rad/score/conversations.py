@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from touche_rad.debate import Debate, Turn, Verdicts
 from touche_rad.files import Labels
-from touche_rad.report.calls import Call, Place
+
+Place = tuple[str, int]
+"""A debate's key, and the turn."""
+Call = Mapping[str, Any]
+"""A model call as a page shows it."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,96 @@
+"""The shares of yes of runs without labels, at the end of `judge` and from `score`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.records import read_json
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
+
+DEBATERS = ("grounded", "verbatim")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runs of two debaters on the demo's claims."""
+    place = tmp_path_factory.mktemp("shares")
+    for debater in DEBATERS:
+        words = ("-d", debater, "-i", "demo", "-o", f"{debater}.jsonl", "-q", "--turns", "2")
+        assert touche_rad("simulate", demo_file("claims.tsv"), *words, cwd=place).code == 0
+    return place
+
+
+def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> None:
+    (folder / "bad.jsonl").write_text("nonsense\n")
+    call = ("judge", *(f"{name}.jsonl" for name in DEBATERS), "-o", "judged")
+    (folder / "judged").mkdir()
+    (folder / "judged/verbatim.jsonl").write_text("another file\n")
+    stopped = touche_rad(*call, cwd=folder)
+    assert stopped.code == 2
+    assert "judged/verbatim.jsonl exists already" in stopped.err
+    (folder / "judged/verbatim.jsonl").unlink()
+    status = read_json(folder / "judged/grounded.jsonl.status.json")
+    judged = touche_rad(*call, "bad.jsonl", cwd=folder)
+    assert judged.code == 2
+    assert "bad.jsonl:1: " in judged.err
+    assert judged.err.count("next: ") == 1
+    assert read_json(folder / "judged/grounded.jsonl.status.json") == status, "not judged again"
+
+    scored = touche_rad("score", "judged/grounded.jsonl", "judged/verbatim.jsonl", cwd=folder)
+    assert scored.out == judged.out
+    assert scored.out.startswith("grounded: share of yes ")
+
+
+def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) -> None:
+    printed = touche_rad("judge", "grounded.jsonl", "-o", "g.jsonl", "--json", cwd=folder)
+    report = json.loads(printed.out)
+    rows = {row["maxim"]: row["yes"] for row in report["rows"]}
+    verdicts = [
+        turn["Relation"]["score"] >= 0.5
+        for line in (folder / "g.jsonl").read_text().splitlines()
+        for turn in json.loads(line)["userTurnsEvaluations"]
+    ]
+    assert rows["relation"] == pytest.approx(sum(verdicts) / len(verdicts))
+    assert touche_rad("judge", "verbatim.jsonl", "-o", "v.jsonl", "-q", cwd=folder).out == ""
+    lines = (folder / "v.jsonl").read_text().splitlines(keepends=True)
+    (folder / "v.jsonl").write_text("".join(["{}\n", *lines[2:]]))  # one is lost, one is missing
+    scored = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder)
+    record = json.loads(scored.out)
+    assert record["debates"] == {"g": "10 of 10", "v": "8 of 10"}
+    reported = touche_rad("report", "g.jsonl", "v.jsonl", "-o", "r.html", cwd=folder)
+    page = (folder / "r.html").read_text()
+    for row in record["rows"]:
+        assert f"{row['yes']:.3f}" in page
+    csv = touche_rad("score", "g.jsonl", "v.jsonl", "--csv", cwd=folder).out
+    assert re.search(r"^(rank|\w+),run,baseline,mean_yes", csv)
+    assert reported.code == 0
+
+
+def test_pairs_compare_with_a_baseline(folder: Path) -> None:
+    for name in DEBATERS:
+        touche_rad("judge", f"{name}.jsonl", "-o", f"{name}.j.jsonl", "-q", cwd=folder)
+    runs = [f"{name}.j.jsonl" for name in DEBATERS]
+    compared = touche_rad(
+        "score", *runs, "--baseline", runs[1], "--pairs", "--csv", "--samples", "200", cwd=folder
+    )
+    assert compared.out.count("grounded.j,verbatim.j,") == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["grounded.jsonl"], "touche-rad judge makes them"),
+        (["e.jsonl", "--correct"], "--correct is not for runs without labels"),
+        (["e.jsonl", "grounded.jsonl"], "the last file must be"),
+    ],
+)
+def test_what_has_no_shares_is_refused(folder: Path, words: list[str], part: str) -> None:
+    touche_rad("judge", "grounded.jsonl", "-o", "e.jsonl", "-q", cwd=folder)
+    refused = touche_rad("score", *words, cwd=folder)
+    assert refused.code == 2
+    assert part in " ".join(refused.err.split())

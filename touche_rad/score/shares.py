@@ -1,0 +1,185 @@
+"""The shares of yes of runs without labels: what their judge says of the responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from touche_rad import files
+from touche_rad.criteria import Criteria, grice
+from touche_rad.debate import Debate, Verdicts
+from touche_rad.files.outputs import read_status
+from touche_rad.score.conversations import DebateOfRun, topics
+from touche_rad.score.evaluations import read_evaluated, read_judged
+from touche_rad.score.naming import baseline_names, each_run, names
+from touche_rad.score.rates import count_verdicts, measure_yes
+from touche_rad.score.reports import SHORT_INTERVAL, Report
+from touche_rad.score.result import MEAN, RankedRun
+from touche_rad.score.significance import rank
+from touche_rad.score.tables import (
+    INTERVAL,
+    FrozenRecord,
+    Notes,
+    Part,
+    Table,
+    cell,
+    interval_cell,
+    table,
+)
+from touche_rad.score.words import by_pair, headline, interval
+
+
+class ShareRow(FrozenRecord):
+    """The share of yes of a run on one criterion, or the mean of the criteria."""
+
+    run: str
+    maxim: str
+    yes: float
+    low: float | None
+    high: float | None
+
+
+class ShareReport(Report):
+    """Evaluations without labels."""
+
+    kind: Literal["shares"] = "shares"
+    truth: str = ""
+    claims: int
+    debates: Mapping[str, str]
+    """How many of the debates each run has."""
+    rows: tuple[ShareRow, ...]
+    notes: tuple[str, ...] = ()
+    """Missing and lost debates and verdicts."""
+    is_ranked: bool
+    """Whether one judge gave the verdicts."""
+
+    def sentences(self) -> list[str]:
+        """Say what share of yes the first run has, and from which others it differs."""
+        means = {row.run: row for row in self.rows if row.maxim == MEAN}
+        order = [ranked.run for ranked in self.ranking]
+        if not self.is_ranked:
+            shares = [f"{run} {means[run].yes:.3f}" for run in order]
+            reason = "ranks need one judge, and different debates on the same claims"
+            return [f"Share of yes: {', '.join(shares)} (not ranked: {reason})."]
+        return headline(
+            {run: means[run].yes for run in order},
+            {run: interval(means[run].low, means[run].high) for run in order},
+            "share of yes",
+            self.baselines,
+            by_pair(self.comparisons, MEAN),
+            "claims",
+            self.claims,
+        )
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the shares of one run by criterion, or those of several by run."""
+        yield self.sentences()
+        if len(self.runs) == 1:
+            yield table({"{maxim}": "", "{yes:.3f}": "yes", SHORT_INTERVAL: INTERVAL}, self.rows)
+        else:
+            yield self.board()
+        yield from self.pair_table()
+        yield self.notes
+        yield Notes(["missing verdicts count as no", self._drawn("claims")])
+
+    def board(self) -> Table:
+        """Return the table of the runs, with the intervals of the criteria if there is room."""
+        lines = []
+        for ranked in self.ranking:
+            mean, *rows = (row for row in self.rows if row.run == ranked.run)
+            line = [self.rank_text(ranked)] if self.is_ranked else []
+            line += [ranked.run, cell("{yes:.3f}", mean), interval_cell(SHORT_INTERVAL, mean)]
+            line += [cell("{yes:.3f}", row) for row in rows]
+            lines.append(line + [interval_cell(SHORT_INTERVAL, row) for row in rows])
+        maxims = list(dict.fromkeys(row.maxim for row in self.rows))[1:]
+        intervals = [f"{INTERVAL} of {maxim}" for maxim in maxims]
+        heads = ["run", "yes", INTERVAL, *maxims, *intervals]
+        if self.is_ranked:
+            heads.insert(0, "rank")
+        return Table(heads, lines, name=heads.index("run"), optional=len(intervals))
+
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """Yield a row per run, best first."""
+        for ranked in self.ranking:
+            record: dict[str, Any] = {"rank": ranked.rank, "run": ranked.run}
+            record["baseline"] = ranked.run in self.baselines
+            for row in self.rows:
+                if row.run == ranked.run:
+                    record |= {
+                        f"{row.maxim}_yes": row.yes,
+                        f"{row.maxim}_low": row.low,
+                        f"{row.maxim}_high": row.high,
+                    }
+            yield {**record, "debates": self.debates[ranked.run]}
+
+
+def score_shares(
+    runs: Sequence[Path],
+    *,
+    criteria: Criteria | None = None,
+    compare: bool = False,
+    samples: int = 10_000,
+    seed: int = 0,
+    baselines: Sequence[Path] = (),
+    bad: files.BadLines | None = None,
+) -> ShareReport:
+    """Return the shares of yes of evaluations, counted as in the report.
+
+    Runs are ranked if one judge gave their verdicts on different debates.
+    """
+    criteria = criteria or grice()
+    tags = names(runs)
+    paths = dict(zip(tags, runs, strict=True))
+    refused: dict[str, str] = {}
+
+    def read(tag: str, path: Path) -> list[tuple[Debate, tuple[Verdicts, ...]]]:
+        debates = list(read_judged(path, criteria, bad or files.BadLines()))
+        if not any(verdicts for _, verdicts in debates):
+            read_evaluated(tag, path, criteria, bad)  # raises the error of a file without verdicts
+        return debates
+
+    debates_of_runs = each_run(paths, read, refused)
+    tags = list(debates_of_runs)
+    lost = []
+    debates: list[DebateOfRun] = []
+    for run, pairs in enumerate(debates_of_runs.values()):
+        present = [pair for pair in pairs if pair != (Debate(), ())]
+        lost.append(len(pairs) - len(present))
+        debates += [DebateOfRun(run, debate, verdicts or ({},)) for debate, verdicts in present]
+    all_topics = topics(debates)
+    counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
+    figures = {}
+    for at, tag in enumerate(tags):
+        figures[tag] = measure_yes(counts[:, [at]], criteria, samples, seed)
+
+    marked = [tag for tag in baseline_names(baselines, runs, names(runs)) if tag in figures]
+    ranking = rank(figures, MEAN, len(counts), baselines=marked, others=criteria.keys)
+    # Several runs of the same debates are of several judges.
+    conversations = [debate for topic in all_topics for debate in topic.conversations]
+    judges = {(read_status(path).get("identity") or {}).get("judge") for path in runs}
+    is_of_one_judge = len(judges) == 1 and len(conversations) > len(all_topics)
+    is_ranked = len(tags) == 1 or is_of_one_judge
+    ranked = ranking.runs
+    if not is_ranked:
+        ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)
+    rows = []
+    for tag, of_run in figures.items():
+        for maxim, measured in of_run.items():
+            low, high = measured.interval
+            rows.append(ShareRow(run=tag, maxim=maxim, yes=measured.value, low=low, high=high))
+    return ShareReport(
+        runs=tuple(tags),
+        refused=refused,
+        baselines=tuple(marked),
+        claims=len(counts),
+        debates=debates_text,
+        ranking=ranked,
+        is_ranked=is_ranked,
+        rows=tuple(rows),
+        comparisons=ranking.comparisons,
+        shows_pairs=compare,
+        notes=tuple(f"{problem}: {times}" for problem, times in problems.items() if times),
+        samples=samples,
+        seed=seed,
+    )
