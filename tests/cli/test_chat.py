@@ -69,8 +69,8 @@ def test_a_message_is_answered_with_citations_and_verdicts() -> None:
 def test_explain_shows_why() -> None:
     ended = chat("/explain", ZOOS, "/explain")
     assert printed_after("/explain", ended).startswith("error: ")
-    short = ended.out.split("you> /explain\n")[2].split("\nyou> ")[0]
-    assert 5 < len(short.splitlines()) <= 20
+    reasons = ended.out.split("you> /explain\n")[2].split("\nyou> ")[0]
+    assert "the answer cites" in reasons.splitlines()[0]
 
 
 def test_a_saved_debate_is_valid_and_replaces_only_its_own_file(tmp_path: Path) -> None:

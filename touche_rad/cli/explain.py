@@ -96,12 +96,13 @@ async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explana
     return Explanation(name, tuple(candidates), answer.response)
 
 
-def print_explanation(explanation: Explanation, console: Console, header: str = "") -> None:
-    """Print the answer, what it cites and why, and the best candidates."""
+def print_explanation(explanation: Explanation, console: Console, *heads: str) -> None:
+    """Print the heads, what the answer cites and why, and the best candidates."""
     width = console.width
-    lines = wrapped(Text(plain(header), "bold"), width) if header else []
-    lines += wrapped(Text(plain(explanation.response.content), "bold green"), width)
-    lines += [Text(), *wrapped(Text(_summary(explanation)), width)]
+    lines = []
+    for head in heads:
+        lines += [*wrapped(Text(plain(head), "bold"), width), Text()]
+    lines += wrapped(Text(_summary(explanation)), width)
     # The chosen candidates are shown whatever their rank, and all in the order of the ranks.
     ranked = list(enumerate(explanation.candidates, 1))
     chosen_first = sorted(ranked, key=lambda row: not explanation.is_chosen(row[1]))
@@ -165,8 +166,10 @@ async def print_explanations(
                 chosen = explanation.is_chosen(candidate)
                 _print_json({**place, **candidate.record(rank, chosen=chosen)})
         else:
-            header = f"{debate.id} turn {turn}: {debate.last.utterance}" if of_file else ""
-            print_explanation(explanation, console, header)
+            heads = [explanation.response.content]
+            if of_file:
+                heads.insert(0, f"{debate.id} turn {turn}: {debate.last.utterance}")
+            print_explanation(explanation, console, *heads)
     return good
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,6 @@ from touche_rad.cli.program import command
 from touche_rad.errors import InputError, OptionError, UserError
 
 if TYPE_CHECKING:
-    from touche_rad.models.endpoint import Backend
     from touche_rad.plugins import Configured
     from touche_rad.runs.jobs import JobSpec
 
@@ -64,6 +64,7 @@ def judge_command(options: JudgeOptions) -> int:
     from touche_rad import files
     from touche_rad.plugins import find
     from touche_rad.runs.judging import JudgeJob
+    from touche_rad.session import Session
 
     name = options.judge.name
     texts = options.judge.options
@@ -110,76 +111,67 @@ def judge_command(options: JudgeOptions) -> int:
         judge = judge_of_responses
         make_job = partial(JudgeJob, judge=judge_of_responses)
 
-    def judge_file(
-        options: JudgeOptions, source: Path | None, backend: Backend | None = None
-    ) -> tuple[int, Path | None]:
-        """Judge one file; return the exit code and the output."""
-        places = run_files.find_places(
-            "judge", options, source, kinds, written, may_print=options.as_json
-        )
-        if places.out is None:  # after the lines, the warnings of the status are printed
-            options = replace(options, quiet=True)
-        job = make_job(source=places.source, deadline=options.deadline)
-        is_one_of_several = len(options.sources) > 1
-        try:
-            code = run_files.run_on_files(
-                job, options, places, backend=backend, is_one_of_several=is_one_of_several
+    is_several = len(options.sources) > 1
+    each_options = list(_into_folder(options)) if is_several else [options]
+    worst = 0
+    outputs: list[Path] = []
+    with Session(options.seed) as session:
+        backend = None
+        asks_model = prepare.names_model(options) and judge.plugin.uses_model
+        if is_several and asks_model and not options.dry_run:
+            backend = session.close_later(prepare.make_model(options)).backend
+        for of_file in each_options:
+            source = next(iter(of_file.sources), None)
+            places = run_files.find_places(
+                "judge", of_file, source, kinds, written, may_print=options.as_json
             )
-        except InputError:
-            if is_panel or files.detect_kind(places.source) is not files.Kind.CONTESTS:
-                raise
-            fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
-            message = f"expected debates with responses, got contests: {fix}"
-            raise InputError(places.source, message) from None
-        return code, places.out
+            # After the lines, the warnings of the status are printed.
+            of_run = of_file if places.out is not None else replace(of_file, quiet=True)
+            job = make_job(source=places.source, deadline=options.deadline)
+            try:
+                code = run_files.run_on_files(
+                    job, of_run, places, backend=backend, is_one_of_several=is_several
+                )
+            except UserError as error:
+                if isinstance(error, InputError) and not is_panel:
+                    error = _explain_contests(error, places.source)
+                if not is_several:
+                    raise error from None
+                say(f"not judged: {error}", Label.ERROR)
+                code = error.exit_code
+            else:
+                outputs += [places.out] if places.out is not None else []
+            worst = max(worst, code)
 
-    outputs: list[Path | None] = []
-    if len(options.sources) > 1:
-        code, outputs = _judge_each(options, judge, judge_file)
-    else:
-        code, out = judge_file(options, next(iter(options.sources), None))
-        outputs = [out]
-    if not (
-        is_panel or options.dry_run or options.shard or (options.quiet and not options.as_json)
-    ):
-        _print_shares([out for out in outputs if out is not None], options)
-    return code
+    if is_several and outputs and options.output is not None:
+        next_step(["report", options.output, "-o", options.output / "report.html"])
+    shows_shares = options.as_json or not options.quiet
+    if shows_shares and not (is_panel or options.dry_run or options.shard):
+        _print_shares(outputs, options)
+    return worst
 
 
-def _judge_each(
-    options: JudgeOptions,
-    judge: Configured[object],
-    judge_file: Callable[[JudgeOptions, Path, Backend | None], tuple[int, Path | None]],
-) -> tuple[int, list[Path | None]]:
-    """Judge each file into the folder; one with an error stops no other.
-
-    Return the exit code, and the outputs that are complete.
-    """
+def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
+    """Yield the options of each file: its output is in the folder of all."""
     from touche_rad.score.naming import names
-    from touche_rad.session import Session
 
     folder = options.output
     if folder is None or folder.is_file() or options.shard is not None:
         raise UserError("judge: several DEBATES need a folder, and no --shard: -o FOLDER")
-    worst = 0
-    outputs: list[Path | None] = []
-    with Session(options.seed) as session:
-        backend = None
-        if prepare.names_model(options) and judge.plugin.uses_model and not options.dry_run:
-            backend = session.close_later(prepare.make_model(options)).backend
-        for name, source in zip(names(options.sources), options.sources, strict=True):
-            output = folder / f"{name.replace('/', '-')}.jsonl"
-            try:
-                code, out = judge_file(replace(options, output=output), source, backend)
-            except UserError as error:
-                say(f"not judged: {error}", Label.ERROR)
-                code = error.exit_code
-            else:
-                outputs.append(out)
-            worst = max(worst, code)
-    if outputs:
-        next_step(["report", folder, "-o", folder / "report.html"])
-    return worst, outputs
+    for name, source in zip(names(options.sources), options.sources, strict=True):
+        output = folder / f"{name.replace('/', '-')}.jsonl"
+        yield replace(options, sources=(source,), output=output)
+
+
+def _explain_contests(error: InputError, source: Path) -> InputError:
+    """Return what to do with contests, if they are the reason of an error."""
+    from touche_rad import files
+
+    with suppress(InputError):  # of a file that has no kind
+        if files.detect_kind(source) is files.Kind.CONTESTS:
+            fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
+            return InputError(source, f"expected debates with responses, got contests: {fix}")
+    return error
 
 
 def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:

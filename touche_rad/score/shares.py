@@ -30,7 +30,7 @@ from touche_rad.score.tables import (
 from touche_rad.score.words import by_pair, headline, interval
 
 
-class ShareRow(FrozenRecord):
+class YesRow(FrozenRecord):
     """The share of yes of a run on one criterion, or the mean of the criteria."""
 
     run: str
@@ -48,7 +48,7 @@ class ShareReport(Report):
     claims: int
     debates: Mapping[str, str]
     """How many of the debates each run has."""
-    rows: tuple[ShareRow, ...]
+    rows: tuple[YesRow, ...]
     notes: tuple[str, ...] = ()
     """Missing and lost debates and verdicts."""
     is_ranked: bool
@@ -167,7 +167,7 @@ def score_shares(
     for tag, of_run in figures.items():
         for maxim, measured in of_run.items():
             low, high = measured.interval
-            rows.append(ShareRow(run=tag, maxim=maxim, yes=measured.value, low=low, high=high))
+            rows.append(YesRow(run=tag, maxim=maxim, yes=measured.value, low=low, high=high))
     return ShareReport(
         runs=tuple(tags),
         refused=refused,

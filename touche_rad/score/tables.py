@@ -164,8 +164,9 @@ def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
         if isinstance(part, Table):
             block = part.lines(width)
         else:
+            texts = part.lines if isinstance(part, Notes) else part
             block = []
-            for text in part.lines if isinstance(part, Notes) else part:
+            for text in texts:
                 block += _wrapped(text, width)
         block = [printable(line) for line in block]
         if isinstance(part, Notes):

@@ -110,12 +110,13 @@ def headline(
     if not runs:
         return []
     leader = next(iter(runs))
-    first = f"{leader}: {measure} {number(runs[leader])}"
+    sentence = f"{leader}: {measure} {number(runs[leader])}"
     if intervals[leader] != TOO_FEW:
-        first += f" (95 % {intervals[leader]})"
-    shown = {name: number(value) for name, value in runs.items()}
-    few = too_few(shown, measure, count, units)
-    return [f"{first}.", *(few or ranking_in_words(runs, marked, measure, difference))]
+        sentence += f" (95 % {intervals[leader]})"
+    if count < FEWEST_FOR_TEST:
+        texts = {name: number(value) for name, value in runs.items()}
+        return [f"{sentence}.", *too_few(texts, measure, count, units)]
+    return [f"{sentence}.", *ranking_in_words(runs, marked, measure, difference)]
 
 
 def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> list[str]:
