@@ -13,14 +13,13 @@ import pytest
 from retrieval.stance.nli import Nli
 from tests.debaters.test_with_a_model import CHARITY, INVENTED, NEGATED, answer, writing
 from tests.debaters.world import ARGUMENTS, cited_texts
-from tests.models.by_schema import called, prompts
+from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.nli import always, taught
 from touche_rad.calls import call_context
-from touche_rad.debate import Argument
 from touche_rad.debaters.composed._debater import ByNli
 from touche_rad.errors import OptionError, UserError
-from touche_rad.evidence.guard import Guard, GuardResult
+from touche_rad.evidence.guard import CheckedAnswer, Guard, SentenceFault
 
 QUOTED = "Charities collect the penny that nobody misses."
 FOLLOWS = "Small change is of use to those who help."
@@ -133,13 +132,13 @@ def test_an_nli_model_that_hangs_is_not_waited_for(
     done = threading.Event()
     monkeypatch.setattr(Nli, "read", lambda *_: done.wait())
 
-    async def checked() -> GuardResult:
+    async def checked() -> CheckedAnswer:
         guard = Guard(ByNli(str(credulous), 0.5))
         with call_context(deadline=time.monotonic() + 0.2):
-            return await guard.checked(f"{QUOTED} {BESIDE}", (ARGUMENTS[2],))
+            return await guard.checked(f"{QUOTED} {BESIDE}", [CHARITY])
 
     try:
-        assert anyio.run(checked) == GuardResult((QUOTED,), (BESIDE,))
+        assert anyio.run(checked).faults == (SentenceFault(BESIDE, "support"),)
     finally:
         done.set()
 
@@ -166,16 +165,10 @@ def test_without_a_valid_answer_nothing_is_entailed(server: Scripted, entailed: 
     assert "Written" not in called(server)[1:]
 
 
-@pytest.mark.parametrize("cited", [(), (Argument(id="1", text=" \n"),)], ids=["none", "blank"])
-def test_without_a_citation_nothing_stands_and_nobody_is_asked(cited: tuple[Argument, ...]) -> None:
-    class Never:
-        async def of(self, *_: Any) -> list[bool]:
-            raise AssertionError("asked")
-
-    sentences = ("I disagree.", QUOTED, FOLLOWS)
-    assert anyio.run(Guard(Never()).checked, " ".join(sentences), cited) == GuardResult(
-        (), sentences
-    )
+def test_without_a_citation_only_additions_are_faults_and_nobody_is_asked(server: Scripted) -> None:
+    answering(server, {"Written": {"numbers": [], "response": f"{BESIDE} {INVENTED}"}})
+    assert answer(server, "composed", guard="model").content == BESIDE
+    assert called(server) == ["Written"]
 
 
 def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:

@@ -153,30 +153,33 @@ def test_an_argument_that_paraphrases_is_kept_and_cites_what_it_names(server: Sc
     assert cited_texts(response) == [CHARITY]
 
 
-def test_unsupported_sentences_are_named_to_the_model_once_and_then_removed(
+def test_faulty_sentences_are_named_once_without_new_reasoning_and_then_removed(
     server: Scripted,
 ) -> None:
     invented = f"{CHARITY} Sweden lost nine million kronor."
-    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
+    speech = naming(CHARITY, argument=invented)
+    answering(server, {**PAPER, "Speech": speech, "Corrected": {"argument": invented}})
     response = answer(server)
-    assert called(server) == ["Terms", "Speech", "Speech"]
-    request = last_message(server.asked[-1])
-    assert (
-        '- "Sweden lost nine million kronor.": drop "sweden lost nine million kronor".' in request
-    )
+    assert called(server) == ["Terms", "Speech", "Corrected"]
+    assert '"Sweden lost nine million kronor."' in last_message(server.asked[-1])
+    corrected = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
+    assert list(corrected) == ["evidence", "argument"]
     assert response.content == CHARITY
+    assert cited_texts(response) == [CHARITY]
+    paraphrase = {"argument": PARAPHRASE["argument"]}
+    answering(server, {**PAPER, "Speech": speech, "Corrected": paraphrase})
+    response = answer(server)
+    assert response.content == PARAPHRASE["argument"]
     assert cited_texts(response) == [CHARITY]
 
 
-def test_a_clause_that_names_what_the_opponent_said_needs_no_evidence(server: Scripted) -> None:
-    text = "You want to abolish the penny, but charities collect the penny that nobody misses."
-    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=text)})
-    assert answer(server).content == text
-    assert called(server) == ["Terms", "Speech"]
-    invented = text.replace("abolish the penny", "starve poor children")
-    answering(server, {**PAPER, "Speech": naming(CHARITY, argument=invented)})
-    answer(server)
-    assert "starve poor children" in last_message(server.asked[-1])
+@pytest.mark.parametrize("named", [CHARITY, JARS])
+def test_if_only_faults_are_left_what_the_model_named_is_quoted(
+    server: Scripted, named: str
+) -> None:
+    invented = {"argument": "Sweden lost nine million kronor."}
+    answering(server, {**PAPER, "Speech": naming(named, **invented), "Corrected": invented})
+    assert answer(server).content == named
 
 
 def test_a_quotation_with_the_wrong_number_cites_what_it_quotes(server: Scripted) -> None:
@@ -320,9 +323,10 @@ def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, wor
 
 
 def test_a_long_argument_is_asked_for_again_once_and_then_cut(server: Scripted) -> None:
-    answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": f"{CHARITY} " * 9}})
+    long = {**SPOKEN, "argument": f"{CHARITY} " * 9}
+    answering(server, {**PAPER, "Speech": long, "Corrected": long})
     response = answer(server)
-    assert called(server) == ["Terms", "Speech", "Speech"]
+    assert called(server) == ["Terms", "Speech", "Corrected"]
     assert "at most 60 words" in last_message(server.asked[-1])
     assert count_words(response.content) <= 60
     assert response.content.endswith(".")

@@ -324,23 +324,25 @@ def test_flaws_name_the_opponent_and_not_pro_1(server: Scripted) -> None:
     assert "- The opponent assumes that coins are useless." in prompts(server, "Draft")[0]
 
 
-def test_a_draft_that_no_model_judged_keeps_only_quotations(server: Scripted) -> None:
+def test_a_draft_that_no_model_judged_adds_no_number(server: Scripted) -> None:
     answering(
         server,
         LEAN
         | {
-            "Draft": {"numbers": [2], "utterance": f"{CHARITY} Pennies keep small shops open."},
+            "Draft": {"numbers": [2], "utterance": f"{CHARITY} Pennies keep 40 small shops open."},
             "Check": "I cannot do that.",
         },
     )
     assert answer(server).content == CHARITY
 
 
-def test_a_distorted_argument_is_named_with_the_reason(server: Scripted) -> None:
-    sent(server, "Charities collect 500 pennies that nobody misses every day.", [2])
+def test_a_faulty_sentence_is_named_with_the_reason(server: Scripted) -> None:
+    faulty = "Charities collect 500 pennies that nobody misses every day."
+    sent(server, f"{CHARITY} {faulty}", [2])
     (prompt,) = prompts(server, "Check")
-    assert "Rules that the candidate breaks:" in prompt
-    assert "gives a number, “500”, that the argument does not have" in prompt
+    _, _, rules = prompt.partition("Rules that the candidate breaks:")
+    assert f'"{faulty}"' in rules
+    assert "“500”" in rules
 
 
 def test_arguments_that_refer_to_another_text_are_left_out(server: Scripted) -> None:

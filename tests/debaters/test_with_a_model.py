@@ -17,7 +17,7 @@ from tests.debaters.world import (
     cited_texts,
     debate,
 )
-from tests.models.by_schema import answering, called, last_message, prompts
+from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
 from touche_rad.debate import Debate, Response
@@ -146,23 +146,6 @@ def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("begins", "calls"),
-    [
-        ("You assume that the penny is worthless, but charities", 1),
-        ("You want poor children to starve, but charities", 2),
-    ],
-)
-def test_a_clause_that_names_what_the_opponent_says_needs_no_argument(
-    server: Scripted, begins: str, calls: int
-) -> None:
-    text = f"{begins} collect the penny that nobody misses."
-    writing(server, text)
-    response = answer(server, "composed")
-    assert len(called(server)) == calls
-    assert (response.content == text) is (calls == 1)
-
-
-@pytest.mark.parametrize(
     ("source", "repetition"),
     [
         ("Pennies are not a waste but a help to charities.", "Pennies are a help to charities."),
@@ -208,7 +191,7 @@ def test_where_no_argument_can_be_used_composed_argues_without_one(server: Scrip
     response = answer(server, "composed")
     assert response.content == FLAW
     assert response.arguments == ()
-    assert called(server) == ["Written"]
+    assert called(server) == ["Written", "Written"]
 
 
 INVENTED = "Studies show that 87 percent of shops would close at once."
@@ -223,15 +206,6 @@ def test_what_only_adds_facts_without_an_argument_is_replaced_by_a_quotation(
     answering(server, {"Written": {"numbers": [], "response": response}})
     quotation = answer(server, "composed")
     assert quotation.content.endswith(quotation.arguments[0].text)
-
-
-def test_an_unsupported_sentence_is_asked_about_once_and_then_goes(server: Scripted) -> None:
-    text = f"Charities collect the penny that nobody misses. {INVENTED}"
-    writing(server, text)
-    response = answer(server, "composed")
-    assert response.content == "Charities collect the penny that nobody misses."
-    assert called(server) == ["Written", "Written"]
-    assert INVENTED in last_message(server.asked[1])
 
 
 def test_what_cannot_be_supported_is_replaced_by_a_quotation_of_what_was_chosen(

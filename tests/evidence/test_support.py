@@ -27,18 +27,18 @@ TEXT = f"{MINTS} {COPPER} {BLIND}"
         (f"I disagree: {MINTS.lower()}", "supported quoted", ""),
         (f"{COPPER.removesuffix('.')} …", "supported quoted", ""),
         ("Small coins: mints lose money when they strike them.", "supported", "100%"),
-        ("Copper becomes cheap for many builders.", "distorted", "if banks melt"),
-        ("Mints lose money on every small coin.", "distorted", "they"),
-        ("Do mints lose money on every small coin they strike?", "distorted", "asks"),
-        ("Mints lose 7 money on every small coin they strike.", "distorted", "7"),
-        ("Studies show mints lose money on every small coin they strike.", "distorted", "studies"),
-        ("Mints strike money on every small coin they lose.", "distorted", "“strike” and “lose”"),
-        ("Unless mints lose money on every small coin they strike.", "distorted", "unless"),
-        ("You said: mints lose money on every small coin they strike.", "distorted", "said"),
-        ("Mints lose no money on every small coin they strike.", "distorted denies", ""),
-        ("Mints do not lose money on every small coin they strike.", "distorted denies", ""),
-        ("I doubt that mints lose money on every small coin they strike.", "distorted denies", ""),
-        (BLIND.replace("not be", "be"), "distorted denies", ""),
+        ("Copper becomes cheap for many builders.", "", "if banks melt"),
+        ("Mints lose money on every small coin.", "", "they"),
+        ("Do mints lose money on every small coin they strike?", "", "asks"),
+        ("Mints lose 7 money on every small coin they strike.", "", "7"),
+        ("Studies show mints lose money on every small coin they strike.", "", "studies"),
+        ("Mints strike money on every small coin they lose.", "", "“strike” and “lose”"),
+        ("Unless mints lose money on every small coin they strike.", "", "unless"),
+        ("You said: mints lose money on every small coin they strike.", "", "said"),
+        ("Mints lose no money on every small coin they strike.", "denies", ""),
+        ("Mints do not lose money on every small coin they strike.", "denies", ""),
+        ("I doubt that mints lose money on every small coin they strike.", "denies", ""),
+        (BLIND.replace("not be", "be"), "denies", ""),
         ("Mints lose money on every small golden coin they strike.", "", "golden"),
         ("Penguins live in Antarctica.", "", "0%"),
         (f"{'Mints lose coins ' * (LONGEST // 3 + 1)}.", "", str(LONGEST)),
@@ -46,7 +46,7 @@ TEXT = f"{MINTS} {COPPER} {BLIND}"
 )
 def test_a_sentence_is_compared_by_its_words(sentence: str, flags: str, reason: str) -> None:
     (finding,) = read_sentences(sentence, [read_words(TEXT)])
-    names = ("supported", "quoted", "distorted", "denies")
+    names = ("supported", "quoted", "denies")
     assert [name for name in names if getattr(finding.support, name)] == flags.split()
     assert reason in finding.support.why
 
@@ -61,10 +61,10 @@ def test_the_best_argument_is_the_source() -> None:
     assert finding.source == 1
 
 
-def test_a_quotation_that_is_taken_back_is_distorted() -> None:
+def test_a_quotation_that_is_taken_back_is_unsupported() -> None:
     quoted, retracted = findings_in(f"{MINTS} I do not believe that.", [TEXT])
     assert quoted.support.quoted
-    assert retracted.support.distorted
+    assert not retracted.support.supported
 
 
 def test_only_the_first_sentences_are_compared() -> None:

@@ -47,6 +47,11 @@ async def ask_about(
     return await model.ask(messages, schema, step=step, shorten=shorten, max_tokens=max_tokens)
 
 
+def messages_of(debate: Debate) -> list[str]:
+    """Return the motion and what both sides said so far."""
+    return [*debate.user_texts, *debate.system_texts]
+
+
 def on_topic(
     index: ArgumentIndex, debate: Debate, arguments: Sequence[Argument]
 ) -> Sequence[Argument]:

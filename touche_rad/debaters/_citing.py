@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.evidence.support import find_support
+from touche_rad.evidence.guard import Sources
 from touche_rad.evidence.words import read_words
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, content_words, count_words, plain_words, sentences
@@ -101,18 +101,19 @@ def cited(
 
 
 def _share(content: str, argument: Argument) -> float:
-    """Return the largest share of a sentence's content words that an argument has.
+    """Return the largest share of the content words of a claim that an argument has.
 
-    A sentence that says the contrary of the argument does not count.
+    A claim that says the contrary of the argument does not count.
     """
     source = read_words(clean(argument.text))
     source_words = set(content_words(argument.text))
+    sources = Sources([argument.text])
     largest = 0.0
     for sentence in sentences(clean(content)):
-        if len(source_words & set(content_words(sentence))) < _MIN_SHARED_WORDS:
-            continue
-        read = read_words(sentence)
-        if not find_support(read, source).denies:
+        claim = sources.claim_of(sentence)
+        enough = len(source_words & set(content_words(claim))) >= _MIN_SHARED_WORDS
+        if enough and not sources.is_denied(claim):
+            read = read_words(claim)
             known = sum(read.senses[place] in source.senses for place in read.matter)
             # One of several words may only be the topic.
             known -= known < len(read.matter)

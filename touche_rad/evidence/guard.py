@@ -1,35 +1,230 @@
-"""Which sentences of an answer its cited arguments support."""
+"""Which sentences of an answer cannot stay, as far as a program can see.
+
+It sees a number, a name, a source, a quotation or a negation that no cited argument and no message
+has, and a sentence with mostly other words. A clause before the first words of an argument names
+what is answered: its words are free.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Final, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, Protocol
 
 import anyio
 
-from touche_rad.debate import Argument
-from touche_rad.evidence.support import findings_in
-from touche_rad.evidence.words import Words, lexicon, read_words
-from touche_rad.text import clean, content_words, count_words, sentences, stopwords, words
+from touche_rad.evidence.quotable import missing_context
+from touche_rad.evidence.support import find_support, findings_in
+from touche_rad.evidence.words import Words, lexicon, read_words, stem
+from touche_rad.text import (
+    NEGATIONS,
+    clean,
+    content_words,
+    count_words,
+    plain_words,
+    sentences,
+    stopwords,
+)
 
 log = logging.getLogger(__name__)
 
 LONGEST: Final = 600
 """Maximum letters of a sentence that is checked for entailment."""
-LEAST_CONTENT: Final = 2 / 3
-"""Share of its content words that the arguments must have of a sentence without quotation."""
+_RUN: Final = 4
+"""Words in a row that are a quotation of an argument."""
+_MIN_NEW_WORDS: Final = 3
+"""Fewest new content words of a sentence that says something else than the arguments."""
+
+FaultKind = Literal["length", "number", "source", "name", "quotation", "negation", "support"]
+_PROBLEMS: Final[Mapping[FaultKind, str]] = {
+    "length": "It is too long.",
+    "number": "No argument and no message has the number “{}”. Leave the number out.",
+    "source": "No argument and no message names the source “{}”. Leave the source out.",
+    "name": "No argument and no message has the name “{}”. Leave the name out.",
+    "quotation": "Nobody wrote “{}”. Quote exactly, or write it without quotation marks.",
+    "negation": "An argument says the opposite.",
+    "support": "No argument says this.",
+}
 
 
-class WordCheck(Enum):
-    """Result of the check of a sentence by its words."""
+@dataclass(frozen=True)
+class SentenceFault:
+    """A sentence that cannot stay, and why."""
 
-    SUPPORTED = "the arguments say it, or it claims nothing"
-    OPEN = "it is no quotation"
-    DISTORTED = "it changes the meaning of an argument"
+    sentence: str
+    kind: FaultKind
+    words: str = ""
+    """The words at fault, if it is not the whole sentence."""
+    nearest: str = ""
+    """The sentence of an argument that is nearest to it."""
+
+    @property
+    def problem(self) -> str:
+        """The sentence, and what is wrong with it."""
+        return f'"{self.sentence}" {_PROBLEMS[self.kind].format(self.words)}'
+
+
+@dataclass(frozen=True)
+class CheckedAnswer:
+    """The sentences of an answer, and what is wrong with some of them."""
+
+    sentences: tuple[str, ...] = ()
+    faults: tuple[SentenceFault, ...] = ()
+    entailed: bool = False
+    """Whether a sentence stays that only follows from the arguments."""
+
+    @property
+    def faultless(self) -> str:
+        """The answer without the faulty sentences, and without those that refer to one of them."""
+        faulty = {fault.sentence for fault in self.faults}
+        kept = []
+        removed = False
+        for sentence in self.sentences:
+            removed = sentence in faulty or (removed and bool(missing_context(sentence)))
+            if not removed:
+                kept.append(sentence)
+        return " ".join(kept)
+
+
+_NO_NUMBERS: Final = frozenset("both double majority minority percent percentage".split())
+_NO_SOURCES: Final = frozenset(
+    "shown demonstrates demonstrated documented official finding trial trials reported proof "
+    "published science".split()
+)
+"""Words of the lexicon's witnesses that also say something else."""
+_ASKED_FOR: Final = NEGATIONS | frozenset("any your what which where whether".split())
+_NAME: Final = re.compile(
+    r"\b(?P<name>[A-ZÀ-ÖØ-Þ][^\W\d_]*)(?P<past>['’]s\s|\s(?:was|had|did|found|lost|said|says|\w+ed)\b)?"
+)
+_ALIKE: Final = 5
+"""Letters with which alike names begin, such as "America" and "American"."""
+_MARKED: Final = re.compile(r"[“\"]([^“”\"]+\s[^“”\"]+)[”\"]")
+_JOINT: Final = re.compile(
+    r"[,;:]\s*(?:(?:and|but|so|because|since)\b)?|\s(?:and|but|so|because|since)\s", re.IGNORECASE
+)
+_CLAUSE: Final = re.compile(r"[:;]\s+|,?\s+(?=(?:but|yet)\b)")
+_ANSWERING: Final = re.compile(
+    r"\W*(?:(?:\w+\W+){0,3}?your?|while|although|though|even)\b", re.IGNORECASE
+)
+_SHORT_CLAUSE: Final = re.compile(r",\s+|\s+that\b\s*")
+
+
+class Sources:
+    """The cited arguments and the messages of a debate, with which an answer is compared."""
+
+    def __init__(self, arguments: Sequence[str], messages: Sequence[str] = ()) -> None:
+        """Read the texts; without arguments only additions to the messages are faults."""
+        self.texts = [clean(text) for text in arguments if text.strip()]
+        known_texts = [*self.texts, *map(clean, messages)]
+        self._plain_texts = [f" {plain_words(text)} " for text in known_texts]
+        self._arguments = [read_words(text) for text in self.texts]
+        self._runs = {run for text in self._arguments for run in _runs_of(text)}
+        known = read_words(" ; ".join(known_texts))
+        self._known = set(known.senses)
+        self._beginnings = {word[:_ALIKE] for word in known.words}
+
+    def fault_of(self, sentence: str, longest: int = 60) -> SentenceFault | None:
+        """Return the first fault of a sentence."""
+        if count_words(sentence) > longest:
+            return SentenceFault(sentence, "length")
+        for kind, words in self._additions(sentence):
+            return SentenceFault(sentence, kind, words)
+
+        claim = self.claim_of(sentence)
+        if self.is_denied(claim):
+            return SentenceFault(sentence, "negation", nearest=self._nearest(claim))
+        spoken = read_words(claim)
+        generic = lexicon().generic
+        content = [spoken.words[at] for at in spoken.matter if spoken.senses[at] not in generic]
+        new = [word for word in content if not self._has(word)]
+        says_other = len(new) >= _MIN_NEW_WORDS and 2 * len(new) > len(content)
+        if self.texts and says_other and not sentence.endswith("?"):
+            return SentenceFault(sentence, "support", nearest=self._nearest(claim))
+        return None
+
+    def claim_of(self, sentence: str) -> str:
+        """Return a sentence without the clauses that name what it answers.
+
+        They end before the first clause with words of an argument: "You praise zoos, but cages harm
+        animals." becomes "cages harm animals." What is only about the opponent claims nothing.
+        """
+        ends = [
+            end
+            for end in _CLAUSE.finditer(sentence)
+            if self._quoted_in(sentence[end.end() :])
+            and not self._quoted_in(sentence[: end.start()])
+        ]
+        if not ends and _ANSWERING.match(sentence):
+            ends = list(_SHORT_CLAUSE.finditer(sentence))[:1]
+            if not ends and not self._quoted_in(sentence):
+                return ""
+        return sentence[ends[-1].end() :] if ends else sentence
+
+    def is_denied(self, claim: str) -> bool:
+        """Whether the nearest argument says the opposite of a claim."""
+        words = read_words(claim)
+        opening, _, quoted = claim.partition(" that ")
+        denies = lexicon().denials.fullmatch(read_words(opening).joined)
+        if denies and self._quoted_in(quoted):
+            return True
+        supports = [find_support(words, text) for text in self._arguments]
+        nearest = max(
+            supports, key=lambda support: (support.share, not support.denies), default=None
+        )
+        if nearest is None or not nearest.denies:
+            return False
+        # Clauses of an argument in another order do not change it.
+        clauses = filter(None, map(plain_words, _JOINT.split(claim)))
+        return not all(self._wrote(clause) for clause in clauses)
+
+    def _has(self, word: str) -> bool:
+        return lexicon().sense(stem(word)) in self._known
+
+    def _quoted_in(self, text: str) -> bool:
+        return not self._runs.isdisjoint(_runs_of(read_words(text)))
+
+    def _wrote(self, plain: str) -> bool:
+        return any(f" {plain} " in text for text in self._plain_texts)
+
+    def _additions(self, sentence: str) -> Iterator[tuple[FaultKind, str]]:
+        """Yield what only the sentence has: numbers, sources, names and quotations."""
+        known = lexicon()
+        words = read_words(sentence).words
+        for at, word in enumerate(words):
+            if self._has(word):
+                continue
+            if known.counts(word) and word not in _NO_NUMBERS:
+                yield "number", word
+            # "You give no evidence" and "your evidence" name no source.
+            asked_for = not _ASKED_FOR.isdisjoint(words[max(0, at - 3) : at])
+            if word in known.witnesses and word not in _NO_SOURCES and not asked_for:
+                yield "source", word
+        for match in _NAME.finditer(sentence):
+            # Each first word has a capital letter: it is a name if it is what did something.
+            before = sentence[: match.start()].rstrip(" \"'“‘(")
+            begins = not before or before[-1] in ":.!?…–—-"
+            is_name = match["past"] or not begins
+            name = match["name"].lower()
+            if is_name and name not in stopwords() and name[:_ALIKE] not in self._beginnings:
+                yield "name", match["name"]
+        for match in _MARKED.finditer(sentence):
+            if not self._wrote(plain_words(match[1])):
+                yield "quotation", match[1]
+
+    def _nearest(self, claim: str) -> str:
+        content = set(content_words(claim))
+        return max(
+            (sentence for text in self.texts for sentence in sentences(text)),
+            key=lambda sentence: len(content.intersection(content_words(sentence))),
+            default="",
+        )
+
+
+def _runs_of(words: Words) -> list[tuple[str, ...]]:
+    starts = range(len(words.stems) - _RUN + 1)
+    return [words.stems[start : start + _RUN] for start in starts]
 
 
 class Entails(Protocol):
@@ -40,178 +235,57 @@ class Entails(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class GuardResult:
-    """The sentences of an answer in order: supported and unsupported."""
-
-    supported: tuple[str, ...] = ()
-    unsupported: tuple[str, ...] = ()
-    entailed: bool = False
-    """Whether a supported sentence is no quotation."""
+def compare(content: str, sources: Sources, longest: int = 60) -> CheckedAnswer:
+    """Find the faults of an answer by its words."""
+    answer = sentences(clean(content))
+    faults = [sources.fault_of(sentence, longest) for sentence in answer]
+    return CheckedAnswer(tuple(answer), tuple(filter(None, faults)))
 
 
 class Guard:
-    """Separates supported from unsupported sentences."""
+    """Finds the faults of answers."""
 
     def __init__(self, entails: Entails | None = None, longest: int = 60) -> None:
-        """Without `entails` only quotations are supported; longer sentences are not."""
+        """With `entails`, what is no quotation must follow from the arguments."""
         self._entails = entails
         self._longest = longest
 
     async def checked(
-        self, content: str, arguments: Sequence[Argument], message: str = ""
-    ) -> GuardResult:
-        """Return the supported and the unsupported sentences of an answer.
+        self, content: str, arguments: Sequence[str], messages: Sequence[str] = ()
+    ) -> CheckedAnswer:
+        """Compare an answer with the arguments that it cites, and with the messages."""
 
-        A first clause that only names what the opponent said needs no support.
-        """
-        answer = sentences(clean(content))
-        texts = [clean(argument.text) for argument in arguments if argument.text.strip()]
-        if not answer or not texts:
-            return GuardResult(unsupported=tuple(answer))
-        claims = [without_attribution(sentence, message) for sentence in answer]
+        def compared() -> tuple[CheckedAnswer, dict[str, str]]:
+            sources = Sources(arguments, messages)
+            checked = compare(content, sources, self._longest)
+            if self._entails is None:
+                return checked, {}
+            # What the words leave open is decided by entailment.
+            faults = [fault for fault in checked.faults if fault.kind != "support"]
+            faulty = {fault.sentence for fault in faults}
+            unquoted = {}
+            for sentence in checked.sentences:
+                claim = sources.claim_of(sentence)
+                findings = findings_in(claim, sources.texts)
+                quotes = all(finding.support.supported for finding in findings)
+                if sentence not in faulty and not quotes:
+                    unquoted[sentence] = claim
+            return replace(checked, faults=tuple(faults)), unquoted
 
-        def check_words() -> list[WordCheck]:
-            return [
-                read(claim, tuple(arguments), message)
-                if count_words(claim) <= self._longest
-                else WordCheck.DISTORTED
-                for claim in claims
-            ]
-
-        checks = await anyio.to_thread.run_sync(check_words)
-
-        # Only what the words leave open is checked for entailment, all of it at once.
-        doubtful = [
-            claim
-            for claim, check in zip(claims, checks, strict=True)
-            if check is WordCheck.OPEN and len(claim) <= LONGEST
+        checked, unquoted = await anyio.to_thread.run_sync(compared)
+        if self._entails is None or not unquoted:
+            return checked
+        claims = [claim for claim in unquoted.values() if len(claim) <= LONGEST]
+        follows: dict[str, bool] = {}
+        try:
+            answers = await self._entails.of(claims, arguments)
+            follows = dict(zip(claims, answers, strict=True))
+        except Exception as error:  # a local model may raise anything, and the answer goes on
+            log.info("no sentence counts as entailed because the check failed: %s", error)
+        unsupported = [
+            SentenceFault(sentence, "support")
+            for sentence, claim in unquoted.items()
+            if follows.get(claim) is not True
         ]
-        entailed = set()
-        if self._entails is not None and doubtful:
-            try:
-                answers = await self._entails.of(doubtful, texts)
-                pairs = zip(doubtful, answers, strict=True)
-                entailed = {claim for claim, follows in pairs if follows is True}
-            except Exception as error:  # a local model may raise anything, and the answer goes on
-                log.info("no sentence counts as entailed because the check failed: %s", error)
-
-        supported: list[str] = []
-        unsupported: list[str] = []
-        for sentence, claim, check in zip(answer, claims, checks, strict=True):
-            is_open = check is WordCheck.OPEN
-            if check is WordCheck.SUPPORTED or (is_open and claim in entailed):
-                supported.append(sentence)
-            else:
-                unsupported.append(sentence)
-        return GuardResult(tuple(supported), tuple(unsupported), entailed=bool(entailed))
-
-
-def without_attribution(sentence: str, message: str) -> str:
-    """Return a sentence without first clauses that only name what the opponent said.
-
-    "You praise zoos, but cages harm animals." becomes "cages harm animals." if the opponent praised
-    zoos; "which contradicts your thesis:" says nothing of its own either. The result is empty if
-    there is no other clause.
-    """
-    known = read_words(clean(message))
-    while message and (match := _ATTRIBUTION.match(sentence)):
-        clause = read_words(match["clause"])
-        new = {clause.words[at] for at in clause.missing_in(known)}
-        if len(new - lexicon().harmless - _OF_CONTRADICTION) > _MAX_NEW_WORDS:
-            break
-        sentence = sentence[match.end() :]
-    return sentence
-
-
-_ATTRIBUTION: Final = re.compile(
-    r"(?P<clause>(?:Your?|(?:(?:and |so )?(?:[Tt]his|[Tt]hat|which|you) )?contradict(?:s|ing)? your"
-    r")\b[^,:;.!?]*)(?:[,:;]\s*(?:(?:but|yet|however|still)\b,?\s*)?|[.!?]+$)"
-)
-_OF_CONTRADICTION: Final = frozenset(
-    "contradict contradicts contradicting contradiction own thesis claim".split()
-)
-_MAX_NEW_WORDS: Final = 1
-"""Words of such a clause that need not be in the message: its verb, such as "claim"."""
-
-
-def _readings(sentence: str, arguments: Sequence[Argument], message: str = "") -> list[str]:
-    """Return the texts of arguments, and each as a faithful sentence may repeat it.
-
-    A doubled letter is not doubled or the reverse, the part "not A but" of "not A but B" is left
-    out, or a pronoun is replaced by words of the opponent.
-    """
-    texts: list[str] = []
-    spelled = {_DOUBLED.sub(r"\1", word): word for word in words(sentence)}
-    message_words = set(content_words(message))
-    for argument in arguments:
-        text = argument.text
-        texts.append(text)
-        for word in dict.fromkeys(words(text)):
-            spelling = spelled.get(_DOUBLED.sub(r"\1", word), word)
-            if spelling != word:
-                text = re.sub(rf"\b{re.escape(word)}\b", spelling, text, flags=re.IGNORECASE)
-        for pronoun in _PRONOUN.finditer(text):
-            named = re.search(rf"((?:[\w-]+ ){{1,4}}){re.escape(pronoun[1])}\b", sentence)
-            if named and message_words.issuperset(content_words(named[1])):
-                text = f"{text[: pronoun.start()]}{named[1]}{text[pronoun.start(1) :]}"
-                break
-        texts.append(_CONTRAST.sub("", text))
-    return list(dict.fromkeys(texts))
-
-
-_DOUBLED: Final = re.compile(r"(\w)\1")
-_PRONOUN: Final = re.compile(r"\b(?:they|it) (\w+)", re.IGNORECASE)
-_CONTRAST: Final = re.compile(
-    r"\bnot (?!only\b|just\b|merely\b|simply\b)[^,.;:!?]{1,60},? "
-    r"(?:but (?!also\b)|(?:they|it) (?:are|is) )",
-    re.IGNORECASE,
-)
-
-
-def read(sentence: str, arguments: tuple[Argument, ...], message: str = "") -> WordCheck:
-    """Check one sentence by its words, as if it were the whole answer."""
-    texts = _readings(sentence, arguments, message)
-    supports = [finding.support for finding in findings_in(sentence, texts)]
-    if all(support.supported and support.content_share >= LEAST_CONTENT for support in supports):
-        return WordCheck.SUPPORTED
-    if any(support.distorted for support in supports):
-        return WordCheck.DISTORTED
-    # A number or a study that no argument has is invented, whoever finds the sentence entailed.
-    known = lexicon()
-    claim = read_words(sentence)
-    new = (claim.words[at] for at in _missing_in_all(claim, texts))
-    invents = any(known.counts(word) or word in known.witnesses for word in new)
-    return WordCheck.DISTORTED if invents else WordCheck.OPEN
-
-
-def _missing_in_all(claim: Words, texts: Sequence[str]) -> set[int]:
-    """Return the places of the words that no text has."""
-    missing = set(range(len(claim.words)))
-    return missing.intersection(*(claim.missing_in(read_words(text)) for text in texts))
-
-
-def describe_unsupported(sentence: str, arguments: Sequence[Argument], message: str = "") -> str:
-    """Return what in a sentence the arguments do not say, as an instruction for a model."""
-    sentence = without_attribution(sentence, message)
-    texts = _readings(sentence, arguments, message)
-    claim = read_words(sentence)
-    absent = [
-        at
-        for at in sorted(_missing_in_all(claim, texts))
-        if claim.words[at] not in lexicon().harmless
-    ]
-    # Small words between two absent ones belong to the phrase.
-    phrases: list[range] = []
-    for at in absent:
-        if phrases and stopwords().issuperset(claim.words[phrases[-1].stop : at]):
-            phrases[-1] = range(phrases[-1].start, at + 1)
-        else:
-            phrases.append(range(at, at + 1))
-    if phrases:
-        quoted = (f'"{" ".join(claim.words[part.start : part.stop])}"' for part in phrases)
-        return "drop " + ", ".join(quoted)
-    for finding in findings_in(sentence, texts):
-        if finding.support.distorted:
-            return f"changes an argument: it {finding.support.why}"
-    return "use an argument's words"
+        faults = (*checked.faults, *unsupported)
+        return replace(checked, faults=faults, entailed=any(follows.values()))

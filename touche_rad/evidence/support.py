@@ -55,8 +55,6 @@ class Support:
     """Share of its content words that the text has in any order."""
     quoted: bool = False
     """Whether the text has it word for word."""
-    distorted: bool = False
-    """Whether it changes the meaning of the text."""
     denies: bool = False
     """Whether it denies what the text says, or says what the text denies."""
 
@@ -64,10 +62,10 @@ class Support:
 QUOTED: Final = Support(True, "is quoted", quoted=True)
 NO_CLAIM: Final = Support(False, "claims nothing", 0.0, 0.0)
 UNCITED: Final = Support(False, "rests on no cited argument", 0.0, 0.0)
-RETRACTED: Final = Support(False, "takes back what was quoted", distorted=True)
+RETRACTED: Final = Support(False, "takes back what was quoted")
 TOO_LONG: Final = Support(False, f"is no quotation and has more than {LONGEST} words", 0.0, 0.0)
 TOO_MANY: Final = Support(False, f"comes after {MAX_SENTENCES} other sentences", 0.0, 0.0)
-ASKED: Final = Support(False, "asks what the argument states", distorted=True)
+ASKED: Final = Support(False, "asks what the argument states")
 
 
 @dataclass(frozen=True)
@@ -188,15 +186,15 @@ def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support
             fault = ASKED
         elif not turning.isdisjoint(before) and " ".join(before) not in known.connectives:
             left_out = " ".join(before[-6:])
-            fault = _distorted(f"leaves out “{left_out}” before it")
+            fault = Support(False, f"leaves out “{left_out}” before it")
         elif end == len(text.words) or "…" in sentence.marks[-1]:
             return QUOTED
         elif not text.marks[end]:
             why = f"stops before “{text.words[end]}”, in the middle of a sentence of the argument"
-            fault = _distorted(why)
+            fault = Support(False, why)
         elif text.marks[end] == "," and text.words[end] in known.conditions:
             left_out = " ".join(text.words[end : end + 4])
-            fault = _distorted(f"leaves out “{left_out}” behind it")
+            fault = Support(False, f"leaves out “{left_out}” behind it")
         else:
             return QUOTED
     if fault is not None:
@@ -235,11 +233,11 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
     for word in added:
         if known.counts(word):
             why = f"gives a number, “{word}”, that the argument does not have"
-            return _distorted(why, share, content_share)
+            return Support(False, why, share, content_share)
     for word in added:
         if word in known.witnesses:
             why = f"names evidence, “{word}”, that the argument does not have"
-            return _distorted(why, share, content_share)
+            return Support(False, why, share, content_share)
 
     # The sentence denies the text if one of them negates a word that both have, or if the number of
     # negations in all that was taken is odd. A negation that was left out with other words of its
@@ -260,7 +258,7 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
     negates = any(0 < longest.a - at <= _QUOTED_INSIDE for at in sentence.negations)
     if turned > 1 - odd or (odd and (share >= NEAR or (negates and quotes))):
         why = "denies what the argument says, or says what the argument denies"
-        return _distorted(why, share, content_share, denies=True)
+        return Support(False, why, share, content_share, denies=True)
 
     for at in new:
         if not quotes or at >= longest.a:
@@ -268,11 +266,11 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
         near = at >= longest.a - 2 and words[at] in known.attitudes | known.negators
         if near or words[at] in known.conditions:
             why = f"puts “{words[at]}” before words of the argument"
-            return _distorted(why, share, content_share)
+            return Support(False, why, share, content_share)
     moved = [at for at in sentence.content if at not in pairs]
     if content_share == 1 and len(moved) == 2:
         why = f"exchanges “{words[moved[0]]}” and “{words[moved[1]]}”"
-        return _distorted(why, share, content_share)
+        return Support(False, why, share, content_share)
 
     # A changed quotation.
     if share >= NEAR:
@@ -283,7 +281,7 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
                 return Support(False, f"adds “{word}” to the argument", share, content_share)
         for at in range(first, last):
             if text.words[at] in known.hedges and at not in pairs.values():
-                return _distorted(f"leaves out “{text.words[at]}”", share, content_share)
+                return Support(False, f"leaves out “{text.words[at]}”", share, content_share)
 
     ordered = 1 - len(moved) / max(1, len(sentence.content))
     in_a_row = sum(block.size for block in blocks if block.size > 1)
@@ -291,12 +289,6 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
         return Support(False, _OTHER_ORDER, share, content_share)
     why = f"has {content_share:.0%} of its content words in the argument"
     return Support(True, why, share, content_share)
-
-
-def _distorted(
-    why: str, share: float = 1.0, content_share: float = 1.0, *, denies: bool = False
-) -> Support:
-    return Support(False, why, share, content_share, distorted=True, denies=denies)
 
 
 def repeated_share(parts: Sequence[Words], earlier: Sequence[Words]) -> float:

@@ -1,10 +1,10 @@
-"""The debater `composed`: a model writes, and unsupported sentences are removed."""
+"""The debater `composed`: a model writes, and faulty sentences are repaired or removed."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import anyio
@@ -12,29 +12,23 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.calls import Calls, report_without_model, time_left
 from touche_rad.debate import Argument, Debate, Response, with_path
-from touche_rad.debaters._asking import at_most, named, narrowed, question_about
+from touche_rad.debaters._asking import at_most, messages_of, named, narrowed, question_about
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import RETRIEVER, STANCE, StanceName
-from touche_rad.evidence.guard import (
-    Entails,
-    Guard,
-    GuardResult,
-    describe_unsupported,
-)
+from touche_rad.evidence.guard import CheckedAnswer, Entails, Guard
 from touche_rad.evidence.quotable import missing_context
-from touche_rad.evidence.words import lexicon, read_words
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, MayNameFile, RetrieverName, Services
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
+from touche_rad.text import clean, count_words, cut_to_words
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$"), MayNameFile(after="nli:")]
 GUARD: Final = (
-    "what supports a sentence: quotation, or also entailment by nli:MODEL, nli:URL#MODEL or model"
+    "who checks what is no quotation: nobody (quotation), nli:MODEL, nli:URL#MODEL or model"
 )
 
 
@@ -113,19 +107,20 @@ class ComposedAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class _Draft:
-    """An answer with its sentences checked, and the arguments that it cites."""
+    """An answer that was checked, and the arguments with which it was compared."""
 
-    checked: GuardResult
+    checked: CheckedAnswer = field(default_factory=CheckedAnswer)
     cited: tuple[Argument, ...] = ()
 
-    def shared_words(self) -> int:
-        """Count the words of the arguments that the supported sentences contain."""
-        words = content_words(" ".join(argument.text for argument in self.cited))
-        return len(set(words) & set(content_words(" ".join(self.checked.supported))))
+    @property
+    def quality(self) -> tuple[bool, int]:
+        """The order of drafts; the best has the highest."""
+        stands = count_words(self.checked.faultless) >= _MIN_WORDS
+        return stands, -len(self.checked.faults)
 
 
 class Composed:
-    """A model writes the answer; sentences that the cited arguments do not support are removed."""
+    """A model writes the answer; its faulty sentences are repaired once, or else removed."""
 
     needs: ClassVar = ("index", "model")
 
@@ -174,19 +169,19 @@ class Composed:
         return self._grounded.explain(debate)
 
     async def _write(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
-        """Return the supported sentences of the model's answer, or else a quotation."""
+        """Return the faultless sentences of the model's answer, or else a quotation."""
         if not quotables:
             return self._grounded.quote_best(debate, quotables)
-        draft = _Draft(GuardResult())
+        draft = _Draft()
         try:
             draft = await self._checked_draft(debate, quotables)
         except ModelError as error:
             report_without_model(error)
-        content = cut_to_words(" ".join(draft.checked.supported), self.options.max_words)
-        used = list(cited(content, draft.cited, (), self.options.cited))
+        content = cut_to_words(draft.checked.faultless, self.options.max_words)
+        used = list(cited(content, draft.cited, (), self.options.cited) or draft.cited)
         if draft.checked.entailed:  # an entailed sentence may share no word with its argument
             used += [argument for argument in draft.cited if argument not in used]
-        if count_words(content) >= _MIN_WORDS and (used or not draft.cited):
+        if count_words(content) >= _MIN_WORDS:
             paths = {quotable.argument.id: quotable.path for quotable in quotables}
             arguments = tuple(with_path(argument, paths[argument.id]) for argument in used)
             return Response(content=content, arguments=arguments)
@@ -198,8 +193,8 @@ class Composed:
     async def _checked_draft(self, debate: Debate, quotables: Sequence[Quotable]) -> _Draft:
         """Return the model's answer with its sentences checked, after at most two model calls.
 
-        With `guard=model` the second call checks the sentences; otherwise it asks the model to
-        remove the unsupported words.
+        With `guard=model` the second call checks the sentences; otherwise it names the faulty ones
+        to the model.
         """
         options = self.options
         messages, shorten = question_about(
@@ -215,16 +210,10 @@ class Composed:
         schema = narrowed("Written", ComposedAnswer, numbers=numbers)
         written = await self.model.ask(messages, schema, step="composed.writing", shorten=shorten)
         draft = await self._check(written, quotables, debate)
-        if not draft.checked.unsupported or not draft.cited or options.guard == "model":
+        if not draft.checked.faults or options.guard == "model":
             return draft
-        opponent = " ".join(debate.user_texts)
         again = Prompt.load(__package__, "repair").messages(
-            unsupported=[
-                (sentence, describe_unsupported(sentence, draft.cited, opponent))
-                for sentence in draft.checked.unsupported
-            ],
-            words=options.max_words,
-            cited=options.cited,
+            faults=draft.checked.faults, words=options.max_words, cited=options.cited
         )
         messages += [Message("assistant", written.model_dump_json()), *again]
         try:
@@ -232,7 +221,8 @@ class Composed:
         except ModelError as error:
             log.info("composed keeps its first answer because the model failed: %s", error)
             return draft
-        return max(await self._check(repaired, quotables, debate), draft, key=_Draft.shared_words)
+        second = await self._check(repaired, quotables, debate)
+        return max(draft, second, key=lambda draft: draft.quality)
 
     async def _check(
         self, written: ComposedAnswer, quotables: Sequence[Quotable], debate: Debate
@@ -241,26 +231,12 @@ class Composed:
         most = self.options.cited
         arguments = [quotable.argument for quotable in quotables]
         uses = named(written.numbers, arguments)[:most]
-        if not uses:
-            return _Draft(GuardResult(tuple(_without_facts(written.response, debate))))
-        message = " ".join(debate.user_texts)
-        checked = await self._guard.checked(written.response, uses, message)
-        draft = _Draft(checked, tuple(uses))
-        if checked.unsupported and self.options.guard != "model":
+        if uses:
             # The model may have given a wrong number.
-            certain = cited(written.response, uses, (), most)
-            candidates = [argument for argument in arguments if argument not in certain]
-            right = (*certain, *cited(written.response, (), candidates, most))[:most]
-            checked = await self._guard.checked(written.response, right, message)
-            draft = max(draft, _Draft(checked, right), key=_Draft.shared_words)
-        return draft
-
-
-def _without_facts(response: str, debate: Debate) -> Iterator[str]:
-    """Yield the sentences that add no number and no study to the debate."""
-    known_words = set(read_words("\n".join(render_dialogue(debate))).words)
-    for sentence in sentences(clean(response)):
-        new = [word for word in read_words(sentence).words if word not in known_words]
-        numbers = [word for word in new if word.isdigit() or lexicon().counts(word)]
-        if not numbers and lexicon().witnesses.isdisjoint(new):
-            yield sentence
+            quoted = cited(written.response, uses, arguments, most)
+            uses = list(dict.fromkeys((*quoted, *uses)))[:most]
+        guard = self._guard if uses else Guard(longest=self.options.max_words)
+        checked = await guard.checked(
+            written.response, [argument.text for argument in uses], messages_of(debate)
+        )
+        return _Draft(checked, tuple(uses))

@@ -16,7 +16,7 @@ from retrieval.web import web_search
 from retrieval.web.search import search_all
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters._asking import ON_TOPIC, Wording, named
+from touche_rad.debaters._asking import ON_TOPIC, Wording, messages_of, named
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.inspiredebate._conversation import (
     EvidencePiece,
@@ -122,7 +122,7 @@ class InspireDebate:
             draft = await write_speech(
                 self.model,
                 messages,
-                partial(self._check, evidence=evidence, message=" ".join(debate.user_texts)),
+                partial(self._check, evidence=evidence, messages=messages_of(debate)),
                 words=options.max_words,
                 most_cited=options.cited if names_evidence else None,
                 pieces=len(evidence),
@@ -132,12 +132,11 @@ class InspireDebate:
             report_without_model(error)
             return self._quote(debate, evidence)
 
-        # The supported sentences; if they are too few, the whole argument.
         content = draft.argument
-        if draft.checked and draft.checked.unsupported:
-            supported = " ".join(draft.checked.supported)
-            if count_words(supported) >= _MIN_WORDS:
-                content = supported
+        if draft.checked.faults:
+            content = draft.checked.faultless
+            if count_words(content) < _MIN_WORDS:
+                return self._quote(debate, evidence, draft.cited)
         content = cut_to_words(content, options.max_words)
         used = self._cited(content, draft.cited)
         if not used and draft.speech.evidence:
@@ -147,7 +146,7 @@ class InspireDebate:
         return Response(content=content, arguments=used)
 
     async def _check(
-        self, speech: ReasonedArgument, evidence: list[EvidencePiece], message: str
+        self, speech: ReasonedArgument, evidence: list[EvidencePiece], messages: list[str]
     ) -> CheckedSpeech:
         """Compare a speech with the evidence that it quotes or names."""
         options = self.options
@@ -157,11 +156,12 @@ class InspireDebate:
         named_pieces = named(speech.evidence, evidence)[: options.cited]
         used += [piece.argument for piece in named_pieces if piece.argument is not None]
         arguments = tuple({argument.id: argument for argument in used}.values())[: options.cited]
-        names_page = any(piece.argument is None for piece in named_pieces)
-        if options.wording == "free" or not arguments or names_page:
-            return CheckedSpeech(speech, options.max_words, arguments)  # pages are not checked
-        checked = await self._guard.checked(argument, arguments, message)
-        return CheckedSpeech(speech, options.max_words, arguments, checked, message)
+        if options.wording == "free":
+            return CheckedSpeech(speech, options.max_words, arguments)
+        texts = [argument.text for argument in arguments]
+        texts += [piece.text for piece in named_pieces if piece.argument is None]
+        checked = await self._guard.checked(argument, texts, messages)
+        return CheckedSpeech(speech, options.max_words, arguments, checked)
 
     def _cited(self, content: str, arguments: Sequence[Argument]) -> tuple[Argument, ...]:
         return cited(content, (), arguments, self.options.cited)
@@ -221,20 +221,23 @@ class InspireDebate:
             return [on_topic, *(("supports", term) for term in terms)]
         return [("attacks", clean(debate.last.utterance)), on_topic, *by_term]
 
-    def _quote(self, debate: Debate, evidence: list[EvidencePiece]) -> Response:
-        """Return a quotation of the best argument whose fields show that it is on our side."""
+    def _quote(
+        self, debate: Debate, evidence: list[EvidencePiece], chosen: Sequence[Argument] = ()
+    ) -> Response:
+        """Return a quotation of what the model chose, or of the best argument known to be ours."""
         topic = topic_of(debate)
         message = clean(debate.last.utterance)
-        for piece in evidence:
-            argument = piece.argument
-            if argument is None:
-                continue
+
+        def is_ours(argument: Argument) -> bool:
             for_topic = stance(argument, topic)
             for_us = for_topic if debate.side == "pro" else -for_topic
             against_message = -stance(argument, message) if message != topic else 0.0
-            if for_us > -_MIN_STANCE and max(for_us, against_message) >= _MIN_STANCE:
-                content = cut_to_words(clean(argument.text), self.options.max_words)
-                return Response(content=content, arguments=(argument,))
+            return for_us > -_MIN_STANCE and max(for_us, against_message) >= _MIN_STANCE
+
+        shown = [piece.argument for piece in evidence if piece.argument is not None]
+        for argument in chosen or filter(is_ours, shown):
+            content = cut_to_words(clean(argument.text), self.options.max_words)
+            return Response(content=content, arguments=(argument,))
         raise WorkError(
             "the model gave no argument, and no evidence is known to be on the debater's side"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -15,7 +15,7 @@ from touche_rad.debaters.inspiredebate._conversation import (
     topic_of,
     without_oldest,
 )
-from touche_rad.evidence.guard import GuardResult, describe_unsupported
+from touche_rad.evidence.guard import CheckedAnswer
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis
@@ -90,7 +90,7 @@ def refused(text: str) -> bool:
     return _REFUSAL.search(text) is not None
 
 
-Problem = Literal["refused", "long", "unsupported"]
+Problem = Literal["refused", "long", "faulty"]
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,8 @@ class CheckedSpeech:
     words: int
     cited: tuple[Argument, ...] = ()
     """The arguments that it uses, as far as they are known."""
-    checked: GuardResult | None = None
-    """The supported and unsupported sentences; None if they were not checked."""
-    message: str = ""
+    checked: CheckedAnswer = field(default_factory=CheckedAnswer)
+    """The faults of its sentences; none if they were not checked."""
 
     @property
     def argument(self) -> str:
@@ -117,13 +116,12 @@ class CheckedSpeech:
             return "refused"
         if count_words(self.argument) > self.words:
             return "long"
-        return "unsupported" if self.checked and self.checked.unsupported else None
+        return "faulty" if self.checked.faults else None
 
     @property
     def quality(self) -> tuple[bool, bool, int]:
         """The order of drafts; the best has the highest."""
-        supported = " ".join(self.checked.supported) if self.checked else ""
-        return self.problem != "refused", self.problem is None, len(content_words(supported))
+        return self.problem != "refused", self.problem is None, -len(self.checked.faults)
 
 
 async def write_speech(
@@ -136,16 +134,20 @@ async def write_speech(
     pieces: int,
     new_attempts: int,
 ) -> CheckedSpeech:
-    """Ask for a speech; ask again if it refuses, is too long, or claims what is not supported."""
+    """Ask for a speech; ask again if it refuses, is too long, or has faults.
+
+    Only after a refusal the model reasons again.
+    """
     shorten = without_oldest(messages)
     # Without `most_cited`, the answer names no evidence.
-    fields: dict[str, Any] = {"reasoning": (Page, Field(min_length=1))}
+    fields: dict[str, Any] = {"argument": (text_of(words), ...)}
     if most_cited is not None:
-        fields["evidence"] = (at_most(most_cited, numbers_to(pieces)), [])
-    schema = create_model("Speech", **fields, argument=(text_of(words), ...))
+        fields = {"evidence": (at_most(most_cited, numbers_to(pieces)), []), **fields}
+    corrected = create_model("Corrected", **fields)
+    spoken = create_model("Speech", reasoning=(Page, Field(min_length=1)), **fields)
     tokens = 700 + 2 * words
-    answer = await model.ask(
-        messages, schema, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens
+    answer: BaseModel = await model.ask(
+        messages, spoken, step="inspiredebate.speech", shorten=shorten, max_tokens=tokens
     )
     draft = await check(ReasonedArgument.model_validate(answer.model_dump()))
     best = draft
@@ -153,26 +155,30 @@ async def write_speech(
     for _ in range(new_attempts):
         if draft.problem is None:
             break
-        unsupported = draft.checked.unsupported if draft.checked else ()
         again = Prompt.load(__package__, "again").messages(
             problem=draft.problem,
             count=count_words(draft.argument),
             words=draft.words,
-            unsupported=[
-                (sentence, describe_unsupported(sentence, draft.cited, draft.message))
-                for sentence in unsupported
-            ],
+            faults=draft.checked.faults,
+            names_evidence=most_cited is not None,
         )
         # The model sees all its attempts; the last one is not always the best.
         history += [Message("assistant", answer.model_dump_json()), *again]
+        schema: type[BaseModel] = spoken if draft.problem == "refused" else corrected
         try:
             answer = await model.ask(
-                history, schema, step="inspiredebate.corrected_speech", max_tokens=tokens
+                history,
+                schema,
+                step="inspiredebate.corrected_speech",
+                max_tokens=tokens,
             )
         except ModelError:
             break
-        draft = await check(ReasonedArgument.model_validate(answer.model_dump()))
-        best = max(draft, best, key=lambda speech: speech.quality)
+        # What a correction leaves out stays as it was, such as the reasoning.
+        corrections = answer.model_dump(exclude_unset=True)
+        speech = ReasonedArgument.model_validate(draft.speech.model_dump() | corrections)
+        draft = await check(speech)
+        best = max(best, draft, key=lambda speech: speech.quality)
     if best.problem == "refused":
         raise Refused(f"{model.name} refuses to argue: {excerpt(best.argument, 80)!r}")
     return best

@@ -12,7 +12,7 @@ import anyio
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.debaters._asking import ask_about, max_letters, narrowed, text_of
+from touche_rad.debaters._asking import ask_about, max_letters, messages_of, narrowed, text_of
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._options import RdebaterOptions
 from touche_rad.debaters.rdebater._reading import (
@@ -20,7 +20,6 @@ from touche_rad.debaters.rdebater._reading import (
     Logic,
     ask_keywords,
     ask_logic,
-    opponent_texts,
     plain_keywords,
     read_at_once,
     sided_values,
@@ -41,14 +40,14 @@ from touche_rad.debaters.rdebater._revision import (
 from touche_rad.debaters.rdebater._writing import (
     Brief,
     Candidate,
+    NotQuoted,
     Plain,
-    distortions,
     draft,
-    supported,
     tokens_for,
 )
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
 from touche_rad.errors import WorkError
+from touche_rad.evidence.guard import Guard, Sources, compare
 from touche_rad.models import ModelError, Prompt
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
@@ -58,7 +57,7 @@ T = TypeVar("T")
 PER_CALL: Final = 6
 """Maximum records of one annotation call; a longer answer might be cut off."""
 MIN_WORDS: Final = 6
-"""A response with fewer supported words is replaced by a quotation."""
+"""A response with fewer words after its faulty sentences are removed is replaced by a quotation."""
 
 
 class Rdebater:
@@ -136,14 +135,17 @@ class Rdebater:
         except ModelError as error:
             report_without_model(error)
 
-        # The response has the supported sentences of the best candidate, if they are enough.
+        # The response has the faultless sentences of the best candidate, if they are enough.
         content = cut_to_words(clean(best.candidate.text), options.max_words)
-        named = self._cited(brief, replace(best.candidate, text=content))
-        uses = named
+        uses = self._cited(brief, replace(best.candidate, text=content))
+        named = uses
         if options.task_rules:
             unsupported = best.verdict.unsupported if best.verdict else None
-            opponent = "\n".join(opponent_texts(debate))
-            content = " ".join(await supported(content, named, opponent, unsupported))
+            entails = None if unsupported is None else NotQuoted(unsupported)
+            guard = Guard(entails, options.max_words)
+            texts = [argument.text for argument in named]
+            checked = await guard.checked(content, texts, messages_of(debate))
+            content = checked.faultless
             uses = self._cited(brief, Candidate(content, named)) if named else ()
         if not content or (options.task_rules and count_words(content) < MIN_WORDS):
             records = (*brief.evidence, *recall.evidence)
@@ -204,13 +206,11 @@ class Rdebater:
             lines.append(f"It has {count} words; at most {self.options.max_words} are allowed.")
         if words(candidate.text) in [words(clean(text)) for text in brief.debate.system_texts]:
             lines.append("It repeats an earlier response word for word.")
-        uses = self._cited(brief, candidate)
-        if candidate.named and not uses:
-            lines.append("Its words come from none of the arguments.")
-        if uses:
-            opponent = "\n".join(opponent_texts(brief.debate))
-            lines += distortions(candidate.text, uses, opponent)
-        return lines
+        uses = self._cited(brief, candidate) or candidate.named
+        sources = Sources([argument.text for argument in uses], messages_of(brief.debate))
+        faults = compare(candidate.text, sources, self.options.max_words).faults
+        # What the words leave open, the model checks.
+        return lines + [fault.problem for fault in faults if fault.kind != "support"]
 
     def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
         arguments = [record.argument for record in brief.evidence]
