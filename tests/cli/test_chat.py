@@ -83,7 +83,7 @@ def test_a_saved_debate_is_valid_and_replaces_only_its_own_file(tmp_path: Path) 
     assert "not saved" not in ended.out
     before = out.read_bytes()
     again = chat(ZOOS, f"/save {out}")
-    assert f"error: {out} exists" in " ".join(again.out.split())
+    assert f"error: {out}" in " ".join(again.out.split())
     assert out.read_bytes() == before
     assert "not saved" in again.out
     (debate,) = files.read_debates(out)

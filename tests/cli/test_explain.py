@@ -108,7 +108,7 @@ def test_an_explanation_of_another_debaters_answer_says_so(tmp_path: Path) -> No
     call = ("--plugin", plugin, *ZOOS, "-d", "failing", "--explain")
     shown = touche_rad(*call, code=1)
     assert "no luck" in shown.err
-    assert "candidates of grounded" in shown.out
+    assert "grounded" in shown.out
     strict = touche_rad(*call, "--strict", code=1)
     assert strict.out == ""
 

@@ -183,6 +183,6 @@ def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:
 @pytest.mark.services
 def test_a_missing_guard_model_is_an_error_before_any_turn(server: Scripted) -> None:
     writing(server, QUOTED)
-    with pytest.raises(UserError, match="guard model 'nowhere'"):
+    with pytest.raises(UserError, match="'nowhere'"):
         answer(server, "composed", guard="nli:nowhere")
     assert not server.asked

@@ -223,7 +223,7 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
         list(files.read_debates(path))
     assert raised.value.line == 2
     assert raised.value.field == "simulation"
-    with pytest.raises(InputError, match="labels, got simulations"):
+    with pytest.raises(InputError, match="simulations"):
         list(files.read_labels(path))
 
 

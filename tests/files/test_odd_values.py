@@ -44,7 +44,7 @@ def test_a_record_has_at_most_100_levels(open_: str, inside: str, close: str) ->
 def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
     text = json.dumps(simulation() | {"x": 1}).replace('"x": 1', f'"x": {number}')
     (tmp_path / "f").write_text(text)
-    with pytest.raises(InputError, match=f"{number} is no number") as raised:
+    with pytest.raises(InputError, match=number) as raised:
         list(files.read_debates(tmp_path / "f"))
     assert raised.value.line == 1
 

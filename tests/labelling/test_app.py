@@ -178,7 +178,6 @@ def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(
     refused = client.post("answer", json=body)
     monkeypatch.undo()
     assert refused.status_code == 507
-    assert "No space left on device" in refused.json()["detail"]
     assert session.log.path.read_bytes() == before
     assert session.study.annotators == []
 

@@ -126,7 +126,8 @@ class NoLikeness(SmallIndex):
     def nearest(
         self, encoder: str, field: str, queries: Any, k: int
     ) -> list[list[tuple[str, float]]]:
-        assert (encoder, field) == ("openai:letters", "attacks")
+        assert encoder == "openai:letters"
+        assert field == "attacks"
         return [[("2", float(query[1])), ("1", 0.5)][:k] for query in queries]
 
 

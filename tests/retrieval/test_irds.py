@@ -103,7 +103,7 @@ def test_pyterrier_registers_them_without_an_import_of_ours() -> None:
 
 def test_a_collection_without_its_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(irds.VARIABLE, raising=False)
-    with pytest.raises(UserError, match="set TOUCHE_RAD_CLAIMREV to"):
+    with pytest.raises(UserError, match="TOUCHE_RAD_CLAIMREV"):
         next(ir_datasets.load("touche-rad/claimrev").docs_iter())
 
 

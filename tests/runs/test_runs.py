@@ -209,7 +209,7 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
             return "  "
 
         async def reply(self, debate: Debate) -> str:
-            raise OSError("the user is gone")
+            raise OSError("gone")
 
     bad = answerer(fakes.Raising(ValueError("no")))
     status = run_file(simulate, write_claims(tmp_path), bad, Broken(), turns=2)
@@ -226,7 +226,7 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
         Place(debate="claim-1", turn=1),
         Place(debate="claim-1", turn=2),
     ]
-    assert of_user[1].detail == "OSError: the user is gone"
+    assert of_user[1].detail == "OSError: gone"
 
 
 # --- what all runs share
@@ -285,7 +285,7 @@ def test_wrong_inputs_are_errors_of_the_user(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=tmp_path.name):
         run_file(respond, tmp_path, answerer())
     source = write_simulations(tmp_path)
-    with pytest.raises(UserError, match="is the input too"):
+    with pytest.raises(UserError, match="input"):
         run(respond(source, answerer(), identity=IDENTITY), source)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
@@ -341,7 +341,7 @@ def test_an_unfinished_run_continues_but_not_as_another_run(tmp_path: Path) -> N
     anyio.run(stop)
     assert not output_of(source).exists()
     journal = part.read_bytes()
-    with pytest.raises(UserError, match='shape was "responses" and is now "simulations"'):
+    with pytest.raises(UserError, match="shape was "):
         run_file(respond, source, answerer(), shape="simulations")
     source.write_text(text + text)
     with pytest.raises(UserError, match="input was "):

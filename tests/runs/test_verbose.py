@@ -52,7 +52,7 @@ def test_verbose_shows_the_traceback(retrieval: list[str | Path], place: str) ->
     env = {"TOUCHE_RAD_VERBOSE": "1"} if place == "variable" else {}
     ended = touche_rad_process(*words[place], env=env, code=1)
     assert "Traceback" in ended.err
-    assert 'raise ZeroDivisionError("in the retriever")' in ended.err
+    assert "raise ZeroDivisionError(" in ended.err
     assert ended.err.splitlines()[-1].startswith("touche-rad: error: ")
 
 

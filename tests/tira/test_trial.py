@@ -102,7 +102,7 @@ def test_a_collection_that_cannot_be_read_is_reported(
 
 def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None:
     ended = run_trial(place, "-d", "verbatim", "--upload", collection=str(DEMO), code=0)
-    assert "not fit to upload" in ended.out
+    assert "not fit" in ended.out
     assert "--dry-run" in ended.out
     assert "COLLECTION=" not in ended.out
 
@@ -124,10 +124,10 @@ def test_a_model_is_asked_and_its_address_is_forwarded(
     assert "-m vllm:MODEL" in " ".join(local.out.split())
     assert "local" not in load(place / "tira.yml").software
     assert ended.code == 0, ended.out
-    assert "tiny answers at" in " ".join(ended.out.split())
-    assert f"export OPENAI_BASE_URL={url} OPENAI_MODEL=tiny\n" in ended.out
-    assert "warning: OPENAI_API_KEY is not set" in ended.out
-    assert "OPENAI_API_KEY is not set" not in with_key.out
+    assert "tiny" in " ".join(ended.out.split())
+    assert f"OPENAI_BASE_URL={url} OPENAI_MODEL=tiny\n" in ended.out
+    assert "warning: OPENAI_API_KEY" in ended.out
+    assert "OPENAI_API_KEY" not in with_key.out
     entry = load(place / "tira.yml").find("mine")
     assert entry.user == "own"
     assert entry.cache == "CACHE_DIR"
@@ -181,7 +181,7 @@ def test_the_file_of_another_entry_is_not_replaced(place: Path, plugin: Path) ->
     # Another length, so that Python does not take what it compiled of the file a moment ago.
     plugin.write_text(PLUGIN.replace('"brief"', '"another"'))
     ended = run_trial(place, "--plugin", "brief.py", "-d", "another", code=1)
-    assert "of the entry mine: rename" in " ".join(ended.out.split())
+    assert "entry mine" in " ".join(ended.out.split())
     assert (place / "docker" / "plugins" / "brief.py").read_text() == PLUGIN
 
 
@@ -203,16 +203,16 @@ def test_an_entry_whose_collection_or_plugin_is_missing_is_not_uploaded(
 ) -> None:
     save_plugin(place)
     without_collection = touche_rad("submit", "mine", "--upload", cwd=place, code=2)
-    assert "docker/collection/ours.jsonl: not found" in without_collection.err
+    assert "docker/collection/ours.jsonl: " in without_collection.err
     shutil.copy(place / "ours.jsonl", place / "docker" / "collection")
     plugin.write_text(f"{PLUGIN}# changed\n")
     for words in (("--upload",), ("--plugin", "brief.py")):
         changed = touche_rad("submit", "mine", *words, cwd=place, code=2)
         assert changed.out == ""
-        assert "docker/plugins/brief.py differs from brief.py" in changed.err
+        assert "docker/plugins/brief.py" in changed.err
     (place / "docker" / "plugins" / "brief.py").unlink()
     without_plugin = touche_rad("submit", "mine", cwd=place, code=2)
-    assert "run cp brief.py docker/plugins/" in without_plugin.err
+    assert "cp brief.py docker/plugins/" in without_plugin.err
 
 
 def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
@@ -256,8 +256,8 @@ def test_an_entry_that_is_saved_again_keeps_its_other_keys(place: Path) -> None:
 def test_an_entry_can_be_saved_with_the_official_user(place: Path) -> None:
     for options in ((), ("--official",)):
         ended = run_trial(place, "-d", "verbatim", "--save", "mine", *options, code=0)
-    assert "mine (replaced) in" in ended.out
-    assert "mine (under TIRA: official user)" in ended.out
+    assert "mine (replaced)" in ended.out
+    assert "official user" in ended.out
     entry = load(place / "tira.yml").find("mine")
     assert entry.user == "official"
     assert entry.network
@@ -266,7 +266,7 @@ def test_an_entry_can_be_saved_with_the_official_user(place: Path) -> None:
 
 def test_an_entry_with_an_anchor_that_others_use_is_not_replaced(place: Path) -> None:
     refused = run_trial(place, "-d", "verbatim", "--save", "grounded", code=1)
-    assert "YAML anchor of 'grounded'" in " ".join(refused.out.split())
+    assert "'grounded'" in " ".join(refused.out.split())
     assert "play" not in refused.out
 
 
@@ -293,7 +293,7 @@ def test_the_image_is_built_with_the_first_engine_that_works(
     monkeypatch.setenv("PATH", str(bin_folder))
     missing = run_trial(place, "-d", "verbatim", "--build", "--save", "kept", code=1)
     assert "kept" in load(place / "tira.yml").software
-    assert "docker, podman, buildah" in " ".join(missing.out.split())
+    assert "podman, buildah" in " ".join(missing.out.split())
     docker, podman = bin_folder / "docker", bin_folder / "podman"
     docker.write_text("#!/bin/sh\nexit 1\n")  # its daemon does not run
     for code in (0, 3):
@@ -302,7 +302,7 @@ def test_the_image_is_built_with_the_first_engine_that_works(
         for engine in (docker, podman):
             engine.chmod(0o755)
         ended = run_trial(place, "-d", "verbatim", "--build", code=1 if code else 0)
-        assert ("built with podman" in ended.out) == (not code)
+        assert ("podman" in ended.out) == (not code)
         assert "COLLECTION=docker/collection/ours.jsonl -t touche-rad-verbatim" in log.read_text()
         assert (place / "docker" / "collection" / "ours.jsonl").exists()
     hint = "it needs the base image: in the clone of touche-rad: docker build --target slim"

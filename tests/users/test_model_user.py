@@ -337,7 +337,7 @@ def test_a_run_does_not_go_on_with_another_user_or_a_changed_persona(
     log.close()
     journal = part.read_text()
     assert stage.play("rules", turns=1).code == 2
-    assert 'user was "model:gruff"' in capsys.readouterr().err
+    assert "model:gruff" in capsys.readouterr().err
     assert stage.play("model(persona=curious)", turns=1).code == 2
     capsys.readouterr()
     persona.write_text(GRUFF.replace("gruff", "merry"))

@@ -41,8 +41,7 @@ def test_an_index_by_another_version_is_refused_and_can_be_replaced(
 
 def test_vectors_are_refused_before_anything_is_loaded(location: str) -> None:
     words = ("index", demo_file("arguments.jsonl"), "--to", location, "--dense", "minilm")
-    ended = touche_rad(*words)
-    assert (ended.code, "add them to one in a folder" in ended.err) == (2, True), ended.err
+    assert "folder" in touche_rad(*words, code=2).err
     assert not index_backend_of(location).exists(location)
 
 
