@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from tests.terminal import touche_rad
 from touche_rad.calls import current_context
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate, Response
+from touche_rad.demo import demo_file
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -107,28 +107,13 @@ class Labelled:
 """
 
 
-def input_of(verb: str, folder: Path, count: int) -> Path:
-    """Write claims, or messages for `respond`."""
-    claims = [f"Claim number {number} is right." for number in range(count)]
-    if verb == "simulate":
-        path = folder / "claims.tsv"
-        rows = ["TOPIC_DESCRIPTION\tUSER", *(f"{claim}\tbase-user" for claim in claims)]
-    else:
-        path = folder / "messages.jsonl"
-        rows = [json.dumps({"messages": [{"role": "user", "content": claim}]}) for claim in claims]
-    path.write_text("\n".join([*rows, ""]))
-    return path
-
-
-@pytest.mark.parametrize("verb", ["respond", "simulate"])
-def test_labelled_answers_are_written_unaltered(verb: str, tmp_path: Path) -> None:
+def test_labelled_answers_are_written_unaltered(tmp_path: Path) -> None:
     (tmp_path / "labelled.py").write_text(PLUGIN)
-    out = tmp_path / "out.jsonl"
-    turns = ("--turns", "1") if verb == "simulate" else ()
-    words = "--plugin labelled.py -d labelled -i demo -o".split()
-    touche_rad(verb, input_of(verb, tmp_path, 5), *words, out, *turns, cwd=tmp_path, code=0)
+    claims, out = demo_file("claims.tsv"), tmp_path / "out.jsonl"
+    words = "--plugin labelled.py -d labelled -i demo --turns 1 -o".split()
+    touche_rad("simulate", claims, *words, out, cwd=tmp_path, code=0)
     lines = out.read_text("utf-8").splitlines()
-    assert sum(ANSWER in line for line in lines) == len(lines) == 5
+    assert sum(ANSWER in line for line in lines) == len(lines) == 10
 
 
 def flags_shown(*words: str | Path) -> str:

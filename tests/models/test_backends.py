@@ -14,9 +14,8 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, content, fails
-from tests.records import copy_lines, write_records
+from tests.records import write_records
 from tests.terminal import Ended, touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
 from touche_rad.models import _endpoints as endpoints
 from touche_rad.models.model import open_backend
@@ -92,25 +91,6 @@ def test_a_server_that_is_missing_or_has_no_such_model_costs_no_answer(
         model, answers = _answers_of(f"{bad},{first.url}#tiny", 20)
         assert [answer for answer in answers if not isinstance(answer, Fine)] == []
         assert model.usage.total.retries == 0, "the next server got the call at once"
-
-
-def test_a_failed_endpoint_is_reported_and_the_answers_do_not_depend_on_it(
-    servers: tuple[Scripted, Scripted], tmp_path: Path
-) -> None:
-    first, second = servers
-    first.always = second.always = scripted.content("yes")
-    source = tmp_path / "debates.jsonl"
-    both = tmp_path / "both.jsonl"
-    single = tmp_path / "single.jsonl"
-    copy_lines(demo_file("adversarial.jsonl"), source, 12)
-    judge = f"judge {source} -j zsl -O per=maxim --cache {tmp_path / 'cache'} --no-trace"
-    second.script = [scripted.reset] * 2
-    ended = _call(f"{judge} -m {first.url},{second.url}#tiny -o {both}")
-    assert f"warning: {second.url}: " in ended.err
-    count = len(first.asked) + len(second.asked)
-    _call(f"{judge} -m {first.url}#tiny -o {single}")
-    assert single.read_bytes() == both.read_bytes()
-    assert len(first.asked) + len(second.asked) == count, "all answers come from the cache"
 
 
 def test_if_all_endpoints_are_busy_the_call_waits(servers: tuple[Scripted, Scripted]) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyterrier as pt
 import pytest
 
 from retrieval._fusion import reciprocal_rank
@@ -201,10 +200,6 @@ def pipeline(request: pytest.FixtureRequest, bees: PisaArguments) -> Any:
     return _make_retriever(request.param, bees).pipeline(5)
 
 
-def _rows(ranking: pd.DataFrame) -> list[tuple[Any, ...]]:
-    return list(ranking[["qid", "docno", "score", "rank"]].itertuples(index=False, name=None))
-
-
 def test_a_ranking_keeps_the_queries_columns(pipeline: Any) -> None:
     assert repr(pipeline).endswith("Retriever(k=5)")
     ranking = pipeline.transform(TOPICS)
@@ -216,14 +211,3 @@ def test_a_ranking_keeps_the_queries_columns(pipeline: Any) -> None:
         assert list(rows["rank"]) == list(range(len(rows)))
     assert ranking["score"].dtype == float
     assert ranking["rank"].dtype == int
-
-
-def test_pipelines_compose(pipeline: Any) -> None:
-    plain = pipeline.transform(TOPICS)
-    top = (pipeline % 1).transform(TOPICS)
-    assert _rows(top) == _rows(plain[plain["rank"] < 1])
-    fused = (pipeline + pipeline).transform(TOPICS)
-    assert sorted(fused["score"]) == pytest.approx(sorted(plain["score"] * 2))
-    length = pt.apply.doc_score(lambda row: float(len(row["docno"])))
-    features = (pipeline >> (length**length)).transform(TOPICS)
-    assert features["features"].map(list).tolist() == [[1.0, 1.0]] * len(plain)

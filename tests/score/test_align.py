@@ -335,14 +335,6 @@ def test_by_place_another_order_than_most_runs_is_reported(
     assert [(problem.run, problem.line) for problem in problems] == [("reordered", 1)]
 
 
-def test_with_the_debates_the_order_of_a_run_changes_no_score(
-    truth: Path, debates: Path, in_order: Path, reordered: Path
-) -> None:
-    policy = Policy(debates=debates)
-    report = score_judgements([in_order, reordered], truth, policy=policy, samples=100)
-    assert [row.f1 for row in report.rows[:5]] == [row.f1 for row in report.rows[5:10]]
-
-
 @pytest.fixture
 def with_digests(truth: Path) -> Path:
     """The labels with the digests of the turns that they belong to."""
