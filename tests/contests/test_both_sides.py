@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.records import read_records, write_lines
+from tests.records import read_records, read_status, write_lines
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from touche_rad import files
 from touche_rad.cli import run as run_command
@@ -199,6 +199,8 @@ def test_alone_a_debater_plays_itself_once(claims: Claims, tmp_path: Path) -> No
     assert simulate(claims(), out, "-d verbatim --rounds 1 --words 0") == 0
     (only,) = read_records(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
+    assert simulate(claims(), out, "-d grounded --rounds 1 --words 15 --replace") == 0
+    assert read_status(out)["events"] == [], "no speech is cut"
 
 
 def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:

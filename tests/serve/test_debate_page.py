@@ -117,7 +117,9 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     official = TestClient(app).post("/", json={"messages": [{"role": "user", "content": ZOOS}]})
     assert answer["system"]["response"] == official.json()
     assert any(numbers for _, numbers in answer["shown"]["citations"][0]["parts"])
-    assert any(candidate["chosen"] for candidate in by_kind["candidates"]["list"])
+    candidates = by_kind["candidates"]["list"]
+    assert any(candidate["chosen"] for candidate in candidates)
+    assert [candidate["rank"] for candidate in candidates[:3]] == [1, 2, 3]
     maxims = [verdict["maxim"] for verdict in by_kind["verdicts"]["list"]]
     assert maxims == ["Quantity", "Quality", "Relation", "Manner"]
 
