@@ -75,7 +75,7 @@ def test_each_turn_of_a_file_is_explained(tmp_path: Path) -> None:
     source.write_text(first + "\n")
     shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"}, code=0)
     assert shown.out.count(" turn ") == 3, shown.err
-    assert {row["turn"] for row in explain_as_json("respond", source, "-i", "demo")} == {0, 1, 2}
+    assert {row["turn"] for row in explain_as_json("respond", source, "-i", "demo")} == {1, 2, 3}
 
 
 def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> None:
@@ -121,10 +121,10 @@ def test_the_verdicts_of_a_turn_stand_below_the_whole_texts() -> None:
     debate = read_records(DEBATES)[1]["simulation"]
     for columns in (60, 100):
         shown = touche_rad(
-            *JUDGE, "--debate", "debate-2", "--turn", "0", env={"COLUMNS": str(columns)}, code=0
+            *JUDGE, "--debate", "debate-2", "--turn", "1", env={"COLUMNS": str(columns)}, code=0
         )
         lines = shown.out.splitlines()
-        assert lines[0].startswith("debate-2 turn 0: ")
+        assert lines[0].startswith("debate-2 turn 1: ")
         assert max(map(cell_len, lines)) <= columns
         words = " ".join(shown.out.split())
         assert debate["userTurns"][0]["utterance"] in words
@@ -133,7 +133,7 @@ def test_the_verdicts_of_a_turn_stand_below_the_whole_texts() -> None:
 
 @pytest.mark.parametrize("judge", ["grounded", "length"])
 def test_each_judge_shows_its_reasons(judge: str) -> None:
-    shown = touche_rad(*JUDGE, "--debate", "1", "--turn", "0", "-j", judge)
+    shown = touche_rad(*JUDGE, "--debate", "1", "--turn", "1", "-j", judge)
     check_screen(f"judge.explain.{judge}", shown)
 
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_explained_is_refused() -> None:
         "judge DEBATES --explain --dry-run",
         "judge DEBATES --explain -j debatrix",
         "judge --explain",
-        "judge DEBATES -o out.jsonl --turn 0",
+        "judge DEBATES -o out.jsonl --turn 1",
         "judge DEBATES -o out.jsonl --debate 1",
         "respond --explain -i demo",
     ):

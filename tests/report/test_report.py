@@ -213,26 +213,42 @@ def test_a_ranking_by_a_judge_without_a_model_has_a_warning(
     assert page.words.count("without a language model") == count
 
 
-def test_runs_are_named_after_what_differs(tmp_path: Path) -> None:
-    simulated = []
-    judged = []
-    for debater in ("grounded", "verbatim"):
-        simulated.append(simulate(tmp_path, debater, turns=2))
-        for judge_name in ("length", "random"):
-            out = tmp_path / f"{debater}.{judge_name}.jsonl"
-            judged.append(judge(simulated[-1], judge_name, out))
-    copy = tmp_path / "again.jsonl"
-    copy.write_bytes(judged[0].read_bytes())
-    second = judge(simulated[0], "length", tmp_path / "second.jsonl")
-    for runs, names in (
-        (judged[::2], ["grounded", "verbatim"]),
-        (judged[:2], ["length", "random"]),
-        (judged[::3], ["grounded, judged by length", "verbatim, judged by random"]),
-        (simulated, ["grounded", "verbatim"]),
-        ([judged[0], copy], ["grounded.length (length)", "again (length)"]),
-        ([judged[0], second], ["grounded.length (length)", "second (length)"]),
-    ):
-        assert names_of_runs(report_page(runs, tmp_path / "r.html")) == names
+def test_runs_are_called_by_their_files_with_their_plugins_below(tmp_path: Path) -> None:
+    runs = []
+    for name, debater in (("team1", "grounded"), ("team2", "verbatim")):
+        run = simulate(tmp_path, debater, turns=2)
+        runs.append(judge(run, "length", tmp_path / f"{name}.jsonl"))
+        status = run.with_name(f"{run.name}.status.json")
+        record = json.loads(status.read_text())
+        record["identity"]["index"] = f"index of {name}"
+        status.write_text(json.dumps(record))
+    page = report_page(runs, tmp_path / "r.html")
+    assert names_of_runs(page) == ["team1", "team2"]
+    for name in ("team1 grounded", "team2 verbatim"):
+        assert f"{name}, judged by length 1 1.000" in page.words
+    assert page.data["data-debates"]["runs"][1]["about"] == "verbatim, judged by length"
+    assert "2 different indexes: team1; team2" in page.words
+
+
+def test_missing_debates_count_as_no_and_long_responses_are_named(tmp_path: Path) -> None:
+    def write(name: str, text: str, yes: int, no: int) -> Path:
+        debates = [
+            make_debate((f"U{at}", text, "t"), claim=f"Claim {at}") for at in range(yes + no)
+        ]
+        out = tmp_path / f"{name}.jsonl"
+        good = write_evaluations(out, debates[:yes], 0.9).read_text()
+        out.write_text(good + write_evaluations(out, debates[yes:], 0.1).read_text())
+        return out
+
+    complete = write("complete", "No.", 16, 4)
+    runs = [write("part", "Never! " * 61, 13, 0), complete, write("few", "Maybe.", 0, 1)]
+    with complete.open("a") as lines:
+        lines.write("{}\n")
+    words = report_page(runs, tmp_path / "r.html").words
+    assert re.search(r" complete 1 0\.762 \S+ to \S+( 0\.762){4} 20 of 21 84 part ", words)
+    assert re.search(r" part 1 0\.619 \S+ to \S+( 0\.619){4} 13 of 21 84 few 3 0\.000 ", words)
+    assert "part: 13 responses with more than 60 words" in words
+    assert "34 debates, 34 turns" in words
 
 
 def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
@@ -399,7 +415,7 @@ def test_a_lost_debate_alone_does_not_stop_a_report(tmp_path: Path) -> None:
 def test_a_debate_that_a_run_has_twice_counts_once(tmp_path: Path) -> None:
     write_damaged_runs(tmp_path)
     page = report_page([tmp_path / "twice.jsonl"], tmp_path / "r.html")
-    assert "1 run · 20 debates, 60 turns" in page.words
+    assert "1 run · 21 debates (20 different), 60 turns" in page.words
 
 
 def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
@@ -425,7 +441,8 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
         runs.append(judge(run, judge_name, tmp_path / f"{debater}.{judge_name}.jsonl"))
     words = report_page(runs, tmp_path / "r.html").words
     same_judge = judges[0] == judges[1]
-    assert ("grounded and verbatim have the same share of yes" in words) == same_judge
+    same = "grounded.length and verbatim.length have the same share of yes"
+    assert (same in words) == same_judge
     assert ("different or unknown judges" in words) != same_judge
 
 

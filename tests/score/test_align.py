@@ -358,6 +358,16 @@ def test_the_strict_policy_refuses_another_order_than_that_of_digests(with_diges
         score_lines(with_digests, RIGHT[1], RIGHT[0], RIGHT[2], strict=True)
 
 
+def test_a_known_id_with_the_words_of_another_debate_is_in_another_order(
+    truth: Path, debates: Path
+) -> None:
+    for path in (debates, run_file(truth.with_name("judge.jsonl"), [RIGHT[1], RIGHT[0], RIGHT[2]])):
+        named = [{**row, "id": id_} for row, id_ in zip(read_records(path), "abc", strict=True)]
+        run_file(path, named)
+    with pytest.raises(InputError, match=r"judge\.jsonl:1: .* in another order"):
+        score_lines(truth, *named, debates=debates)
+
+
 def test_another_number_of_turns_is_refused_where_the_debates_are_unknown(truth: Path) -> None:
     with pytest.raises(InputError, match=r" 2 .* 1") as refusal:
         score_lines(truth, RIGHT[0], evaluation([NO], "cats"), RIGHT[2])

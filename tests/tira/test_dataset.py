@@ -168,8 +168,19 @@ def evaluate_debater(folder: Path, records: list[Any], *options: str, code: int 
     return evaluate(folder / "run", *options, code=code)
 
 
-def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(tmp_path: Path) -> None:
-    evaluate_debater(tmp_path, debates_on_claims(), "-j", "always-yes", "--quiet", code=0)
+@pytest.mark.parametrize("run", ["complete", "shuffled", "too long"])
+def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(
+    tmp_path: Path, run: str
+) -> None:
+    records = debates_on_claims()
+    if run == "shuffled":
+        records.reverse()
+    if run == "too long":  # a fourth turn and a second debate hide no lost ones
+        turns = records[1]["simulation"]["userTurns"]
+        turns.append(turns[-1])
+        records.insert(1, records[1])
+    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
+    assert ("in another order" in ended.err) == (run == "shuffled")
     measures = read_measures(tmp_path / "out")
     assert measures["missing responses"] == 3
     assert measures["quantity"] == 27 / 30

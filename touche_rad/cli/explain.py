@@ -159,7 +159,7 @@ async def print_explanations(
             say(answer.fallback.notice, Label.WARNING)
         if strict and not good:
             break
-        turn = len(debate.turns) - 1
+        turn = len(debate.turns)
         if as_json:
             place = {"debate": debate.id, "turn": turn} if of_file else {}
             for rank, candidate in enumerate(explanation.candidates, 1):
@@ -212,9 +212,9 @@ def _selected(
             continue
         selects_debate = True
         for view in views:
-            if turn in (None, len(view.turns) - 1):
+            if turn in (None, len(view.turns)):
                 selects_none = False
-                yield name, len(view.turns) - 1, view
+                yield name, len(view.turns), view
     if not selects_debate:
         raise UserError(
             f"{source} has no debate {debate_id!r}{nearest(str(debate_id), names, otherwise='')}"

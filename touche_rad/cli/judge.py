@@ -37,7 +37,7 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     debate: str | None = opt.option(
         str, "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
     )
-    turn: int | None = opt.option(int, "With --explain: only this turn, from 0.", least=0)
+    turn: int | None = opt.option(int, "With --explain: only this turn, from 1.", least=1)
     as_json: bool = opt.JSON
     index: str | None = opt.INDEX
     trace: bool = opt.TRACE
@@ -49,7 +49,7 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     "judge runs/*.jsonl -o judged",
     "judge contests.jsonl -j grice -o outcomes.jsonl",
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
-    "judge simulations.jsonl --explain --debate 2 --turn 0",
+    "judge simulations.jsonl --explain --debate 2 --turn 1",
 )
 def judge_command(options: JudgeOptions) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.

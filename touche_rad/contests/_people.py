@@ -14,6 +14,7 @@ from typing import Final
 
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.score_report import MeanRow, SideRow, WinRow
+from touche_rad.contests.two_sides import debaters_of
 from touche_rad.files.contests import Judgement
 from touche_rad.score.measures import correlations
 from touche_rad.score.significance import ratio_interval
@@ -104,7 +105,7 @@ def mean_rows(
         for speaker, marks in scores_of_contest.items():
             for dimension, mark in marks.items():
                 if mark is not None:
-                    place = (_debater_of(contests[key], speaker), dimension)
+                    place = (debaters_of(contests[key]).get(speaker, speaker), dimension)
                     values.setdefault(place, {}).setdefault(key, []).append(mark)
     for (debater, dimension), by_debate in values.items():
         if len(by_debate) == 1 < len(contests):
@@ -134,7 +135,7 @@ def win_rows(
             if winner is None:
                 continue
             for speaker in contests[key].sides:
-                place = (_debater_of(contests[key], speaker), dimension)
+                place = (debaters_of(contests[key]).get(speaker, speaker), dimension)
                 result = 2.0 if winner == speaker else float(winner == TIE)
                 points.setdefault(place, []).append(result)
     for (debater, dimension), results in points.items():
@@ -148,9 +149,3 @@ def win_rows(
             wins=results.count(2.0),
             points=sum(results) / len(results),
         )
-
-
-def _debater_of(contest: Contest, speaker: str) -> str:
-    debaters = (contest.model_extra or {}).get("debaters")
-    name = debaters.get(speaker) if isinstance(debaters, Mapping) else None
-    return name if isinstance(name, str) else speaker

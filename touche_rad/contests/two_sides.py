@@ -28,10 +28,14 @@ SPEECHES: Final = "speeches"
 FIRST: Final = "first"
 SECOND: Final = "second"
 """The speakers' names; a judge must not see the debaters' names."""
-DEBATERS: Final = "debaters"
-"""The field of a contest with the debater of each speaker."""
 FALLBACK: Final = "by"
 """The field of a speech with the fallback that gave it."""
+
+
+def debaters_of(contest: Contest) -> dict[str, str]:
+    """Return the debater of each speaker; empty if the contest does not name them."""
+    names = (contest.model_extra or {}).get("debaters")
+    return {str(who): str(name) for who, name in names.items()} if isinstance(names, dict) else {}
 
 
 @dataclass(frozen=True)

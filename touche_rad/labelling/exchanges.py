@@ -14,8 +14,9 @@ from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digests
+from touche_rad.files.outputs import read_status
 from touche_rad.score.evaluations import JudgedLine, read_judged
-from touche_rad.score.naming import each_run, names
+from touche_rad.score.naming import each_run, names, plugin_of
 from touche_rad.score.reference import Reference
 
 
@@ -97,4 +98,8 @@ def read_verdicts(
             verdicts_by_place |= zip(places, verdicts, strict=False)
         return verdicts_by_place
 
-    return each_run(dict(zip(names(paths), paths, strict=True)), read, refused)
+    runs = {}
+    for name, path in zip(names(paths), paths, strict=True):
+        judge = plugin_of(read_status(path), "judge")
+        runs[f"{name}: {judge}" if judge else name] = path
+    return each_run(runs, read, refused)

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest, Outcome, Side
-from touche_rad.contests.tournament.result import debaters_of
-from touche_rad.contests.two_sides import FALLBACK
+from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plots.svg import line_plot
 from touche_rad.report._sources import Source

@@ -62,7 +62,8 @@ def rate_board(
         for group in by_judge.values():
             shown = {name: scores[name] for name in group}
             ranking = rank({name: figures[name] for name in group}, MEAN, len(counts))
-            ranks |= {ranked.run: str(ranked.rank or NONE) for ranked in ranking.runs}
+            if len(group) > 1:
+                ranks |= {ranked.run: str(ranked.rank or NONE) for ranked in ranking.runs}
             sentences += too_few(shown, "share of yes", len(counts), "claims") or ranking_in_words(
                 {name: figures[name][MEAN].value for name in group},
                 {},

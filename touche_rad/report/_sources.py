@@ -22,8 +22,7 @@ from touche_rad.report.calls import calls
 from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
-from touche_rad.score.naming import each_run, names
-from touche_rad.score.result import BASELINE, MEAN
+from touche_rad.score.naming import each_run, plugin_of
 from touche_rad.score.validation import check
 
 LOST: Final = (Debate(), ())
@@ -40,14 +39,18 @@ class RunOrigin:
 
     def plugin(self, kind: str) -> str:
         """Return the debater or the judge, with its model; empty if no status names one."""
-        for status in (self.status, self.judged):
-            identity = status.get("identity") or {}
-            name = identity.get(kind)
-            if isinstance(name, str):
-                model = (identity.get("model") or {}).get("name")
-                used = status.get("usage") or status.get("resumed")  # a judge may use no model
-                return f"{name} with {model}" if model and used else name
-        return ""
+        return plugin_of(self.status, kind) or plugin_of(self.judged, kind)
+
+    @property
+    def about(self) -> str:
+        """Who answered and who judged, as far as statuses say it."""
+        judge = self.plugin("judge")
+        return ", ".join(filter(None, (self.plugin("debater"), judge and f"judged by {judge}")))
+
+    @property
+    def index(self) -> str:
+        """The fingerprint of the index that the answers are from, if a status names it."""
+        return str(((self.judged or self.status).get("identity") or {}).get("index") or "")
 
     @property
     def fallbacks(self) -> str:
@@ -75,35 +78,6 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
         judged = by_digest.get(str((status.get("identity") or {}).get("input")), {})
         result[path] = RunOrigin(status, judged if status.get("verb") == "judge" else {})
     return result
-
-
-def run_names(paths: Sequence[Path], origins: Mapping[Path, RunOrigin]) -> list[str]:
-    """Name each run after its debater or its judge, whichever differs between the runs.
-
-    A run is named after its file if no status says more; equal names follow those of the files.
-    """
-    plugins = [(origins[path].plugin("debater"), origins[path].plugin("judge")) for path in paths]
-    with_both = [pair for pair in plugins if all(pair)] or plugins
-    debaters_differ = len({debater for debater, _ in with_both} - {""}) > 1
-    judges_differ = len({judge for _, judge in with_both} - {""}) > 1
-    titles = []
-    for debater, judge in plugins:
-        if debaters_differ and judges_differ and debater and judge:
-            titles.append(f"{debater}, judged by {judge}")
-        elif debaters_differ and debater:
-            titles.append(debater)
-        else:
-            titles.append(judge or debater)
-    file_names = names(paths)
-    result = []
-    for title, file_name in zip(titles, file_names, strict=True):
-        if title in ("", BASELINE, MEAN):
-            result.append(file_name)
-        elif titles.count(title) > 1:
-            result.append(f"{file_name} ({title})")
-        else:
-            result.append(title)
-    return result if len(set(result)) == len(result) else file_names
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +21,11 @@ from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import write_text
 from touche_rad.pages import read_asset, render_fragment, render_page, to_json
 from touche_rad.plots.svg import Dot, dot_plot
-from touche_rad.report._browse import PART_LETTERS, debates_as_json
+from touche_rad.report._browse import PART_LETTERS, WORD_LIMIT, debates_as_json
 from touche_rad.report._contests import contest_sections
 from touche_rad.report._rankings import queries_of
 from touche_rad.report._rates import rate_board, turn_plot
-from touche_rad.report._sources import LOST, Source, debates_of, origins_of, read_sources, run_names
+from touche_rad.report._sources import LOST, Source, debates_of, origins_of, read_sources
 from touche_rad.report._tournament import (
     is_folder_of_runs,
     read_tournament,
@@ -40,6 +41,7 @@ from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.tables import NONE
+from touche_rad.score.words import names_of
 from touche_rad.text import count_of, count_words
 
 INDEX: Final = "index.html"
@@ -95,8 +97,7 @@ def write_report(
     paths, ratings = split_runs_and_ratings(runs, labels)
     origins = origins_of(paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
-    run_tags = names(paths) if boards else run_names(paths, origins)
-    by_name = dict(zip(run_tags, paths, strict=True))
+    by_name = dict(zip(names(paths), paths, strict=True))
     sources = read_sources(by_name, criteria, origins, skipped, refused)
     scored = None if boards else _score(sources, labels, criteria, seed, bad)
     unscored = scored.refused if scored else {}
@@ -134,13 +135,18 @@ def write_report(
             costs = cost_board({source.name: source.path for source in sources})
             if costs:
                 all_boards.append(costs)
+        if all_boards:
+            all_boards[0].warnings.extend(_long_responses(conversations, sources))
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
         if flagged and all_boards:
             all_boards[0].warnings.append(flagged)
-        about_runs = [{"name": source.name, "kind": source.kind.value} for source in sources]
+        about_runs = [
+            {"name": source.name, "kind": source.kind.value, "about": source.origin.about}
+            for source in sources
+        ]
         data, parts = debates_as_json(all_topics, about_runs, criteria)
         browsers.append(_Browser("debates", "Debates", _DEBATES, data, parts))
-        summary += _count_debates(all_topics, scored, several_runs=len(sources) > 1)
+        summary += _count_debates(conversations, scored)
 
     # Whole debates and queries are made as HTML here, debates of the task by the page's script.
     fragments: list[tuple[dict[str, Any], str]] = []
@@ -180,6 +186,7 @@ def write_report(
         summary=summary,
         boards=all_boards,
         sources=list(_files(sources, ratings, labels)),
+        abouts={source.name: source.origin.about for source in sources},
         refused=refused,
         warnings=warnings,
         seed=seed,
@@ -229,21 +236,30 @@ def _rate_board(
     return board
 
 
-def _count_debates(
-    all_topics: Sequence[ClaimTopic], scored: Scored | None, *, several_runs: bool
-) -> Iterator[str]:
-    """Yield the numbers of labelled and of different debates, with their turns."""
-    turns_of: dict[tuple[str, str], int] = {}
-    for topic in all_topics:
-        for debate in topic.conversations:
-            turns_of[topic.claim, repr(debate.turns)] = len(debate.turns)
+def _count_debates(conversations: Sequence[Conversation], scored: Scored | None) -> Iterator[str]:
+    """Yield the numbers of labelled debates and of all debates, with their turns."""
+    turns = sum(len(debate.turns) for debate in conversations)
     if isinstance(scored, JudgementReport):
         labelled = count_of(scored.debates, "labelled debate")
         yield f"{labelled}, {count_of(scored.turns, 'turn')}"
-        if len(turns_of) == scored.debates:
+        if len(conversations) == scored.debates:
             return
-    different = count_of(len(turns_of), "different debate" if several_runs else "debate")
-    yield f"{different}, {count_of(sum(turns_of.values()), 'turn')}"
+    total = sum(len(debate.runs) + len(debate.repeated) for debate in conversations)
+    different = f" ({len(conversations)} different)" if total > len(conversations) else ""
+    yield f"{count_of(total, 'debate')}{different}, {count_of(turns, 'turn')}"
+
+
+def _long_responses(
+    conversations: Sequence[Conversation], sources: Sequence[Source]
+) -> Iterator[str]:
+    """Yield a warning for each run with responses of more words than the task allows."""
+    long: Counter[str] = Counter()
+    for debate in conversations:
+        responses = [turn.response.content for turn in debate.turns if turn.response]
+        for run in debate.runs:
+            long[sources[run].name] += sum(count_words(text) > WORD_LIMIT for text in responses)
+    for name, count in (+long).items():
+        yield f"{name}: {count_of(count, 'response')} with more than {WORD_LIMIT} words"
 
 
 def _runs_board(
@@ -310,7 +326,14 @@ def _warnings(
     ranked: Collection[str],
     tournaments: Collection[Path],
 ) -> Iterator[str]:
-    """Yield warnings about lines, verdicts, fallbacks, and lost debates of unranked runs."""
+    """Yield warnings on indexes, lines, verdicts, fallbacks, and lost debates of unranked runs."""
+    runs_of_index: dict[str, list[str]] = {}
+    for source in sources:
+        runs_of_index.setdefault(source.origin.index, []).append(source.name)
+    runs_of_index.pop("", None)  # unknown
+    if len(runs_of_index) > 1:
+        groups = "; ".join(map(names_of, runs_of_index.values()))
+        yield f"the runs have answers from {len(runs_of_index)} different indexes: {groups}"
     for source in sources:
         lines = skipped[source.path]
         if lines.count:

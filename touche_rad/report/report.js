@@ -399,7 +399,9 @@ rad.report.start = () => {
 
   rad.report.debates = (section, data) => {
     const maxims = data.maxims,
-      names = data.runs.map((run) => run.name);
+      names = data.runs.map((run) => run.name),
+      byline = (run) =>
+        data.runs[run].about && rad.h("small", { class: "soft" }, ` ${data.runs[run].about}`);
     const debates = data.debates.map(
       ([claim, part, id, runs, marks, hashes, judges, verdicts, labels], index) => ({
         index,
@@ -878,7 +880,7 @@ rad.report.start = () => {
       rad.h(
         "div",
         { class: "verdicts" },
-        rad.h("b", null, names[run]),
+        rad.h("b", null, names[run], byline(run)),
         scores.map((score, maxim) => chip(maxim, score, why[maxim], label(one, at, maxim))),
       );
     const verdictsOf = (one, turn, at, state, wanted) => {
@@ -1007,7 +1009,7 @@ rad.report.start = () => {
                 rad.h(
                   "div",
                   { class: "column", role: "group", "aria-label": names[column.run] },
-                  rad.h("h5", null, names[column.run]),
+                  rad.h("h5", null, names[column.run], byline(column.run)),
                   cell(column, at, `${id}-t${at + 1}-r${column.run}`, alike, state),
                 ),
               ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.runs.work import Progress
@@ -37,6 +37,17 @@ def names(paths: Sequence[Path]) -> list[str]:
         seen[name] += 1
         numbered.append(f"{name}#{seen[name]}" if seen[name] > 1 else name)
     return numbered
+
+
+def plugin_of(status: Mapping[str, Any], kind: str) -> str:
+    """Return the debater or the judge that a status names, with its model; else empty."""
+    identity = status.get("identity") or {}
+    name = identity.get(kind)
+    if not isinstance(name, str):
+        return ""
+    model = (identity.get("model") or {}).get("name")
+    used = status.get("usage") or status.get("resumed")  # a judge may use no model
+    return f"{name} with {model}" if model and used else name
 
 
 def baseline_names(

@@ -81,8 +81,10 @@ class Reference:
         Of debates with the same words, the one at the line's own position is preferred, then one
         that is not taken.
         """
-        if row.id in self._by_id:
-            return self._by_id[row.id]
+        place = self._by_id.get(row.id)
+        return self._find_by_words(row, position, matched) if place is None else place
+
+    def _find_by_words(self, row: JudgedLine, position: int, matched: Container[int]) -> int | None:
         # A debate gets a vote for each of its turns that the line has.
         votes: Counter[int] = Counter()
         for turn in row.conversation:
@@ -110,7 +112,7 @@ class Reference:
             )
             if row.id:
                 message += f" in debate {row.id!r}"
-            if self.find(row, place, ()) not in (None, place):
+            if self._find_by_words(row, place, ()) not in (None, place):
                 message += f": the run is in another order{REPAIR.format(path)}"
             else:
                 message += ": the run is not on the labelled debates"

@@ -7,13 +7,14 @@ response counts as no, so that nobody gains from lost debates.
 
 from __future__ import annotations
 
-from itertools import islice
+import logging
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
 from touche_rad import files, session
 from touche_rad.criteria import grice
-from touche_rad.debate import Verdicts
+from touche_rad.debate import Response, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines, write_text
@@ -28,6 +29,7 @@ from touche_rad.score.validation import WORDS
 from touche_rad.text import count_words
 from touche_rad.tira.input import configured_turns, find_input
 
+log = logging.getLogger(__name__)
 EVALUATIONS: Final = "evaluations.jsonl"
 _SAMPLES: Final = 100
 """Bootstrap samples; the measures on TIRA have no intervals."""
@@ -51,7 +53,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
             "`touche-rad check RUN --input SIMULATIONS --fix -o NEW`",
         )
     for line in report.warnings():
-        judging.log.warning(line)
+        log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
     measures = prototext(report, report.runs[0]) + measure("mean f1", mean.f1)
     write_text(out / PROTOTEXT, measures)
@@ -63,7 +65,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     simulations = find_input(run, DEBATES)
     path = find_input(truths, {Kind.CLAIMS})
     claims = [debate.claim for debate in files.read_claims(path)]
-    responses = []
+    places = []
     for number, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
         if debate.claim and debate.claim not in claims:
             raise InputError(
@@ -71,7 +73,12 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
                 f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates",
                 line=number,
             )
-        responses += [turn.response for turn in debate.turns if turn.response]
+        if debate.claim:
+            places.append(claims.index(debate.claim))
+    if places != sorted(places):
+        log.warning(
+            "the debates are in another order than %s: they are matched by their claims", path
+        )
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
@@ -80,10 +87,17 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     out.mkdir(parents=True, exist_ok=True)
     work = judging.work(simulations, judge, criteria, identity={"judge": tag})
     session.run(run_work, work, evaluations)
-    # Debates and turns beyond the expected ones do not count.
+    # Debates and turns beyond the expected ones do not count, so that they hide no lost ones.
     verdicts: list[Verdicts] = []
-    for evaluation in islice(files.read_evaluations(evaluations), len(claims)):
-        verdicts += evaluation.turns[:turns]
+    responses: list[Response] = []
+    unplayed = Counter(claims)
+    for evaluation in files.read_evaluations(evaluations):
+        debate = evaluation.debate
+        claim = debate.claim or next(iter(+unplayed), "")
+        if unplayed[claim] > 0 and debate.turns:
+            unplayed[claim] -= 1
+            verdicts += evaluation.turns[:turns]
+            responses += [turn.response for turn in debate.turns[:turns] if turn.response]
     expected = turns * len(claims)
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
     shares = [count / expected for count in yes]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome
-from touche_rad.contests.tournament.result import debaters_of
+from touche_rad.contests.two_sides import debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.append_log import refuse_other_identity
 from touche_rad.files.outputs import read_status

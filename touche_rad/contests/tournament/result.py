@@ -11,7 +11,7 @@ import numpy as np
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament._ratings import rate
 from touche_rad.contests.tournament.budget import Costs
-from touche_rad.contests.two_sides import DEBATERS, FALLBACK
+from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.score.significance import FEWEST_FOR_TEST, Measured, rank
 from touche_rad.score.tables import (
     NONE,
@@ -148,12 +148,6 @@ def format_share(share: float | None) -> str:
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
     rounded = larger if share >= 0.5 else 1 - larger
     return f"{rounded:.2f}"
-
-
-def debaters_of(contest: Contest) -> Mapping[str, str]:
-    """Return which debater was which speaker."""
-    names = (contest.model_extra or {}).get(DEBATERS)
-    return {str(who): str(name) for who, name in names.items()} if isinstance(names, dict) else {}
 
 
 def result_of(
