@@ -103,7 +103,7 @@ def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
 
 def test_a_debate_of_usual_length_is_passed_on_as_it_is() -> None:
     debate = Debate().with_utterance("Zoos should be closed.")
-    assert debate.within(MOST_CHARACTERS) is debate
+    assert debate.as_served() is debate
 
 
 def test_many_messages_of_one_role_are_joined_at_once() -> None:
