@@ -204,12 +204,13 @@ class PlanFile:
             if not path.resolve().is_relative_to(root):
                 fault = f"{path} is outside the plan's folder: confirm the plan with --trust"
                 raise InputError(self.path, fault, field=key)
-        for group, entries in self.groups.items():
-            for entry in entries:
+        for group, plugins in self.groups.items():
+            for plugin in plugins:
+                field = f"{group}.{plugin.name}"
                 try:
-                    refuse_files_outside(self.folder, entry.configured)
+                    refuse_files_outside(self.folder, plugin.configured)
                 except OptionError as error:
-                    raise InputError(self.path, str(error), field=f"{group}.{entry.name}") from None
+                    raise InputError(self.path, str(error), field=field) from None
 
     def _plugins(
         self, group: str, find_plugin: Callable[[str], Plugin[L]]

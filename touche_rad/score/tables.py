@@ -162,13 +162,12 @@ def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
     blocks = []
     for part in parts:
         if isinstance(part, Table):
-            block = part.lines(width)
+            lines = part.lines(width)
+        elif isinstance(part, Notes):
+            lines = [line for text in part.lines for line in _wrapped(text, width)]
         else:
-            texts = part.lines if isinstance(part, Notes) else part
-            block = []
-            for text in texts:
-                block += _wrapped(text, width)
-        block = [printable(line) for line in block]
+            lines = [line for text in part for line in _wrapped(text, width)]
+        block = [printable(line) for line in lines]
         if isinstance(part, Notes):
             block = [_GREY.format(line) for line in block]
         blocks.append(block)
