@@ -247,11 +247,6 @@ class Hit(Result):
     rank: int = 0
     path: tuple[str, ...] = ()
 
-    @property
-    def cited(self) -> Argument:
-        """The argument with its path, for citation."""
-        return with_path(self.argument, self.path)
-
 
 MOST_STEPS: Final = 6
 LONGEST_STEP: Final = 300

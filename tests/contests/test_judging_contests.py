@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from tests.records import read_status
+from tests.records import read_records, read_status
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.demo import demo_file
@@ -28,6 +29,44 @@ class Careless:
         return Outcome(
             winner=TIE, reason="facts are not checked" if contest.id == "debate-2" else ""
         )
+
+
+ODD: dict[str, Any] = {
+    "debate-1": 5,
+    "debate-2": Outcome(winner="nobody"),
+    "debate-3": ValueError("no luck"),
+    "debate-4": Outcome(winner=TIE).model_copy(update={"scores": "high"}),
+    "debate-5": Outcome(winner=None),
+}
+"""What a panel returns or raises, by the name of the debate."""
+
+
+@panel("odd")
+class Odd(Careless):
+    """Judges some debates with what is no outcome."""
+
+    def judge(self, contest: Contest) -> Outcome:
+        """Judge a debate."""
+        result: Any = ODD.get(contest.id, Outcome(winner=TIE))
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+def test_what_is_no_outcome_has_no_winner_and_the_reason(tmp_path: Path) -> None:
+    out = tmp_path / "judged.jsonl"
+    touche_rad("judge", demo_file("debates.jsonl"), "-j", "odd", "-o", out, code=0)
+    outcomes = {row["id"]: row["outcome"] for row in read_records(out)}
+    reasons = {name: outcomes[name]["reason"] for name in ODD if outcomes[name]["winner"] is None}
+    assert list(reasons) == list(ODD)
+    for words, reason in zip(
+        ("int", "winner", "ValueError: no luck", "scores", "no winner"),
+        reasons.values(),
+        strict=True,
+    ):
+        assert words in reason
+    assert outcomes["debate-6"]["winner"] == TIE
+    assert read_status(out)["counts"]["without a winner"] == len(ODD)
 
 
 def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> None:

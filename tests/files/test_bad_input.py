@@ -103,6 +103,7 @@ def test_a_bad_line_is_an_error_or_skipped(tmp_path: Path, line: str) -> None:
         ('[{"quality": 2}]', "[0].quality", "got 2"),
         ('[{"quality": "2"}]', "[0].quality", "got '2'"),
         ("TOPIC_DESCRIPTION\tUSER\nonly one", None, "2 columns, got 1"),
+        ("TOPIC_DESCRIPTION\tUSR", "USER", "got TOPIC_DESCRIPTION, USR"),
         ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", "SCORE", "got 'high'"),
         ("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t", None, "document d for query q"),
         ("q 0 d 1\nq 0 d", None, "`QUERY 0 DOCUMENT RELEVANCE`, got 3"),

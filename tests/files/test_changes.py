@@ -165,6 +165,21 @@ def test_any_claim_survives_the_parameter_file(tmp_path: Path, claims: list[str]
         assert json.loads(f'{{"description": "{cell}"}}') == {"description": debate.claim}
 
 
+@pytest.mark.parametrize(
+    ("fields", "claim"),
+    [({"configuration": {"topic": {"description": "Zoos"}}}, "Zoos"), ({}, "Zoos are bad.")],
+)
+def test_a_debate_has_a_claim_or_its_first_message_is_it(
+    tmp_path: Path, fields: dict[str, Any], claim: str
+) -> None:
+    path = tmp_path / "f"
+    turns = [{"utterance": "Zoos are bad."}, {"utterance": "They are."}]
+    path.write_text(json.dumps({"simulation": {"userTurns": turns, **fields}}), "utf-8")
+    (debate,) = files.read_claims(path)
+    assert debate.claim == claim
+    assert debate.turns == ()
+
+
 def test_a_cell_is_the_inside_of_a_json_string(tmp_path: Path) -> None:
     cells = {
         r"a \"b\" c": 'a "b" c',

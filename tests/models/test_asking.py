@@ -433,6 +433,20 @@ def test_an_example_fits_its_schema(varied: bool) -> None:
     assert anyio.run(Model(Examples(varied=varied)).ask, ASKED, Sorts).texts
 
 
+def test_values_are_read_as_the_sort_that_the_schema_has(server: Scripted) -> None:
+    values = {
+        "either": "7",
+        "choice": "**Yes.**",
+        "texts": "one",
+        "share": "0.5 or so",
+        "holds": "No.",
+    }
+    server.always = content(json.dumps(values))
+    sorts = Sorts(either="7", choice="yes", texts=["one"], share=0.5, holds=False)
+    assert _with_model(server, lambda model: model.ask(ASKED, Sorts)) == sorts
+    assert len(server.asked) == 1
+
+
 @pytest.mark.parametrize("text", ['{"verdict": "yes or no"}', '{"verdict": "yesterday"}'])
 def test_an_unclear_choice_is_sent_back(server: Scripted, text: str) -> None:
     server.script = [content(text)]

@@ -41,8 +41,6 @@ def _read(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]
     if "properties" in part:
         return _object(value, part, definitions)
     if part.get("type") == "array":
-        if value is None:
-            return []
         elements = value if isinstance(value, list) else [value]
         return [_read(element, part.get("items", {}), definitions) for element in elements]
     if isinstance(value, str) and part.get("type") == "boolean":
