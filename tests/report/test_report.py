@@ -483,8 +483,12 @@ def test_labels_of_other_debates_are_refused_without_options_of_score(tmp_path: 
     refusals = {
         "report": touche_rad("report", run, "--labels", labels, "-o", tmp_path / "page"),
         "score": touche_rad("score", run, labels),
+        "score of several": touche_rad(
+            "score", run, tmp_path / "noes.jsonl", tmp_path / "half.jsonl", labels
+        ),
+        "labels as a run": touche_rad("report", labels, "-o", tmp_path / "page"),
     }
-    assert [refusal.code for refusal in refusals.values()] == [2, 2]
+    assert {refusal.code for refusal in refusals.values()} == {2}
     check_messages("labels-of-other-debates", refusals, tmp_path)
 
 

@@ -41,8 +41,8 @@ def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> N
 
 
 def test_with_few_labelled_debates_there_is_no_interval() -> None:
-    assert correction.yes_rate(sample(labelled=4)).low is None
-    assert correction.yes_rate(sample(labelled=5)).low is not None
+    assert correction.yes_rate(sample(labelled=5)).low is None
+    assert correction.yes_rate(sample(labelled=6)).low is not None
 
 
 def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
@@ -114,6 +114,20 @@ def test_a_chosen_turn_stands_for_the_chosen_turns_only(tmp_path: Path) -> None:
     assert row["chosen"] == 40
     assert row["yes"] == pytest.approx(TRUTH.mean())
     assert "40 chosen" in touche_rad("score", run, labels, "--correct").out
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+def test_labels_that_are_no_random_sample_are_named(tmp_path: Path, chosen: bool) -> None:
+    run, labels = write_study(tmp_path, labelled=24)
+    if chosen:  # only where the label is yes
+        lines = read_records(labels)
+        for turns in lines:
+            for turn in turns:
+                turn["quality"] = turn["quality"] or None
+        run_file(labels, lines)
+    report = corrected(run, labels)
+    assert [text.split(": ")[1] for text in report["warnings"]] == ["quality"] * chosen
+    assert report["assumes_random"] is True
 
 
 def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from touche_rad.score.significance import CONFIDENCE, Floats
+from touche_rad.score.significance import CONFIDENCE, FEWEST_FOR_INTERVAL, Floats
 
-FEWEST_DEBATES: Final = 5
-"""With fewer labelled debates no interval is given."""
+_UNLIKELY: Final = 3.0
+"""Standard errors between labelled turns and others that a random sample hardly ever has."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,24 @@ class JudgedTurns:
     def labelled_debates(self) -> int:
         """The number of debates with a label that stands for turns without one."""
         return len(np.unique(self.debates[self.random]))
+
+    @property
+    def contradiction(self) -> tuple[float, float] | None:
+        """The judge's shares of yes on the labels taken as random and on the turns they stand for.
+
+        None if a random sample may have them.
+        """
+        random = self.random
+        others = ~self.labelled
+        if self.selected is not None:
+            others &= ~self.selected
+        if not random.any() or not others.any():
+            return None
+        inside = float(self.verdicts[random].mean())
+        outside = float(self.verdicts[others].mean())
+        share = float(self.verdicts[random | others].mean())
+        variance = share * (1 - share) * (1 / random.sum() + 1 / others.sum())
+        return (inside, outside) if abs(inside - outside) > _UNLIKELY * variance**0.5 else None
 
 
 @dataclass(frozen=True)
@@ -145,7 +163,7 @@ def _interval(mean: _Mean, sample: JudgedTurns) -> Estimate:
     """Return the interval of a share (Wilson 1927)."""
     value = float(np.clip(mean.value, 0.0, 1.0))
     debates = sample.labelled_debates
-    if debates < FEWEST_DEBATES:
+    if debates < FEWEST_FOR_INTERVAL:
         return Estimate(value)
     # Of n debates with an error the sample variance has n - 1 degrees of freedom.
     with_error = max(int(np.count_nonzero(mean.parts)), 2)

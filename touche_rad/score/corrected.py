@@ -10,8 +10,10 @@ import numpy as np
 from touche_rad.errors import UserError
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
+from touche_rad.score.judgements import FEW_DEBATES
 from touche_rad.score.reports import JudgementReport
-from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
+from touche_rad.score.significance import FEWEST_FOR_INTERVAL
+from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, interval_cell, table
 
 
 class CorrectedRow(FrozenRecord):
@@ -36,12 +38,24 @@ class CorrectedRow(FrozenRecord):
     f1_low: float | None
     f1_high: float | None
 
+    @property
+    def yes_interval(self) -> str:
+        """The interval of the share of yes."""
+        return interval_cell("{yes_low:.2f} to {yes_high:.2f}", self)
+
+    @property
+    def f1_interval(self) -> str:
+        """The interval of F1."""
+        return interval_cell("{f1_low:.2f} to {f1_high:.2f}", self)
+
 
 class CorrectionReport(Printed):
     """All runs, by run and criterion."""
 
     truth: str
     rows: tuple[CorrectedRow, ...]
+    assumes_random: bool
+    """Whether the labels do not say how their turns were selected."""
     warnings: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[Part]:
@@ -51,18 +65,21 @@ class CorrectionReport(Printed):
             first = rows[0]
             chosen = f", and {first.chosen} chosen ones" if first.chosen else ""
             random = f"{first.labelled - first.chosen} random turns of {first.debates} debates"
+            if self.assumes_random:
+                count = first.labelled - first.chosen
+                random = f"{count} turns of {first.debates} debates, taken as random"
             yield [f"{run}: {first.turns} turns; labelled: {random}{chosen}"]
             yield table(_COLUMNS, rows)
-            yield [
-                f"{row.maxim}: no intervals, because only {row.debates} debates have random "
-                f"labels: label turns of at least {correction.FEWEST_DEBATES} debates"
-                for row in rows
-                if row.debates < correction.FEWEST_DEBATES
-            ]
+            few = [row.maxim for row in rows if row.debates < FEWEST_FOR_INTERVAL]
+            if few:
+                yield [
+                    f"{', '.join(few)}: no intervals with fewer than {FEWEST_FOR_INTERVAL} debates "
+                    f"with random labels: label turns of {FEW_DEBATES} debates"
+                ]
         yield [
             "judge: its share of yes on all turns.",
             "people: the share of yes that people would give to all turns, estimated from the "
-            "judge and the labels of random turns.",
+            "judge and the labels; right only if the labelled turns are a random sample.",
             "F1: estimated for the judge on all turns. The intervals are by debate.",
         ]
         yield self.warnings
@@ -73,11 +90,19 @@ def correct(report: JudgementReport) -> CorrectionReport:
     # A file of `touche-rad label` says of each turn whether it is random.
     says_sample = any(turn.get("sample") for turns in report.labels for turn in turns)
     rows: list[CorrectedRow] = []
+    contradictions = []
     for run in report.runs:
         for key in report.criteria.keys:
             turns = _judged_turns(report, run, key, says_sample)
             if not turns.random.any():
                 continue
+            if turns.contradiction is not None:
+                inside, outside = turns.contradiction
+                contradictions.append(
+                    f"{run}: {key}: the labelled turns are no random sample, so the estimates are "
+                    f"wrong: the judge says yes on {inside:.0%} of them, and on {outside:.0%} of "
+                    "the others"
+                )
             yes = correction.yes_rate(turns)
             f1 = correction.f1(turns)
             chosen = 0
@@ -110,7 +135,12 @@ def correct(report: JudgementReport) -> CorrectionReport:
     # Not the problems of the labels.
     problems = [problem for problem in report.problems if problem.run in report.runs]
     warnings = tuple(report.model_copy(update={"problems": problems}).warnings())
-    return CorrectionReport(truth=report.truth, rows=tuple(rows), warnings=warnings)
+    return CorrectionReport(
+        truth=report.truth,
+        rows=tuple(rows),
+        assumes_random=not says_sample,
+        warnings=(*contradictions, *warnings),
+    )
 
 
 def _judged_turns(report: JudgementReport, run: str, key: str, says_sample: bool) -> JudgedTurns:
@@ -141,7 +171,7 @@ _COLUMNS: Columns = {
     "{maxim}": "maxim",
     "{judge_yes:.3f}": "judge",
     "{yes:.3f}": "people",
-    "{yes_low:.2f} to {yes_high:.2f}": "95 %",
+    "{yes_interval}": "95 %",
     "{f1:.3f}": "F1",
-    "{f1_low:.2f} to {f1_high:.2f}": "95 %",
+    "{f1_interval}": "95 %",
 }

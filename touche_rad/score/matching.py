@@ -88,8 +88,8 @@ def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
     if len(run.rows) != len(labels):
         raise InputError(
             run.path,
-            f"expected {len(labels)} lines as in {truth}, got {len(run.rows)}: it is unknown "
-            f"which debate has no labels or no verdicts{end}",
+            f"expected {len(labels)} lines as in {truth}, got {len(run.rows)}: the labels are of "
+            f"other debates, or it is unknown which debate is missing{end}",
         )
 
 
