@@ -81,7 +81,7 @@ def test_each_turn_of_a_file_is_explained(tmp_path: Path) -> None:
 def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> None:
     best = next(row for row in explain_as_json(*ZOOS) if row["rank"] == 1)
     script = tmp_path / "model.jsonl"
-    write_records(script, {"answer": {"number": 2, "frame": "none"}})
+    write_records(script, {"answer": {"number": 2}})
     rows = explain_as_json(*ZOOS, "-m", f"scripted:{script}")
     (chosen,) = [row for row in rows if row["chosen"]]
     assert chosen["id"] != best["id"]

@@ -82,7 +82,7 @@ def test_other_keys_and_keys_in_addresses_are_hidden(
     assert text.redact(words) == hidden
 
 
-REPLY = {"number": 1, "frame": "contrary", "quantity": "", "reason": "KEY", "answer": "KEY"}
+REPLY = {"number": 1, "quantity": "", "reason": "KEY", "answer": "KEY"}
 
 
 @pytest.mark.parametrize("key", ["sk-Planted-7f3a9", "PlantedAlphabeticKey"])

@@ -274,7 +274,7 @@ def run_with_model(
 ) -> tuple[Tournament, int]:
     """Let a debater that asks play one that does not; return the result and the calls made."""
     with scripted.serving() as server:
-        answering(server, {"Choice": {"number": 2, "frame": "not so"}})
+        answering(server, {"Choice": {"number": 2}})
         options = ("--rounds", "2", "-m", f"{server.url}#tiny", *options)
         command = command_line(write_claims(folder, 1), folder / "out", index, *BOTH, *options)
         assert run_command(command) == code

@@ -11,6 +11,7 @@ import pytest
 from tests.debaters.world import (
     AGAINST_PENNY,
     ARGUMENTS,
+    FOR_PENNY,
     BothSides,
     argument,
     assert_valid,
@@ -65,19 +66,75 @@ def writing(server: Scripted, *answers: str, cites: str = CHARITY, entailed: Any
 
 
 @pytest.mark.parametrize(
-    ("frame", "begins"),
-    [("not so", "Not so:"), ("contradiction", "That contradicts your thesis:")],
+    ("message", "span", "begins"),
+    [
+        ("The penny is worthless, so drop it.", "the penny IS worthless", 'You say "{}". But:'),
+        ("I’d drop it: we lose money.", "We lose money.", 'You say "{}". But:'),
+        ("Drop the worthless little penny.", "the worthless little penny", 'On "{}":'),
+        ("Drop it. Why is it kept at all?", "why is it kept", 'On "{}":'),
+        ("The penny is worthless.", "The penny is useless", "I disagree:"),
+        ("The penny is worthless.", "penny is worth", "I disagree:"),
+        ("The penny is worthless.", "is worthless", "I disagree:"),
+        ("The penny is worthless.", "", "I disagree:"),
+        ('The "penny" is worthless.', 'The "penny" is worthless', "I disagree:"),
+        (f"The penny is worthless, and {'so ' * 12}on.", f"and {'so ' * 14}", "I disagree:"),
+    ],
 )
-def test_the_model_chooses_the_quotation_and_how_to_begin(
-    server: Scripted, frame: str, begins: str
+def test_the_model_chooses_the_quotation_and_the_words_that_it_answers(
+    server: Scripted, message: str, span: str, begins: str
 ) -> None:
     answering(
-        server, {"Choice": lambda prompt: {"number": number_of(prompt, CHARITY), "frame": frame}}
+        server, {"Choice": lambda prompt: {"number": number_of(prompt, CHARITY), "span": span}}
     )
-    response = answer(server, "grounded")
-    assert response.content == f"{begins} {CHARITY}"
+    response = answer(server, "grounded", debate(message))
+    place = message.lower().find(span.lower().rstrip("."))
+    copied = message[place : place + len(span.rstrip("."))]
+    assert response.content == f"{begins.format(copied)} {CHARITY}"
     assert cited_texts(response) == [CHARITY]
     assert called(server) == ["Choice"]
+
+
+@pytest.mark.parametrize(
+    ("span", "begins"),
+    [
+        ("the penny is useful", 'You now say "the penny is useful". That contradicts your thesis:'),
+        ("a useful penny", "That contradicts your thesis:"),
+    ],
+)
+def test_the_model_sees_that_the_user_comes_over(server: Scripted, span: str, begins: str) -> None:
+    answering(
+        server,
+        {
+            "Choice": lambda prompt: {
+                "number": number_of(prompt, CHARITY),
+                "span": span,
+                "agrees": True,
+            }
+        },
+    )
+    came_over = debate("The penny is worthless.", "It is not.", f"Well, {span}.")
+    assert answer(server, "grounded", came_over).content == f"{begins} {CHARITY}"
+
+
+@pytest.mark.parametrize(
+    ("options", "begins"),
+    [
+        ({"max_words": "22"}, 'You say "The penny is worthless". But: '),
+        ({"max_words": "21"}, "I disagree: "),
+        ({"frame": "false"}, ""),
+    ],
+)
+def test_words_of_the_user_are_named_where_there_is_room(
+    server: Scripted, options: dict[str, str], begins: str
+) -> None:
+    text = (
+        "Charities collect the penny that nobody misses, and blind shoppers count with it each day."
+    )
+    index = BothSides([argument(9, *FOR_PENNY, text), *ARGUMENTS])
+    span = "The penny is worthless"
+    answering(server, {"Choice": lambda prompt: {"number": number_of(prompt, text), "span": span}})
+    response = answer(server, "grounded", ASKED, index, **options)
+    assert response.content == f"{begins}{text}"
 
 
 @pytest.mark.parametrize(
@@ -99,13 +156,13 @@ def test_an_opponent_who_comes_over_may_be_told_so(server: Scripted, lead: str, 
 @pytest.mark.parametrize(
     "choice",
     [
-        {"number": 0, "frame": "disagree"},
+        {"number": 0},
         "nonsense",
-        {"number": 99, "frame": "disagree"},
-        {"number": 1, "frame": "HACKED"},
+        {"number": 99},
+        {"number": 1, "agrees": "HACKED"},
         RuntimeError(),
     ],
-    ids=["none fits", "nonsense", "no such number", "no such frame", "down"],
+    ids=["none fits", "nonsense", "no such number", "neither true nor false", "down"],
 )
 def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, choice: Any) -> None:
     answering(server, {"Choice": choice})
@@ -120,7 +177,7 @@ def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
     jars = ARGUMENTS[1].text
 
     def choice(prompt: str) -> Any:
-        return {"number": number_of(prompt, jars) if jars in prompt else 0, "frame": "none"}
+        return {"number": number_of(prompt, jars) if jars in prompt else 0}
 
     answering(server, {"Choice": choice})
     shown = with_settings(tmp_path, shown=2)
@@ -128,8 +185,8 @@ def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
     first, *later = prompts(server, "Choice")
     assert jars not in first, "the test needs an argument that is not among the first two"
     assert len(later) == 1
-    assert response.content == jars
-    answering(server, {"Choice": {"number": 0, "frame": "disagree"}})
+    assert response.content.endswith(jars)
+    answering(server, {"Choice": {"number": 0}})
     server.asked.clear()
     answer(server, "grounded", **shown)
     assert called(server) == ["Choice", "Choice"]
@@ -237,7 +294,7 @@ def test_whatever_the_model_writes_the_answer_is_valid(
 ) -> None:
     answering(
         server,
-        {"Written": {"numbers": [1, 2], "response": text}, "Choice": {"number": 1, "frame": text}},
+        {"Written": {"numbers": [1, 2], "response": text}, "Choice": {"number": 1, "span": text}},
     )
     response = answer(server, name)
     assert_valid(response)

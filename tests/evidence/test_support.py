@@ -25,6 +25,8 @@ TEXT = f"{MINTS} {COPPER} {BLIND}"
     [
         (MINTS, "supported quoted", ""),
         (f"I disagree: {MINTS.lower()}", "supported quoted", ""),
+        (f'You say "coins are 9 times too dear". But: {MINTS}', "supported quoted", ""),
+        (f'On "the dear coins": {MINTS}', "supported quoted", ""),
         (f"{COPPER.removesuffix('.')} …", "supported quoted", ""),
         ("Small coins: mints lose money when they strike them.", "supported", "100%"),
         ("Copper becomes cheap for many builders.", "", "if banks melt"),

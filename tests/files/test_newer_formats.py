@@ -112,7 +112,7 @@ def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> 
 
 def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:
     answers = tmp_path / "said.jsonl"
-    answers.write_text('{"answer": {"number": 1, "frame": "not so"}}\n')
+    answers.write_text('{"answer": {"number": 1}}\n')
     out = tmp_path / "run.jsonl"
     words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
     touche_rad(*words, "-o", out, code=0)

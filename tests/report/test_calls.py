@@ -17,7 +17,7 @@ from touche_rad.demo import demo_file
 
 DEBATES = demo_file("debates.jsonl")
 STEP = "grounded.choice_of_arguments"
-ANSWER = '{"number": 1, "frame": "not so"}'
+ANSWER = '{"number": 1}'
 
 
 def calls_of(page: Page) -> list[dict[str, Any]]:

@@ -153,7 +153,7 @@ def test_the_instruction_stands_before_the_query(ranking: Scripted) -> None:
 
 
 FIRST = {
-    "Choice": {"number": 1, "frame": "none"},
+    "Choice": {"number": 1},
     "Outline": {"plan": PLAN, "searches": {"SEARCH_1": query(SAID)}},
     "Numbers": {"selected": [{"number": 1, "justification": ""}]},
 }

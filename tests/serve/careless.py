@@ -66,7 +66,7 @@ def failing_model() -> Iterator[Scripted]:
             return
         size = len(last_message(handler.body))
         if "Choice" in json.dumps(handler.body["response_format"]):
-            answer: dict[str, Any] = {"number": 1 + size % 12, "frame": "contrary"}
+            answer: dict[str, Any] = {"number": 1 + size % 12}
         else:
             answer = dict.fromkeys(MAXIMS, "yes" if size % 2 else "no")
         content(json.dumps(answer))(handler)

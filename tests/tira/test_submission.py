@@ -97,7 +97,7 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
     text = FILE.read_text().replace("simulate -d composed", "simulate -d grounded")
     (repository / "tira.yml").write_text(text)
     with serving() as server:
-        server.always = content('{"number": 2, "frame": "not so"}')
+        server.always = content('{"number": 2}')
         environment = dict(zip(MODEL_VARIABLES, (server.url, "sk-of-mine", "tiny"), strict=True))
         ended = submit_with_client(repository, dataset_folder, "composed", environment)
     assert ended.code == 0, ended.text

@@ -111,7 +111,7 @@ def test_a_model_is_asked_and_its_address_is_forwarded(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving() as server, monkeypatch.context() as patched:
-        server.always = content('{"number": 1, "frame": "not so"}')
+        server.always = content('{"number": 1}')
         local = run_trial(place, "-d", "grounded", "-m", f"{server.url}#tiny", "--save", "local")
         url = server.url.replace("127.0.0.1", "127.1")  # the same, but the check cannot know it
         words = ("-d", "grounded", "-m", f"{url}#tiny", "--save", "mine")

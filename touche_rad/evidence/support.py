@@ -41,6 +41,7 @@ _LONGEST_STANCE: Final = 20
 _QUOTED_INSIDE: Final = 4
 """Words in a row that are a quotation inside a sentence."""
 _LONGEST_HEADING: Final = 5
+_NAMED: Final = re.compile(r'^(?:You (?:now )?say "[^"]+"\.|On "[^"]+":)')
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
     """Return the support of each sentence that has a word."""
     results: list[Finding] = []
     for text in sentences(content):
-        sentence = read_words(text)
+        # What only names words of the user says nothing of its own.
+        sentence = read_words(_NAMED.sub("", text))
         if not sentence.words:
             continue
         core = without_opening(sentence)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, Field
 
@@ -15,6 +15,7 @@ from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response, with_pa
 from touche_rad.debaters._asking import ask_about, narrowed
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.debaters.grounded._polarity import content
+from touche_rad.debaters.grounded.opening import STANCES, openings, stance_of
 from touche_rad.debaters.grounded.ranking import (
     AGAINST,
     PHRASES,
@@ -33,28 +34,13 @@ from touche_rad.errors import WorkError
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.support import Earlier
 from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models.output import Line
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Feature, RetrieverName, Services, make, setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import count_words, cut_to_words, plain_words
 
 MAX_LETTERS: Final = 1_500
-
-Frame = Literal[
-    "disagree", "contrary", "differently", "unconvinced", "not so", "contradiction", "none"
-]
-FRAMES: Final[dict[Frame, str]] = {
-    "disagree": "I disagree:",
-    "contrary": "On the contrary:",
-    "differently": "I see it differently:",
-    "unconvinced": "I am not convinced:",
-    "not so": "Not so:",
-    "contradiction": "That contradicts your thesis:",
-    "none": "",
-}
-"""What can stand before the quotation: a stance without a claim, or nothing."""
-STANCES: Final = tuple(FRAMES.values())[:5]
-"""Those that fit each message; only a model sees a contradiction."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +60,8 @@ class QuotationChoice(BaseModel):
     """The model's answer; `number` 0 means that no argument can be used."""
 
     number: int = Field(ge=0)
-    frame: Frame = "none"
+    span: Line = ""
+    agrees: bool = False
 
 
 FLOOR: Final = (
@@ -104,7 +91,7 @@ class Grounded:
         profile: str = Field("default", description="a profile file may change the settings")
         k: int = Field(40, ge=1, le=1_000, description="hits per search")
         max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
-        frame: bool = Field(True, description="begin with 'I disagree:' if the side is known")
+        frame: bool = Field(True, description="name what is answered, or a stance, first")
         stance: StanceName = Field("words", description=STANCE)
         retriever: RetrieverName = Field(
             "", description=f"{RETRIEVER}; else the searches of its own"
@@ -160,10 +147,10 @@ class Grounded:
                     step="grounded.choice_of_arguments",
                     dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),
                     quotables=[quotable.quoted for quotable in offered],
-                    frames=FRAMES,
                 )
                 if choice.number:
-                    return self.quote(debate, offered[choice.number - 1], FRAMES[choice.frame])
+                    frames = openings(debate, choice.span, agrees=choice.agrees)
+                    return self.quote(debate, offered[choice.number - 1], frames)
         except ModelError as error:
             report_without_model(error)
         return self.quote_best(debate, quotables)
@@ -226,17 +213,19 @@ class Grounded:
                 return self.quote(debate, quotable)
         return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 
-    def quote(self, debate: Debate, quotable: Quotable, frame: str | None = None) -> Response:
-        """Return a response that quotes, with a frame if there is room for it.
+    def quote(self, debate: Debate, quotable: Quotable, frames: Sequence[str] = ()) -> Response:
+        """Return a response that quotes, with the first of the frames for which there is room.
 
         By default the frame is a stance if the argument is known to oppose the user, or nothing.
         """
-        if frame is None:
-            frame = STANCES[(len(debate.turns) - 1) % len(STANCES)] if quotable.opposed else ""
+        if not frames and quotable.opposed:
+            frames = (stance_of(debate),)
         quoted = quotable.quoted
-        framed = f"{frame} {quoted}"
-        if frame and self.options.frame and count_words(framed) <= self.options.max_words:
-            quoted = framed
+        for frame in frames if self.options.frame else ():
+            framed = f"{frame} {quotable.quoted}"
+            if count_words(framed) <= self.options.max_words:
+                quoted = framed
+                break
         return Response(content=quoted, arguments=(with_path(quotable.argument, quotable.path),))
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:

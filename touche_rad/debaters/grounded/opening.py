@@ -1,0 +1,54 @@
+"""What stands before a quotation: the words of the user that it answers, or a stance."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from touche_rad.debate import Debate
+from touche_rad.text import clean, count_words, sentences
+
+STANCES: Final = (
+    "I disagree:",
+    "On the contrary:",
+    "I see it differently:",
+    "I am not convinced:",
+    "Not so:",
+)
+_CONTRADICTION: Final = "That contradicts your thesis:"
+_FEWEST: Final = 3
+_MOST: Final = 14
+"""Words of the user that are named."""
+_FINITE: Final = re.compile(
+    r"(?<!\bto )\b(?:is|are|was|were|am|has|have|had|does|do|did|can|could|will|would|shall|should"
+    r"|may|might|must|cannot|\w+n['’]t|(?:it|that|there|he|she)['’]s|\w+['’](?:re|m|ll|ve)"
+    r"|(?:I|we|they|he|she|it) \w+)\b"
+)
+"""Words of a clause; with other verbs words are named as if they were none."""
+
+
+def stance_of(debate: Debate) -> str:
+    """Return another stance in each turn."""
+    return STANCES[(len(debate.turns) - 1) % len(STANCES)]
+
+
+def openings(debate: Debate, span: str, *, agrees: bool) -> tuple[str, str]:
+    """Return what names a span of the last message, if it has it, and what takes less room.
+
+    `agrees` says that the user has come over to our side.
+    """
+    short = _CONTRADICTION if agrees else stance_of(debate)
+    message = clean(debate.last.utterance)
+    words = re.escape(clean(span).strip(' .,;:!?"“”'))
+    match = re.search(rf"(?<!\w){words}(?!\w)", message, re.IGNORECASE)
+    if match is None or '"' in match[0] or not _FEWEST <= count_words(match[0]) <= _MOST:
+        return short, short
+    asks = any(match[0] in sentence and sentence.endswith("?") for sentence in sentences(message))
+    is_clause = not asks and _FINITE.search(match[0]) is not None
+    if agrees:
+        named = f'You now say "{match[0]}". {_CONTRADICTION}' if is_clause else short
+    elif is_clause:
+        named = f'You say "{match[0]}". But:'
+    else:
+        named = f'On "{match[0]}":'
+    return named, short
