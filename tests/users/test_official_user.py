@@ -118,6 +118,8 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
     (note,) = played.user_fallbacks
     assert note.startswith("debate claim-1, turn 2: ")
     assert url(server) in note
+    causes = [turn.get("fallback", "") for turn in played.simulations[0]["userTurns"]]
+    assert [url(server) in cause for cause in causes] == [False, True, False]
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 422])
