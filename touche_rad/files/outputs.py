@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
 
@@ -92,26 +93,21 @@ def read_status(run: Path) -> dict[str, Any]:
     Raises:
         UserError: A newer version wrote it.
     """
-    for path in (status_beside(run), run.with_name("status.json")):
-        status = _status_in(path)
-        if Path(str(status.get("output"))).name == run.name:
+    named = (status_beside(run), run.with_name("status.json"))
+    digest = ""
+    for path in chain(named, run.parent.glob(f"*{STATUS[1:]}")):
+        status: object = None
+        with suppress(OSError, ValueError):
+            status = read_json(path) if path.is_file() else None  # it may be a pipe
+        if not isinstance(status, dict):
+            continue
+        if path in named:
+            is_of_run = Path(str(status.get("output"))).name == run.name
+        else:
+            digest = digest or (sha256_of(run) if run.is_file() else "none")
+            is_of_run = status.get("sha256") == digest
+        if is_of_run:
             refuse_newer(path, status, STATUS_FORMAT)
-            return status
-    statuses = sorted(run.parent.glob(f"*{STATUS[1:]}"))
-    digest = sha256_of(run) if statuses and run.is_file() else ""
-    for path in statuses:
-        status = _status_in(path)
-        if digest and status.get("sha256") == digest:
-            refuse_newer(path, status, STATUS_FORMAT)
-            return status
-    return {}
-
-
-def _status_in(path: Path) -> dict[str, Any]:
-    """Return what a file has as a status; empty for a pipe, a device, or no JSON object."""
-    with suppress(OSError, ValueError):
-        status = read_json(path) if path.is_file() else {}
-        if isinstance(status, dict):
             return status
     return {}
 

@@ -435,10 +435,6 @@ def all_fallbacks(run: Path) -> list[str]:
 
 def _add_fallbacks(result: Validation, run: Path) -> None:
     """Add how the run was made: by its own lines, and by the status of a run that has one."""
-    # The debater's answers can be its own although all messages of the user are fallbacks.
-    for what, count in result.fallbacks.items():
-        if what != UTTERANCES and count == result.totals[what]:
-            result.all_fallbacks.append(what)
     status = read_status(run)
     counts = status.get("counts")
     rows = status.get("fallbacks")
@@ -448,21 +444,22 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             of_status[clean(str(row.get("what")))] += row["count"]
-    for what, count in of_status.items():
-        total = counts.get(what, 0) if isinstance(counts, dict) else 0
-        if count <= result.fallbacks[what]:
-            continue  # the lines say it
+    for what, count in (of_status | result.fallbacks).items():
+        total = result.totals[what]
+        if not total and isinstance(counts, dict):
+            total = counts.get(what, 0)
+        # The debater's answers can be its own although all messages of the user are fallbacks.
         if what != UTTERANCES and count >= total > 0:
             result.all_fallbacks.append(what)
-            continue
-        of_total = f" of {total}" if total else ""
-        result.add(
-            None,
-            f"some {what} are fallbacks",
-            f"{count}{of_total} {what} are fallbacks",
-            "warning",
-            IssueTopic.FALLBACKS,
-        )
+        elif not result.fallbacks[what]:  # else the lines say it
+            of_total = f" of {total}" if total else ""
+            result.add(
+                None,
+                f"some {what} are fallbacks",
+                f"{count}{of_total} {what} are fallbacks",
+                "warning",
+                IssueTopic.FALLBACKS,
+            )
     if status.get("demo") is True:
         result.demo = True
         result.add(None, "not fit to upload: demo index", topic=IssueTopic.DEMO_INDEX)
