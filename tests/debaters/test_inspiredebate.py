@@ -88,7 +88,7 @@ def test_the_supporter_opens_with_the_bare_topic(server: Scripted) -> None:
     answer(server, opening, index=index)
     assert "opponent's" not in prompts(server, "Terms")[0]
     system, last = (message["content"] for message in server.asked[-1]["messages"])
-    assert "Your position: for the topic.\nYou defend: the topic is right." in system
+    assert "You defend: the topic is right." in system
     assert "thesis" not in system, "the topic is our own thesis"
     assert "You speak first, as a supporter of the topic" in last
     assert "disagree" not in last

@@ -174,9 +174,9 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
 def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
     objection = "Coins are cheap. The penny should not go."
     opening, third, reply = learn_from_contest(tmp_path, contest(opening=objection))
-    assert "for the topic" in system_and_last_message(opening)[0]
+    assert "topic is right" in system_and_last_message(opening)[0]
     assert "You speak first" in system_and_last_message(opening)[1]
-    assert "against the topic" in system_and_last_message(reply)[0]
+    assert "topic is wrong" in system_and_last_message(reply)[0]
     assert ARGUMENTS[0].text in system_and_last_message(reply)[1]
     assert CHARITY.text in system_and_last_message(third)[1]
 

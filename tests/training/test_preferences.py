@@ -156,7 +156,7 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     assert json.loads(records[0]["chosen"][0]["content"])["reasoning"] == "r A"
     opening, later = (pair["prompt"] for pair in records)
     assert "as a supporter of the topic" in opening[-1]["content"]
-    assert "for the topic" in opening[0]["content"]
+    assert "topic is right" in opening[0]["content"]
     assert roles_of(later) == ["system", "user", "assistant", "user"]
     assert later[-1]["content"].startswith(in_blocks("r B", "B 0.0")), "as in the debate"
 
