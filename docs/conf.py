@@ -38,7 +38,7 @@ CONTENTS = {
     "Participant": "submit runs methods maxims",
     "Organiser": "organise score",
     "Researcher": "papers fidelity/sinai fidelity/rdebater fidelity/inspiredebate "
-    "fidelity/debatrix fidelity/debgraph panels retrieval training plugins architecture",
+    "fidelity/debatrix fidelity/debgraph panels retrieval notebook training plugins architecture",
     "Operator": "cluster security performance",
     "Notebooks": "reference/notebooks/debate reference/notebooks/judges "
     "reference/notebooks/pipelines",

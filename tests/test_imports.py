@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 VOCABULARY = ("contest", "credentials", "criteria", "debate", "errors", "events", "text")
-ROOT_MODULES = {*VOCABULARY, "http", "processes", "session"}
+ROOT_MODULES = {*VOCABULARY, "frames", "http", "processes", "session"}
 LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),
     (
@@ -33,7 +33,7 @@ LAYERS = (
     ("touche_rad.score", "touche_rad.testing", "touche_rad.pipelines"),
     ("touche_rad.contests",),
     ("touche_rad.report", "touche_rad.labelling", "touche_rad.exchange"),
-    ("touche_rad.bench", "touche_rad.papers"),
+    ("touche_rad.bench", "touche_rad.frames", "touche_rad.papers"),
     ("touche_rad.tira", "touche_rad.serve", "touche_rad.cli", "touche_rad.__main__"),
 )
 PLUGINS = LAYERS[5]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import click
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.tables import Printed
 
+Per = Literal["turn", "debate", "query"]
 _ONLY_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
-_ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline")
+_ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline", "measure", "per")
 _BY_PLACE: Final = "--by-place takes the lines in their order"
 _MAX_WIDTH: Final = 200
 
@@ -56,6 +57,16 @@ class ScoreOptions:
         "corrected for the judge's errors."
     )
     votes: bool = opt.flag("Whole debates: compare with each vote instead of the winner.")
+    measure: tuple[str, ...] = opt.repeatable(
+        str,
+        "Measure of ir-measures for TREC runs, repeatable; the first ranks them. "
+        "[default: nDCG@10, RR, R@10, R@100]",
+        "-M --measure",
+        metavar="MEASURE",
+    )
+    per: Per | None = opt.option(
+        get_args(Per), "Print a row for each of these instead, as CSV or with --json as JSON."
+    )
     samples: int = opt.option(
         int,
         "Bootstrap samples for confidence intervals and comparisons.",
@@ -142,7 +153,7 @@ def score_runs(
     if kind is files.Kind.EVALUATIONS:
         from touche_rad.score.shares import score_shares
 
-        _refuse(options, (*_ONLY_FOR_LABELS, "votes", "output"), "runs without labels")
+        _refuse(options, (*_ONLY_FOR_LABELS, "votes", "output", "measure"), "runs without labels")
         return score_shares(
             options.paths,
             compare=options.pairs,
@@ -178,8 +189,11 @@ def score_runs(
 
         _refuse(options, (*_ONLY_FOR_RUNS, "pairs"), "annotations")
         return score_annotations(runs, truth, bad=bad)
-    if kind is not files.Kind.LABELS:
-        _refuse(options, _ONLY_FOR_LABELS, kind.value)
+    _refuse(
+        options,
+        ("measure",) if kind is files.Kind.LABELS else _ONLY_FOR_LABELS,
+        kind.value,
+    )
     policy = Policy(
         options.strict,
         options.debates,
@@ -201,6 +215,7 @@ def score_runs(
             seed=options.seed,
             bad=bad,
             progress=report,
+            measures=options.measure,
         )
 
 
@@ -211,9 +226,14 @@ def _refuse(options: ScoreOptions, names: tuple[str, ...], truth: str) -> None:
 
 
 def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) -> str:
-    from touche_rad.score import JudgementReport
+    from touche_rad.score import JudgementReport, Report
     from touche_rad.score.tables import csv_text, terminal_lines
 
+    if options.per is not None and isinstance(report, Report):
+        rows = list(report.unit_rows(options.per))
+        if options.as_json:
+            return json.dumps(rows, ensure_ascii=False, indent=2)
+        return csv_text(rows).rstrip("\n")
     if options.as_json:
         return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
     if options.as_csv:

@@ -16,7 +16,7 @@ from touche_rad.contest import TIE, Contest, Outcome, Side
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.plots.svg import line_plot
-from touche_rad.report._sources import Source
+from touche_rad.report.sources import Source
 from touche_rad.score import kind_of
 from touche_rad.score.tables import NONE
 

@@ -10,7 +10,7 @@ from typing import Final
 from touche_rad import files
 from touche_rad.files import BadLines, Kind
 from touche_rad.plugins import open_index
-from touche_rad.report._sources import Source
+from touche_rad.report.sources import Source
 from touche_rad.score import kind_of
 from touche_rad.score.retrieval import read_qrels
 

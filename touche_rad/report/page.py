@@ -25,7 +25,6 @@ from touche_rad.report._browse import PART_LETTERS, WORD_LIMIT, debates_as_json
 from touche_rad.report._contests import contest_sections
 from touche_rad.report._rankings import queries_of
 from touche_rad.report._rates import rate_board, turn_plot
-from touche_rad.report._sources import LOST, Source, debates_of, origins_of, read_sources
 from touche_rad.report._tournament import (
     is_folder_of_runs,
     read_tournament,
@@ -35,6 +34,7 @@ from touche_rad.report._tournament import (
 from touche_rad.report.boards import Board, BoardTable, without_model
 from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
+from touche_rad.report.sources import LOST, Source, debates_of, origins_of, read_sources
 from touche_rad.score import kind_of, score
 from touche_rad.score.conversations import ClaimTopic, Conversation, topics
 from touche_rad.score.naming import names

@@ -50,11 +50,12 @@ def score(
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
     tags: Sequence[str] | None = None,
+    measures: Sequence[str] = (),
 ) -> JudgementReport | RetrievalReport:
     """Score evaluations against labels, or TREC runs against qrels.
 
-    The runs are named by `tags`, or after their files. For whole debates use
-    `touche_rad.contests.scoring.score_contests`.
+    The runs are named by `tags`, or after their files; `measures` are for TREC runs. For whole
+    debates use `touche_rad.contests.scoring.score_contests`.
     """
     how: dict[str, Any] = {"compare": compare, "samples": samples, "seed": seed}
     how |= {"baselines": baselines, "bad": bad, "progress": progress, "tags": tags}
@@ -69,4 +70,4 @@ def score(
             f"{truth} contains {kind}: the last file must be labels, qrels, contests, annotations, "
             f"or one of the evaluations, for their shares of yes{fix}"
         )
-    return score_retrieval(runs, truth, **how)
+    return score_retrieval(runs, truth, measures=measures, **how)

@@ -9,6 +9,8 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from touche_rad.criteria import Criteria
+from touche_rad.errors import OptionError
+from touche_rad.score.measures import says_yes
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
@@ -33,6 +35,7 @@ from touche_rad.score.tables import (
     interval_cell,
     table,
 )
+from touche_rad.score.units import Row, debate_rows
 from touche_rad.score.words import by_pair, headline, interval
 
 _SHOWN_PROBLEMS: Final = 10
@@ -133,6 +136,17 @@ class Report(Printed):
             return "*"
         return str(ranked.rank or NONE)
 
+    def unit_rows(self, per: str) -> Iterator[Row]:
+        """Yield a row for each verdict, each debate and criterion, or each query and measure."""
+        turns = self._turn_rows()
+        if turns is None or per == "query":
+            raise OptionError(f"--per {per} is not for {self.kind}: leave it out")
+        yield from turns if per == "turn" else debate_rows(turns)
+
+    def _turn_rows(self) -> Iterator[Row] | None:
+        """Return a row for each verdict; None if there are none."""
+        return None
+
     def pair_table(self) -> Iterator[Part]:
         """Yield the table of the comparisons, if it is asked for."""
         if self.shows_pairs:
@@ -226,6 +240,22 @@ class JudgementReport(Report):
         heads = list(_RUN_COLUMNS.values())
         return Table([*heads[:3], BASELINE, *heads[3:]], lines, optional=len(_EXTRA_COLUMNS) - 3)
 
+    def _turn_rows(self) -> Iterator[Row]:
+        for run in self.runs:
+            for debate, turns in enumerate(self.labels, 1):
+                for turn, labels in enumerate(turns, 1):
+                    scores = self.scores[run][debate - 1][turn - 1]
+                    for key in self.criteria.keys:
+                        yield {
+                            "run": run,
+                            "debate": debate,
+                            "turn": turn,
+                            "criterion": key,
+                            "score": scores.get(key),
+                            "yes": says_yes(scores.get(key)),
+                            "label": labels.get(key),
+                        }
+
     def details(self) -> Iterator[Part]:
         """Yield the numbers of labels, and all measures of each run by maxim."""
         yield table(_LABEL_COLUMNS, self.label_rows)
@@ -304,6 +334,17 @@ class RetrievalReport(Report):
     measures: tuple[str, ...]
     queries: int
     rows: tuple[RetrievalRow, ...]
+    values: Mapping[str, Mapping[str, Mapping[str, float]]] = Field({}, exclude=True, repr=False)
+    """The values of each run by measure and query."""
+
+    def unit_rows(self, per: str) -> Iterator[Row]:
+        """Yield a row for each query and measure of each run."""
+        if per != "query":
+            raise OptionError(f"--per {per} is not for TREC runs: --per query is")
+        for run, by_measure in self.values.items():
+            for measure, by_query in by_measure.items():
+                for query, value in by_query.items():
+                    yield {"run": run, "query": query, "measure": measure, "value": value}
 
     def sentences(self) -> list[str]:
         """Say what the best run has, and how it differs from the others and from the baselines."""

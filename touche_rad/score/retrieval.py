@@ -9,7 +9,7 @@ import ir_measures
 import numpy as np
 
 from touche_rad import files
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, OptionError
 from touche_rad.plugins import index_backend_of
 from touche_rad.runs.work import Progress
 from touche_rad.score.naming import baseline_names, each_run, names
@@ -44,12 +44,22 @@ def score_retrieval(
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
     tags: Sequence[str] | None = None,
+    measures: Sequence[str] = MEASURES,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0.
 
     `bad` decides on invalid lines of the runs. Skipped qrels would change all scores. A run that
-    cannot be read is listed if another one can; otherwise its error is raised.
+    cannot be read is listed if another one can; otherwise its error is raised. The runs are ranked
+    by the first of the measures, which are those of ir-measures.
     """
+    parsed = []
+    for name in measures or MEASURES:
+        try:
+            parsed.append(ir_measures.parse_measure(name))
+        except (NameError, ValueError, TypeError) as error:
+            raise OptionError(f"-M {name}: {error} (see ir-measur.es)") from None
+    measures = tuple(map(str, parsed))
+    values_of_runs: dict[str, dict[str, dict[str, float]]] = {}
     relevance: dict[str, dict[str, int]] = {}
     for query, document, grade in read_qrels(qrels):
         relevance.setdefault(query, {})[document] = grade
@@ -74,22 +84,22 @@ def score_retrieval(
                 problems.append(Problem(run=tag, kind=ProblemKind.EXTRA_QUERY, message=message))
 
         # The mean of each measure over the queries, with its bootstrap samples.
-        values = {name: dict.fromkeys(relevance, 0.0) for name in MEASURES}
-        measures = [ir_measures.parse_measure(name) for name in MEASURES]
-        for metric in ir_measures.iter_calc(measures, relevance, scores):
+        values = {name: dict.fromkeys(relevance, 0.0) for name in measures}
+        for metric in ir_measures.iter_calc(parsed, relevance, scores):
             values[str(metric.measure)][metric.query_id] = metric.value
+        values_of_runs[tag] = values
         table = np.array([list(by_query.values()) for by_query in values.values()]).T
         sums = resampled_sums(table, samples, seed)
         draws = None if sums is None else sums / len(table)
-        return dict(zip(MEASURES, measured(table.mean(axis=0), draws), strict=True))
+        return dict(zip(measures, measured(table.mean(axis=0), draws), strict=True))
 
     refused: dict[str, str] = {}
     figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused, progress)
     marked = [tag for tag in marked if tag in figures]
-    first, *others = MEASURES
+    first, *others = measures
     ranking = rank(figures, first, len(relevance), baselines=marked, others=others)
     rows = []
-    for name in MEASURES:
+    for name in measures:
         for tag, of_run in figures.items():
             low, high = of_run[name].interval
             rows.append(
@@ -106,7 +116,8 @@ def score_retrieval(
         truth=str(qrels),
         runs=tuple(figures),
         refused=refused,
-        measures=MEASURES,
+        measures=measures,
+        values=values_of_runs,
         queries=len(relevance),
         baselines=tuple(marked),
         ranking=ranking.runs,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from touche_rad import files
 from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import Debate, Verdicts
@@ -27,6 +29,7 @@ from touche_rad.score.tables import (
     interval_cell,
     table,
 )
+from touche_rad.score.units import Row, verdict_rows
 from touche_rad.score.words import by_pair, headline, interval
 
 
@@ -53,6 +56,15 @@ class ShareReport(Report):
     """Missing and lost debates and verdicts."""
     is_ranked: bool
     """Whether one judge gave the verdicts."""
+    criteria: Criteria = Field(exclude=True, repr=False)
+    judged: Sequence[DebateOfRun] = Field((), exclude=True, repr=False)
+    """The debates of all runs."""
+
+    def _turn_rows(self) -> Iterator[Row]:
+        for debate in self.judged:
+            yield from verdict_rows(
+                self.runs[debate.run], debate.debate, debate.verdicts, self.criteria
+            )
 
     def sentences(self) -> list[str]:
         """Say what share of yes the first run has, and from which others it differs."""
@@ -176,6 +188,8 @@ def score_shares(
         debates=debates_text,
         ranking=ranked,
         is_ranked=is_ranked,
+        criteria=criteria,
+        judged=debates,
         rows=tuple(rows),
         comparisons=ranking.comparisons,
         shows_pairs=compare,

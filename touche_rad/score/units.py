@@ -1,0 +1,53 @@
+"""Rows of single verdicts and queries, for tables of others: `score --per` and `touche_rad.frames`.
+
+Turns count from 1, as on every page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from touche_rad.criteria import Criteria
+from touche_rad.debate import Debate, Verdicts
+
+Row = Mapping[str, Any]
+
+
+def verdict_rows(
+    run: str, debate: Debate, verdicts: Sequence[Verdicts], criteria: Criteria
+) -> Iterator[Row]:
+    """Yield a row for each verdict on a debate."""
+    # Verdicts are on the turns with a response; of a debate without texts, on the first ones.
+    answered = [number for number, turn in enumerate(debate.turns, 1) if turn.response]
+    turns = answered if debate.turns else range(1, len(verdicts) + 1)
+    for turn, of_turn in zip(turns, verdicts, strict=False):
+        for key in criteria.keys:
+            verdict = of_turn.get(key)
+            if verdict is not None:
+                yield {
+                    "run": run,
+                    "debate": debate.id,
+                    "turn": turn,
+                    "criterion": key,
+                    "score": verdict.score,
+                    "yes": verdict.yes,
+                    "reason": verdict.rationale,
+                    "fallback": verdict.fallback,
+                }
+
+
+def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """Count the rows of turns by run, debate and criterion; with labels, also those that agree."""
+    groups: dict[tuple[str, object, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
+    for (run, debate, criterion), of_group in groups.items():
+        counted: dict[str, Any] = {"run": run, "debate": debate, "criterion": criterion}
+        counted["turns"] = len(of_group)
+        counted["yes"] = sum(bool(row["yes"]) for row in of_group)
+        labelled = [row for row in of_group if row.get("label") is not None]
+        if "label" in of_group[0]:
+            counted["labelled"] = len(labelled)
+            counted["agree"] = sum(row["yes"] == bool(row["label"]) for row in labelled)
+        yield counted
