@@ -26,6 +26,7 @@ from touche_rad.files.append_log import (
     read_at,
     refuse_other_identity,
 )
+from touche_rad.files.records import read_file
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Progress
 
@@ -63,7 +64,7 @@ class StoredAnnotations:
         self.about = about
         self.name = folder.name
         self._number = number
-        self._lines = (folder / RECORDS).read_bytes().splitlines()
+        self._lines = read_file(folder / RECORDS).splitlines()
         if len(self._lines) != about.arguments:
             raise ValueError(f"{RECORDS} has {len(self._lines)} lines")
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from retrieval.index.store import checksums, verify
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files import atomic_write
+from touche_rad.files.records import read_file
 
 ABOUT: Final = "about.json"
 FORMAT: Final = 2
@@ -45,7 +46,7 @@ def read_about(folder: Path, kind: type[A], collection: str, option: str) -> A |
     if not (folder / ABOUT).exists():
         return None
     try:
-        record = json.loads((folder / ABOUT).read_bytes())
+        record = json.loads(read_file(folder / ABOUT))
         refuse_newer(folder, record, FORMAT)
         about = kind.model_validate(record)
     except (OSError, ValueError):
@@ -59,8 +60,8 @@ def verify_parts(index: Path) -> None:
     """Raise an error if a file of an index's vectors or annotations has changed."""
     for path in sorted(index.glob(f"*/*/{ABOUT}")):
         try:
-            about = About.model_validate_json(path.read_bytes())
-        except ValueError:
+            about = About.model_validate_json(read_file(path))
+        except (OSError, ValueError):
             raise UserError(f"{path} cannot be read: remove its folder and make it again") from None
         verify(path.parent, about.checksums)
 

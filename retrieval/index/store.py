@@ -26,6 +26,7 @@ from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import read_file
 
 FILE = "manifest.json"
 FORMAT = 5
@@ -94,7 +95,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
-        record = json.loads((folder / FILE).read_text("utf-8"))
+        record = json.loads(read_file(folder / FILE))
         if record.get("format") != FORMAT:
             refuse_newer(folder, record, FORMAT)
         manifest = Manifest.model_validate(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal import touche_rad
+from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
 
@@ -235,3 +236,38 @@ def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
     assert "only bench.toml names http://127.0.0.1:9, which get" in ended.err
     named = ("bench", "run", ".", "-m", "http://127.0.0.1:9/v1#mine")
     assert "only bench.toml names" not in touche_rad(*named, cwd=folder).err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tira.yml", "submit grounded"),
+        ("prompts/selection.jinja", "prompts sinai -i demo -O prompts=prompts"),
+        ("own.toml", "simulate claims.tsv -i demo --user own.toml -o out.jsonl"),
+        ("profile.toml", "prompts sinai -i demo -O profile=profile.toml"),
+        ("index/manifest.json", "respond --say Zoos. -i index"),
+        ("run.jsonl.status.json", "check run.jsonl"),
+        ("bench.toml", "bench run ."),
+        ("run.jsonl", "judge run.jsonl -j length -o out.jsonl"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["a pipe", "a link to a device"])
+def test_an_input_that_never_ends_is_no_file(
+    tmp_path: Path, name: str, words: str, kind: str
+) -> None:
+    place = tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    shutil.copy(demo_file("claims.tsv"), tmp_path)
+    if name == "run.jsonl.status.json":
+        shutil.copy(demo_file("debates.jsonl"), tmp_path / "run.jsonl")
+    if kind == "a pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/zero")
+    ended = touche_rad_process(*words.split(), cwd=tmp_path, timeout=60)
+    assert "Traceback" not in ended.err
+    if name == "run.jsonl.status.json":  # a run needs no status
+        assert ended.code in (0, 1)
+    else:
+        assert ended.code == 2
+        assert place.name in ended.err or place.parent.name in ended.err

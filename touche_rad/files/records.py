@@ -115,7 +115,20 @@ def read_json(path: Place) -> Any:
         OSError: It cannot be read.
         ValueError: It is no strict JSON.
     """
-    return parse(Path(path).read_text("utf-8"))
+    return parse(read_file(Path(path)).decode("utf-8"))
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file whose name is ours, or which is read once.
+
+    A folder of a stranger may have a pipe or a device of this name, which would never end.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device", str(path))
+    return path.read_bytes()
 
 
 def read_toml(path: Place) -> JsonObject:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from touche_rad.calls import current_context
 from touche_rad.debate import Debate
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, why
+from touche_rad.files.records import read_file
 from touche_rad.text import clean, is_negation, words
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ class Prompt:
         import jinja2
 
         try:
-            prompt = cls(name, place.read_text("utf-8"))
+            prompt = cls(name, read_file(place).decode("utf-8"))
             prompt.variables  # noqa: B018 - errors show now and not in a debate
         except jinja2.TemplateSyntaxError as error:
             raise UserError(f"{place}: line {error.lineno}: {error.message}") from None
         except (OSError, ValueError) as error:
-            raise UserError(f"{place}: the prompt cannot be read: {error}") from None
+            raise UserError(f"{place}: the prompt cannot be read: {why(error)}") from None
         if not prompt._parts:
             raise UserError(f"{place}: a prompt needs a line '=== system' or '=== user'")
         return prompt

@@ -43,6 +43,7 @@ from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.files.records import read_file
 from touche_rad.models.prompts import Prompt
 
 PROFILE_FILE: Final = ".toml"
@@ -136,7 +137,7 @@ class _File(BaseModel):
 def _read(path: Path, options: type[Options]) -> _File:
     """Read and validate a profile file."""
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = tomllib.loads(read_file(path).decode("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise OptionError(f"{path}: not a TOML file: {error}") from error
     for key in content:
@@ -228,5 +229,5 @@ def digest_of_prompts(folder: Path) -> str:
     """Return a short hash of the prompt files of a folder."""
     content = hashlib.sha256()
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        content.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+        content.update(f"{path.name}\0".encode() + read_file(path) + b"\0")
     return content.hexdigest()[:12]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import Kind, detect_kind
+from touche_rad.files.records import read_file
 
 
 def configured_turns(folder: Path | None = None) -> int | None:
@@ -17,7 +18,7 @@ def configured_turns(folder: Path | None = None) -> int | None:
     folder = folder or Path(os.environ.get("inputDataset") or os.devnull)
     for path in sorted(folder.glob("*.json")):
         try:
-            turns = json.loads(path.read_text("utf-8"))["simulation"]["maxTurns"]
+            turns = json.loads(read_file(path))["simulation"]["maxTurns"]
         except (OSError, ValueError, LookupError, TypeError):
             continue
         if isinstance(turns, int) and turns > 0:

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from touche_rad.errors import InputError, UserError, nearest
-from touche_rad.files.records import field_error, write_text
+from touche_rad.errors import InputError, UserError, nearest, why
+from touche_rad.files.records import field_error, read_file, write_text
 from touche_rad.models.endpoint import parse_address
 
 SubTask = Literal[1, 2]
@@ -152,13 +152,15 @@ def check_host(addresses: str, variable: str = "") -> None:
 def load(path: Path) -> Submission:
     """Read tira.yml."""
     try:
-        return Submission.model_validate(yaml.safe_load(path.read_text("utf-8")))
+        return Submission.model_validate(yaml.safe_load(read_file(path).decode("utf-8")))
     except FileNotFoundError:
         raise InputError(
             path,
             "not found: run this in a clone of the touche-rad repository or in the folder of your "
             "package, or name it: --file FILE",
         ) from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {why(error)}") from None
     except yaml.YAMLError as error:
         raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:

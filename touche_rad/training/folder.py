@@ -15,7 +15,7 @@ from typing import Any, Final
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.append_log import refuse_other_identity
 from touche_rad.files.outputs import alone_in
-from touche_rad.files.records import read_json, write_json
+from touche_rad.files.records import read_file, read_json, write_json
 
 FORMAT: Final = 1
 """The format of training.json and report.json."""
@@ -105,10 +105,10 @@ class TrainingFolder:
         if not self.report.is_file():
             return None
         try:
-            report: dict[str, Any] = json.loads(self.report.read_text("utf-8"))
+            report: dict[str, Any] = json.loads(read_file(self.report))
             refuse_newer(self.root, report, FORMAT)
             report["recipe"]["base"]
-        except (ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError):
             raise UserError(f"{self.report} is damaged: start again with --restart") from None
         return report
 

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from touche_rad.errors import InputError, OptionError, UserError, nearest, why
-from touche_rad.files.records import field_error
+from touche_rad.files.records import field_error, read_file
 
 DEFAULT: Final = "curious"
 
@@ -64,7 +64,7 @@ def load_persona(name_or_path: str) -> Persona:
         path = Path(name_or_path).expanduser()
         name = path.stem
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if name_or_path in bundled else read_file(Path(str(path)))
         values = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {why(error)}") from None
