@@ -16,6 +16,7 @@ ASKED = "Shoppers generally are never asked to give up a penny of their own."
 MAY = "A charity may keep each penny that a shopper drops into the tin."
 THIS = "Tins collect the penny, and this pays for blankets."
 TEN = "Ten shops of a street keep the penny in the till of the Royal Mint."
+WORTHY = "The penny is not worthless, because shoppers count with it."
 USELESS = "A penny is not useless, because shoppers count with it."
 
 
@@ -74,6 +75,7 @@ def test_a_faithful_answer_is_never_repaired(server: Scripted, source: str, text
         (HANDS, "Everybody owns a coin for long, and a penny passes through many hands.", ""),
         (ASKED, "Shoppers generally are asked to give up a penny of their own.", ""),
         (USELESS, "A penny is useless, because shoppers count with it.", ""),
+        (WORTHY, "The penny is worthless, because shoppers count with it.", ""),
         (USELESS, "Farmers plant wheat in spring and harvest it before the rain.", ""),
     ],
 )

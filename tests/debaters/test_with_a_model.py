@@ -97,7 +97,7 @@ def test_the_model_chooses_the_quotation_and_the_words_that_it_answers(
 @pytest.mark.parametrize(
     ("span", "begins"),
     [
-        ("the penny is useful", 'You now say "the penny is useful". That contradicts your thesis:'),
+        ("the penny is useful", 'You say "the penny is useful". That contradicts your thesis:'),
         ("a useful penny", "That contradicts your thesis:"),
     ],
 )

@@ -176,17 +176,15 @@ class Sources:
         if nearest is None or not nearest.denies:
             return False
         # Clauses of an argument in another order do not change it.
+        written = " ; ".join(self._plain_texts[: len(self.texts)])
         clauses = filter(None, map(plain_words, _JOINT.split(claim)))
-        return not all(self._wrote(clause) for clause in clauses)
+        return not all(f" {clause} " in written for clause in clauses)
 
     def _has(self, word: str) -> bool:
         return lexicon().sense(stem(word)) in self._known
 
     def _quoted_in(self, text: str) -> bool:
         return not self._runs.isdisjoint(_runs_of(read_words(text)))
-
-    def _wrote(self, plain: str) -> bool:
-        return any(f" {plain} " in text for text in self._plain_texts)
 
     def _additions(self, sentence: str) -> Iterator[tuple[FaultKind, str]]:
         """Yield what only the sentence has: numbers, sources, names and quotations."""
@@ -210,7 +208,7 @@ class Sources:
             if is_name and name not in stopwords() and name[:_ALIKE] not in self._beginnings:
                 yield "name", match["name"]
         for match in _MARKED.finditer(sentence):
-            if not self._wrote(plain_words(match[1])):
+            if f" {plain_words(match[1])} " not in " ; ".join(self._plain_texts):
                 yield "quotation", match[1]
 
     def _nearest(self, claim: str) -> str:

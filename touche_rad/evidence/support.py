@@ -41,7 +41,7 @@ _LONGEST_STANCE: Final = 20
 _QUOTED_INSIDE: Final = 4
 """Words in a row that are a quotation inside a sentence."""
 _LONGEST_HEADING: Final = 5
-_NAMED: Final = re.compile(r'^(?:You (?:now )?say "[^"]+"\.|On "[^"]+":)')
+_NAMED: Final = re.compile(r'^(?:You say "[^"]+"\.|On "[^"]+":)')
 
 
 @dataclass(frozen=True)

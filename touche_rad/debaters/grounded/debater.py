@@ -220,8 +220,10 @@ class Grounded:
         """
         if not frames and quotable.opposed:
             frames = (stance_of(debate),)
+        if not self.options.frame:
+            frames = ()
         quoted = quotable.quoted
-        for frame in frames if self.options.frame else ():
+        for frame in frames:
             framed = f"{frame} {quotable.quoted}"
             if count_words(framed) <= self.options.max_words:
                 quoted = framed

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from touche_rad.debate import Debate
-from touche_rad.text import clean, count_words, sentences
+from touche_rad.text import clean, count_words
 
 STANCES: Final = (
     "I disagree:",
@@ -43,12 +43,7 @@ def openings(debate: Debate, span: str, *, agrees: bool) -> tuple[str, str]:
     match = re.search(rf"(?<!\w){words}(?!\w)", message, re.IGNORECASE)
     if match is None or '"' in match[0] or not _FEWEST <= count_words(match[0]) <= _MOST:
         return short, short
-    asks = any(match[0] in sentence and sentence.endswith("?") for sentence in sentences(message))
-    is_clause = not asks and _FINITE.search(match[0]) is not None
-    if agrees:
-        named = f'You now say "{match[0]}". {_CONTRADICTION}' if is_clause else short
-    elif is_clause:
-        named = f'You say "{match[0]}". But:'
-    else:
-        named = f'On "{match[0]}":'
-    return named, short
+    asks = re.match(r"[^.!]*\?", message[match.end() :])
+    if _FINITE.search(match[0]) and not asks:
+        return f'You say "{match[0]}". {_CONTRADICTION if agrees else "But:"}', short
+    return short if agrees else f'On "{match[0]}":', short
