@@ -20,7 +20,6 @@ from tests.models.by_schema import answering
 from tests.records import read_records, read_status, write_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
-from touche_rad.cli import run as run_command
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament._ratings import AVERAGE, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
@@ -157,7 +156,7 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
     out = tmp_path / "out"
-    assert run_command(command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN)) == 0
+    touche_rad(*command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN), code=0)
     contests = read_records(out / "contests.jsonl")
     outcomes = read_records(out / "outcomes.jsonl")
     names = {"grounded", "verbatim", "grounded(frame=False,k=3)"}
@@ -185,17 +184,14 @@ def test_the_screen_of_a_tournament(tmp_path: Path) -> None:
     check_screen("tournament", touche_rad(*words, cwd=tmp_path), tmp_path)
 
 
-def test_two_tournaments_in_one_folder_do_not_mix(
-    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_tournaments_in_one_folder_do_not_mix(tmp_path: Path, demo_index_path: Path) -> None:
     out, source = tmp_path / "out", write_claims(tmp_path)
     command = command_line(source, out, demo_index_path, *BOTH)
     out.mkdir()
     with locked(out):
-        assert run_command(command) == 2
-        assert "another process" in capsys.readouterr().err
+        assert "another process" in touche_rad(*command, code=2).err
         assert list(out.iterdir()) == []
-    assert run_command(command) == 0
+    touche_rad(*command, code=0)
 
 
 @pytest.fixture(name="finished")
@@ -203,7 +199,7 @@ def _finished(tmp_path: Path, demo_index_path: Path) -> tuple[Path, list[str]]:
     """A finished tournament: its folder and its command line."""
     out = tmp_path / "out"
     command = command_line(write_claims(tmp_path), out, demo_index_path, *BOTH)
-    assert run_command(command) == 0
+    touche_rad(*command, code=0)
     return out, command
 
 
@@ -211,14 +207,12 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
 
 
-def test_a_finished_tournament_is_printed_again(
-    capsys: pytest.CaptureFixture[str], finished: tuple[Path, list[str]]
-) -> None:
-    out, command = finished
+def test_a_finished_tournament_is_printed_again(tmp_path: Path, demo_index_path: Path) -> None:
+    out = tmp_path / "out"
+    command = command_line(write_claims(tmp_path), out, demo_index_path, *BOTH)
+    printed = touche_rad(*command, code=0).out
     before = contents(out)
-    printed = capsys.readouterr().out
-    assert run_command(command) == 0
-    assert capsys.readouterr().out == printed
+    assert touche_rad(*command, code=0).out == printed
     after = contents(out)
     for name in ("contests.jsonl", "outcomes.jsonl"):
         assert after[name] == before[name], "nothing is done twice"
@@ -226,29 +220,27 @@ def test_a_finished_tournament_is_printed_again(
 
 
 def test_another_judge_judges_the_same_debates_with_replace(
-    finished: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
+    finished: tuple[Path, list[str]],
 ) -> None:
     out, command = finished
     before = contents(out)
     of_length = [*command, "-j", "length", "-O", "margin=0.5"]
-    assert run_command(of_length) == 2
-    assert "judge was" in capsys.readouterr().err
-    assert run_command([*of_length, "--replace"]) == 0
+    assert "judge was" in touche_rad(*of_length, code=2).err
+    touche_rad(*of_length, "--replace", code=0)
     assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
     assert read_ratings(out).judge == "grice(judge=length,margin=0.5)"
 
 
 def test_other_settings_replace_the_debates_only_with_replace(
-    finished: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
+    finished: tuple[Path, list[str]],
 ) -> None:
     out, command = finished
     before = contents(out)
     for options in ((), ("--restart",)):
-        assert run_command([*command, "--words", "20", *options]) == 2
-        assert "60" in capsys.readouterr().err
-    assert run_command([*command, "--words", "20", "--replace", "-j", "nobody"]) == 2
+        assert "60" in touche_rad(*command, "--words", "20", *options, code=2).err
+    touche_rad(*command, "--words", "20", "--replace", "-j", "nobody", code=2)
     assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
-    assert run_command([*command, "--words", "20", "--replace"]) == 0
+    touche_rad(*command, "--words", "20", "--replace", code=0)
     assert read_ratings(out).words == 20
 
 
@@ -256,11 +248,11 @@ def test_a_killed_tournament_ends_with_the_same_files(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
     calm, out, source = tmp_path / "calm", tmp_path / "out", write_claims(tmp_path)
-    assert run_command(command_line(source, calm, demo_index_path, *BOTH)) == 0
+    touche_rad(*command_line(source, calm, demo_index_path, *BOTH), code=0)
     command = command_line(source, out, demo_index_path, *BOTH)
     ends = [run_until(command, out, number) for number in range(1, 40, 2)]
     assert ends.count(False) > 5
-    assert run_command(command) == 0
+    touche_rad(*command, code=0)
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
         assert (out / name).read_bytes() == (calm / name).read_bytes()
     assert not list(out.glob("*.part"))
@@ -277,7 +269,7 @@ def run_with_model(
         answering(server, {"Choice": {"number": 2}})
         options = ("--rounds", "2", "-m", f"{server.url}#tiny", *options)
         command = command_line(write_claims(folder, 1), folder / "out", index, *BOTH, *options)
-        assert run_command(command) == code
+        touche_rad(*command, code=code)
         return read_ratings(folder / "out"), len(server.asked)
 
 
@@ -419,13 +411,12 @@ def test_a_budget_counts_what_the_cache_answers_too(tmp_path: Path, demo_index_p
 def test_a_wrong_call_is_refused_before_anything_is_played(
     tmp_path: Path,
     demo_index_path: Path,
-    capsys: pytest.CaptureFixture[str],
     options: tuple[str, ...],
     expected: str,
 ) -> None:
     out = tmp_path / "out"
-    assert run_command(command_line(write_claims(tmp_path), out, demo_index_path, *options)) == 2
-    assert expected in capsys.readouterr().err
+    command = command_line(write_claims(tmp_path), out, demo_index_path, *options)
+    assert expected in touche_rad(*command, code=2).err
     assert not (out / "contests.jsonl").exists()
     assert not (out / "contests.jsonl.part").exists()
 
@@ -443,8 +434,8 @@ EVIL = "<script>alert(1)</script>"
 
 def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_path: Path) -> None:
     out, page = tmp_path / "out", tmp_path / "report.html"
-    assert run_command(command_line(write_claims(tmp_path, 10), out, demo_index_path, *BOTH)) == 0
-    assert run_command(["report", str(out), "-o", str(page), "-q"]) == 0
+    touche_rad(*command_line(write_claims(tmp_path, 10), out, demo_index_path, *BOTH), code=0)
+    touche_rad("report", out, "-o", page, code=0)
     html = page.read_text("utf-8")
     result = read_ratings(out)
     share = result.shares[0][1]
@@ -466,26 +457,22 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
     ratings, page = tmp_path / "renamed.json", tmp_path / "report.html"
     renamed = result.model_copy(update={"standings": tuple(standings), "claims": 10})
     ratings.write_text(renamed.model_dump_json(indent=2))
-    assert run_command(["report", str(ratings), "-o", str(page), "-q"]) == 0
+    touche_rad("report", ratings, "-o", page, code=0)
     html = page.read_text("utf-8")
     assert EVIL not in html
     assert EVIL.replace("<", "&lt;").replace(">", "&gt;") in html
     assert "significantly stronger" in html
 
 
-def test_a_file_that_is_no_tournament_is_refused(
-    tmp_path: Path, demo_index_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
-    assert "ratings.json" in capsys.readouterr().err
+def test_a_file_that_is_no_tournament_is_refused(tmp_path: Path, demo_index_path: Path) -> None:
+    page = tmp_path / "r.html"
+    assert "ratings.json" in touche_rad("report", tmp_path, "-o", page, code=2).err
     (tmp_path / "games.jsonl").touch()
-    assert run_command(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 2
-    assert "not finished" in capsys.readouterr().err
+    assert "not finished" in touche_rad("report", tmp_path, "-o", page, code=2).err
     (tmp_path / "games.jsonl").unlink()
     broken = tmp_path / "ratings.json"
     result = run_with_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
     first = result["standings"][0] | {"asked": {"calls": 1}}
     for change in ({"shares": 5}, {"judge": None}, {"standings": [first]}):
         broken.write_text(json.dumps(result | change))
-        assert run_command(["report", str(broken), "-o", str(tmp_path / "r.html")]) == 2
-        assert str(broken) in capsys.readouterr().err
+        assert str(broken) in touche_rad("report", broken, "-o", page, code=2).err

@@ -167,25 +167,6 @@ def test_dead_index_stops_the_command(words: tuple[str, ...], place: Path) -> No
     assert not (place / "out").exists()
 
 
-def truncate(path: Path) -> None:
-    """Cut a file in half."""
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-@pytest.mark.parametrize(
-    ("name", "damage"), [("manifest.json", Path.unlink), ("largest", truncate)]
-)
-def test_damaged_index_is_refused(name: str, damage: Callable[[Path], object], place: Path) -> None:
-    touche_rad("index", "arguments.jsonl", "-o", "index", "-q", code=0)
-    files = [path for path in (place / "index").rglob("*") if path.is_file()]
-    largest = max(files, key=lambda path: path.stat().st_size)
-    damage(largest if name == "largest" else place / "index" / name)
-    ended = touche_rad("respond", "debates.jsonl", "-i", "index", "-o", "out.jsonl")
-    assert ended.code in (1, 2)
-    assert ended.err.count("error: ") == 1
-    assert not (place / "out.jsonl").exists()
-
-
 @pytest.mark.parametrize("verb", ["respond", "judge", "panel", "index"])
 def test_damaged_line_is_named_before_any_work(verb: str, place: Path) -> None:
     source = place / VERBS[verb][1]

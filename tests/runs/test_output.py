@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -84,19 +83,6 @@ def test_output_is_in_the_order_of_the_input_also_after_a_stop(out: Path) -> Non
     assert list(out.parent.iterdir()) == [out]
     run_units(out, seed=9)  # a finished run may be replaced
     assert out.exists()
-
-
-def test_a_truncated_journal_loses_only_the_last_unit(out: Path) -> None:
-    run_units(out, 1, 0, 2)
-    journal = journal_of(out).read_bytes()
-    ends = [place + 1 for place, byte in enumerate(journal) if byte == ord("\n")]
-    chance = random.Random(5)
-    for length in [*ends, *(end - 1 for end in ends), 0, *chance.sample(range(len(journal)), 60)]:
-        journal_of(out).write_bytes(journal[:length])
-        are_finished = finished_units(out)
-        assert sum(are_finished) == max(0, sum(end <= length for end in ends) - 1)
-        run_units(out, *(unit for unit in range(3) if not are_finished[unit]))
-        assert sorted(journal_of(out).read_bytes().splitlines()) == sorted(journal.splitlines())
 
 
 def test_a_journal_of_an_earlier_version_is_refused(out: Path) -> None:

@@ -250,18 +250,6 @@ def test_the_status_says_what_was_done(tmp_path: Path) -> None:
     assert written.started <= written.finished
 
 
-def test_a_bad_line_is_an_error_before_any_work(tmp_path: Path) -> None:
-    listening = Listening()
-    source = write_simulations(tmp_path, 3)
-    source.write_text(source.read_text() + "{broken\n")
-    with pytest.raises(InputError, match=r"recorded\.jsonl:4"):
-        run_file(respond, source, answerer(listening), status_path=tmp_path / "status.json")
-    assert listening.seen == []
-    status = Status.model_validate_json((tmp_path / "status.json").read_text())
-    assert status.state == "failed"
-    assert "recorded.jsonl:4" in str(status.error)
-
-
 def test_a_bad_line_may_be_skipped(tmp_path: Path) -> None:
     source = write_simulations(tmp_path, 3)
     source.write_text(source.read_text() + "{broken\n")
