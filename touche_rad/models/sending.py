@@ -92,6 +92,10 @@ class Usage:
                 raise OverBudget(f"the {self.seconds:g} seconds for model calls are over")
             self.total.calls += 1
 
+    def usual_seconds(self) -> float:
+        """Return the mean time of the calls so far."""
+        return self.total.seconds / max(self.total.calls, 1)
+
     def spend(self, cost: Cost) -> None:
         """Count the tokens of a reply for the budget."""
         with self._lock:
@@ -384,12 +388,11 @@ class Sender:
         use: more requests would make such a server slower still.
         """
         seconds = call.end - time.monotonic()
-        total = call.usage.total
         attempts = [asyncio.create_task(backend.complete(body, seconds))]
         try:
             done, _ = await asyncio.wait(attempts, timeout=seconds / 2)
-            usual_seconds = total.seconds / total.calls
-            if not done and self.slots.value and 0 < 3 * usual_seconds < seconds / 2:
+            usual = call.usage.usual_seconds()
+            if not done and self.slots.value and 0 < 3 * usual < seconds / 2:
                 with suppress(OverBudget):
                     call.usage.reserve()
                     call.cost.calls += 1

@@ -51,6 +51,10 @@ class PerDebate(Usage):
             usage.reserve()
         self.run.reserve()
 
+    def usual_seconds(self) -> float:
+        """Return the mean time of the run's calls."""
+        return self.run.usual_seconds()
+
     def spend(self, cost: Cost) -> None:
         """Add the tokens of a reply."""
         self._usage_of(current_context().caller.debate).spend(cost)
