@@ -10,8 +10,11 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import mmap
+import os
+import stat
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -25,11 +28,15 @@ from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
-from touche_rad.files.outputs import sha256_of
+from touche_rad.files.outputs import cache_folder, sha256_of
 from touche_rad.files.records import read_file
 
 FILE = "manifest.json"
 FORMAT = 5
+
+
+_SMALL = 2_000_000
+"""Bytes of an index that is compared at each opening, in a few milliseconds."""
 
 
 class Manifest(BaseModel):
@@ -87,9 +94,9 @@ def verify(folder: Path, expected: Mapping[str, str]) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of an index folder, and check that each file has its size.
+    """Read the manifest of an index folder, and check that its files are as they were made.
 
-    A truncated file would crash the engine, which maps files into memory.
+    The engine maps files into memory, where a damaged one would crash it.
     """
     again = "build it again: touche-rad index SOURCE -o DIR --replace"
     if not folder.is_dir():
@@ -105,11 +112,35 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
         raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
+    state: list[object] = [folder.resolve(), manifest.checksums]
     for name, size in manifest.sizes.items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != size:
+        try:
+            file_stat = os.stat(f"{folder}/{name}")
+        except OSError:
+            file_stat = None
+        if file_stat is None or not stat.S_ISREG(file_stat.st_mode) or file_stat.st_size != size:
             raise UserError(f"{folder}: the index is damaged: {name} is not complete; {again}")
+        state.append((file_stat.st_mtime_ns, file_stat.st_ino))
+    _verify_once(folder, manifest, sha256(repr(state).encode()).hexdigest()[:32])
     return manifest
+
+
+def _verify_once(folder: Path, manifest: Manifest, state: str) -> None:
+    """Compare the checksums of an index, unless they were right for this state of its files.
+
+    It takes a second for 287,156 arguments, so it is remembered by an empty file.
+    """
+    mark = None
+    is_small = sum(manifest.sizes.values()) < _SMALL
+    with suppress(OSError, RuntimeError):  # a user of a container may have no home
+        mark = None if is_small else cache_folder() / "verified-indexes" / state
+        if mark is not None and mark.exists():
+            return
+    verify(folder, manifest.checksums)
+    if mark is not None:
+        with suppress(OSError):
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
 
 
 ARGUMENTS = "arguments.jsonl"

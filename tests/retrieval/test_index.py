@@ -118,6 +118,12 @@ def test_the_nearest_name_of_a_field_is_suggested(index: PisaArguments) -> None:
         index.search("attack", "x", 1)
 
 
+def _flip(path: Path) -> None:
+    """Change the last byte of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
 @pytest.mark.parametrize(
     ("damage", "fact"),
     [
@@ -126,6 +132,8 @@ def test_the_nearest_name_of_a_field_is_suggested(index: PisaArguments) -> None:
         (lambda place: (place / "manifest.json").write_text("{"), "manifest.json"),
         (lambda place: (place / "manifest.json").unlink(), "not an index"),
         (lambda place: min((place / "text").iterdir()).unlink(), "text/"),
+        (lambda place: _flip(max((place / "text").iterdir())), "text/.*has changed"),
+        (lambda place: _flip(place / "places.npy"), "places.npy has changed"),
         (lambda place: _rewrite_manifest(place, format=9), "newer"),
         (lambda place: _rewrite_manifest(place, analyser="other"), "another version"),
     ],
@@ -284,6 +292,20 @@ def test_an_index_that_is_replaced_meanwhile_is_read_to_its_end(tmp_path: Path) 
     old = opened(BEES, tmp_path / "index")
     opened(BEES[:1], tmp_path / "index")
     assert [hit.argument.id for hit in old.search("text", "night trains", 3)] == ["6"]
+
+
+def test_a_large_index_is_compared_again_when_a_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    place = tmp_path / "index"
+    long = [Argument(id=str(number), text="bees " * 20_000) for number in range(25)]
+    build_index(long, str(place))
+    for _ in range(2):
+        assert open_index(str(place)).search("text", "bees", 1)
+    _flip(place / "places.npy")
+    with pytest.raises(UserError, match="has changed"):
+        open_index(str(place))
 
 
 def test_a_changed_line_is_refused_when_it_is_read(tmp_path: Path) -> None:

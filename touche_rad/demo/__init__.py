@@ -41,11 +41,10 @@ def cached_index(name: str, arguments: Callable[[], Iterable[Argument]]) -> Argu
     Our version is added to its name, which should say what the arguments are.
     """
     from touche_rad import __version__
-    from touche_rad.files.outputs import open_locked
+    from touche_rad.files.outputs import cache_folder, open_locked
     from touche_rad.plugins import build_index, open_index
 
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    place = cache / "touche-rad" / f"{name}-{__version__}"
+    place = cache_folder() / f"{name}-{__version__}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         # Several processes may start at the same time; the first builds, the others wait.

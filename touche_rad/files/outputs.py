@@ -73,6 +73,11 @@ def is_output_of(path: Path, identity: Mapping[str, Any]) -> bool:
     )
 
 
+def cache_folder() -> Path:
+    """Return the user's folder for what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "touche-rad"
+
+
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 digest of a file."""
     with path.open("rb") as stream:
