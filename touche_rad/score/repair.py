@@ -95,12 +95,12 @@ def _arrange(
         if "simulation" not in row or key not in rows_of:
             return rows
         rows_of[key].append((at, row))
-    wanted = Counter(key for key, _ in inputs)
-    has_claims = ("",) not in rows_of
-    if not is_judged and not (
-        has_claims and all(len(rows_of[key]) <= wanted[key] for key in wanted)
-    ):
-        return rows
+    if not is_judged:
+        # Which of several debates on a claim counts is unknown, and what one without a claim is.
+        wanted = Counter(key for key, _ in inputs)
+        is_repeated = any(len(rows_of[key]) > count for key, count in wanted.items())
+        if is_repeated or ("",) in rows_of:
+            return rows
     lost = "a lost debate with a no for each verdict" if is_judged else "a line for a lost debate"
     arranged = []
     for place, (key, record) in enumerate(inputs):
