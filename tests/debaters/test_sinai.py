@@ -116,16 +116,11 @@ def lean(ideas: list[str], *numbers: int) -> dict[str, Any]:
 
 
 def test_the_lean_profile_asks_for_no_reasons_and_shows_none(server: Scripted) -> None:
-    answering(server, {**lean([IDEA], 1), "Outline": RuntimeError()})
-    answer(server)
     answering(server, lean([IDEA], 1))
     answer(server)
-    (prompt,) = prompts(server, "Numbers")[1:]
-    assert "Ethical" in prompt
-    assert "Socratic" in prompts(server, "Written")[1]
-    asked = [str(body) for body in server.asked]
-    assert not [prompt for prompt in asked if "REASON" in prompt or "justification" in prompt]
-    assert not [prompt for prompt in asked if "approach" in prompt or "everybody" in prompt]
+    assert "Socratic" in prompts(server, "Written")[0]
+    asked = str(server.asked)
+    assert not [word for word in ("REASON", "justification", "approach") if word in asked]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -142,8 +137,7 @@ def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -
     index = BothSides()
     answering(server, lean([IDEA.upper(), CASH], 1))
     answer(server, debate(IDEA), index)
-    fields = [field for field, words, _ in index.searched if words.lower() == IDEA.lower()]
-    assert sorted(fields) == ["all", "attacks", "supports", "text"]
+    assert sum(words.lower() == IDEA.lower() for _, words, _ in index.searched) == 3
     (prompt,) = prompts(server, "Numbers")
     shown = prompt.partition("Search 1")[2]
     assert all(shown.count(argument.text) <= 1 for argument in ARGUMENTS)

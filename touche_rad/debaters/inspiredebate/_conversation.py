@@ -71,18 +71,14 @@ def arguments_for(
         for argument in filter(None, arguments_of_rank):
             best.setdefault(plain_words(argument.text), argument)
     shown: Sequence[Argument] = list(best.values())
-    if not only_on_topic:
-        return [of_argument(argument) for argument in shown]
-    # The title says what is about something else; if all have the same, it says nothing.
-    shown = on_topic(index, debate, shown)
-    titled = len({argument.topic for argument in shown}) > 1
-    return [of_argument(argument, titled=titled) for argument in shown]
+    if only_on_topic:
+        shown = on_topic(index, debate, shown)
+    return [of_argument(argument) for argument in shown]
 
 
-def of_argument(argument: Argument, *, titled: bool = True) -> EvidencePiece:
-    """Return an argument as evidence; its title is its topic."""
-    title = clean(argument.topic) if titled else ""
-    return EvidencePiece(clean(argument.text)[:MAX_TEXT], title, argument=argument)
+def of_argument(argument: Argument) -> EvidencePiece:
+    """Return an argument as evidence."""
+    return EvidencePiece(clean(argument.text)[:MAX_TEXT], clean(argument.topic), argument=argument)
 
 
 MAX_LETTERS: Final = 8_000
@@ -128,6 +124,7 @@ def conversation(
         messages=unanswered,
         opening=opens(debate),
         retrieval=retrieval,
+        wording=wording,
         evidence=list(evidence),
     )
     return (*system, *earlier, question)

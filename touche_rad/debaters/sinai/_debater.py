@@ -12,7 +12,7 @@ from pydantic import Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Debate, Response
-from touche_rad.debaters._asking import Wording, on_topic
+from touche_rad.debaters._asking import Wording
 from touche_rad.debaters._citing import NO_CITATIONS, earlier_citations
 from touche_rad.debaters.sinai._step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai._step2_search import (
@@ -155,18 +155,9 @@ class Sinai:
             ]
             with_arguments = [retrieved for retrieved in results if retrieved.arguments]
             if with_arguments:
-                # The paper's steps sort out what is off the topic by themselves.
-                is_paper = options.calls == "separate"
-                return with_arguments if is_paper else self._on_topic(debate, with_arguments)
+                return with_arguments
         first = tuple(islice(self.index.arguments(), 2))
         return [Retrieved(last, {"TEXT": first})] if first else []
-
-    def _on_topic(self, debate: Debate, retrieved: list[Retrieved]) -> list[Retrieved]:
-        """Leave out arguments off the topic of the debate, unless there are no others."""
-        arguments = [argument for of_query in retrieved for argument in of_query.arguments]
-        ids = {argument.id for argument in on_topic(self.index, debate, arguments)}
-        of_topic = [of_query.only(ids) for of_query in retrieved]
-        return [of_query for of_query in of_topic if of_query.arguments]
 
     async def _select(
         self, debate: Debate, plan: Plan, retrieved: list[Retrieved]

@@ -7,8 +7,8 @@ arguments that it finds, other arguments are taken, by default those that attack
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Final, Literal
 
@@ -151,14 +151,6 @@ class Retrieved:
             for argument in filter(None, arguments_of_rank):
                 by_text.setdefault(text_key(argument), argument)
         return tuple(by_text.values())
-
-    def only(self, ids: Collection[str]) -> Retrieved:
-        """Return what was found without all other arguments."""
-        by_strategy: dict[Strategy, tuple[Argument, ...]] = {}
-        for strategy, arguments in self.by_strategy.items():
-            of_strategy = [argument for argument in arguments if argument.id in ids]
-            by_strategy[strategy] = tuple(of_strategy)
-        return replace(self, by_strategy=by_strategy)
 
 
 def search(
