@@ -178,7 +178,7 @@ class Debate(Record):
             blind = self.model_copy(update={"claim": "", "description": "", "user": ""})
             return blind.as_served(characters)
         responses = [turn.response for turn in self.turns if turn.response]
-        texts = [*self.user_texts]
+        texts = [self.motion, *(turn.utterance for turn in self.turns)]
         for response in responses:
             texts.append(response.content)
             texts += [argument.text for argument in response.arguments]

@@ -25,6 +25,8 @@ TOKEN = "secret"
 def session(tmp_path: Path) -> LabelSession:
     run = write_run(tmp_path / "run.jsonl")
     judge = write_verdicts(tmp_path / "strict.jsonl", run, [0.4] * 12)
+    status = {"output": judge.name, "identity": {"judge": "zsl"}}
+    judge.with_name("strict.jsonl.status.json").write_text(json.dumps(status))
     return open_session(run, tmp_path / "labels.jsonl", judge)
 
 
@@ -63,7 +65,7 @@ def test_verdicts_and_the_reason_are_hidden_until_a_turn_is_labelled(client: Tes
     assert "because" not in before.text
     assert "strict" not in before.text
     after = post_label(client, debate, turn)
-    assert after["verdicts"][0]["judge"] == "strict"  # type: ignore[index]
+    assert after["verdicts"][0]["judge"] == "strict: zsl"  # type: ignore[index]
     assert after["sample"] == "audit"
 
 
