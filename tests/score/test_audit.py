@@ -32,7 +32,6 @@ def make_debate(number: int, content: str = "The law helps many people.") -> Deb
     response = Response(content=content, arguments=ARGUMENTS)
     return Debate(
         id=f"d{number}",
-        claim=f"claim {number}",
         turns=(Turn(utterance=f"user {number}", response=response),),
     )
 

@@ -331,7 +331,7 @@ def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | No
     debate, view = views[place]
     for next_debate, next_view in (*views[place + 1 :], *views[:place]):
         response = next_view.last.response
-        if next_debate != debate and next_view.claim != view.claim and response:
+        if next_debate != debate and next_view.thesis != view.thesis and response:
             return response
     return None
 
