@@ -17,6 +17,7 @@ MAY = "A charity may keep each penny that a shopper drops into the tin."
 THIS = "Tins collect the penny, and this pays for blankets."
 TEN = "Ten shops of a street keep the penny in the till of the Royal Mint."
 WORTHY = "The penny is not worthless, because shoppers count with it."
+WASTE = "Pennies are not a waste but a help to charities."
 USELESS = "A penny is not useless, because shoppers count with it."
 
 
@@ -45,6 +46,7 @@ USELESS = "A penny is not useless, because shoppers count with it."
         (MAY, "The tin lets a charity keep each penny that a shopper drops."),
         (THIS, "Tins collect the penny, and the collection pays for blankets."),
         (TEN, "Shops of a street keep the penny, in the till of the Royal Mint."),
+        (WASTE, "Pennies are a help to charities."),
         (USELESS, "I disagree: a penny is not useless."),
     ],
 )

@@ -67,11 +67,11 @@ def test_an_entailed_sentence_stands_without_a_second_call(
 
 
 @pytest.mark.services
-def test_it_goes_by_default_and_where_another_argument_is_cited(
+def test_it_stays_by_default_and_goes_where_another_argument_is_cited(
     server: Scripted, knowing: Path
 ) -> None:
     writing(server, f"{QUOTED} {FOLLOWS}")
-    assert answer(server, "composed").content == QUOTED
+    assert answer(server, "composed").content == f"{QUOTED} {FOLLOWS}"
     rounded = ARGUMENTS[0].text
     writing(server, f"{FOLLOWS} {rounded}", cites=rounded)
     assert answer(server, "composed", guard=f"nli:{knowing}").content == rounded

@@ -9,7 +9,6 @@ import anyio
 import pytest
 
 from tests.debaters.world import (
-    AGAINST_PENNY,
     ARGUMENTS,
     FOR_PENNY,
     BothSides,
@@ -199,28 +198,6 @@ def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> 
     response = answer(server, "composed")
     assert response.content == text
     assert cited_texts(response) == [CHARITY]
-    assert called(server) == ["Written"]
-
-
-@pytest.mark.parametrize(
-    ("source", "repetition"),
-    [
-        ("Pennies are not a waste but a help to charities.", "Pennies are a help to charities."),
-        (
-            "Pennies have a use: they help charities to buy blankets.",
-            "The penny coins help charities to buy blankets.",
-        ),
-        ("Bying a penny abollishes no charity.", "Bying a penny abolishes no charity."),
-    ],
-    ids=["without a contrast", "a noun for a pronoun", "a letter doubled in the source"],
-)
-def test_a_faithful_repetition_needs_no_repair(
-    server: Scripted, source: str, repetition: str
-) -> None:
-    index = BothSides([argument(9, *AGAINST_PENNY, source), *ARGUMENTS])
-    unanswered = debate("Penny coins are worthless: abolish the penny.")
-    writing(server, repetition, cites=source)
-    assert answer(server, "composed", unanswered, index).content == repetition
     assert called(server) == ["Written"]
 
 

@@ -312,11 +312,12 @@ def test_the_retrievers_with_a_server_hold_their_contracts(ranking: Scripted) ->
 
 def test_the_guard_asks_an_nli_model_on_a_server(server: Scripted, ranking: Scripted) -> None:
     ranking.always = routes(classify=classify, tokenize=tokenize)
-    answering(server, {"Written": {"numbers": [1], "response": FOLLOWS}})
+    response = f"{FOLLOWS} Copper has no other use."
+    answering(server, {"Written": {"numbers": [1], "response": response}})
     index = BothSides([CHARITY])
     debates = [debate("The penny is worthless.")]
     (plain,) = answers(server, "composed", debates, index)
-    assert plain.content != FOLLOWS
+    assert plain.content == response
     (guarded,) = answers(server, "composed", debates, index, guard=f"nli:{ranking.url}#tiny")
     assert guarded.content == FOLLOWS
 

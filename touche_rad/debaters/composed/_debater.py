@@ -178,9 +178,9 @@ class Composed:
         except ModelError as error:
             report_without_model(error)
         content = cut_to_words(draft.checked.faultless, self.options.max_words)
-        used = list(cited(content, draft.cited, (), self.options.cited) or draft.cited)
-        if draft.checked.entailed:  # an entailed sentence may share no word with its argument
-            used += [argument for argument in draft.cited if argument not in used]
+        # An entailed sentence may share no word with its argument.
+        used = () if draft.checked.entailed else cited(content, draft.cited, (), self.options.cited)
+        used = used or draft.cited
         if count_words(content) >= _MIN_WORDS:
             paths = {quotable.argument.id: quotable.path for quotable in quotables}
             arguments = tuple(with_path(argument, paths[argument.id]) for argument in used)
