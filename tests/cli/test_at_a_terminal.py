@@ -110,6 +110,12 @@ def interrupt(chat: pexpect.spawn) -> None:
     pytest.fail("Ctrl-C is not seen")
 
 
+def test_messages_of_a_pipe_are_shown_at_a_terminal() -> None:
+    command = f"echo Zoos. | {sys.executable} -m touche_rad chat -i demo -d verbatim -j off"
+    shown = end_of(pexpect.spawn("sh", ["-c", command], timeout=60, encoding="utf-8"))[1]
+    assert "you> Zoos." in CONTROL.sub("", shown)
+
+
 def test_the_tab_key_completes_a_command(chat: pexpect.spawn) -> None:
     chat.send("/sa\tno/debate.jsonl\r")
     chat.expect_exact("/save FILE writes a debate")

@@ -179,6 +179,10 @@ def test_a_signal_ends_a_command_in_model_calls(
     log = folder / "log.txt"
     wait_until(lambda: bool(silent.asked), process, log)
     send_and_check_end(process, number, log)
+    if number == signal.SIGINT:
+        assert ("run the same command" in log.read_text()) == ("-o" in ASKING[name]), (
+            log.read_text()
+        )
 
 
 SCRIPT = """

@@ -507,6 +507,16 @@ def test_no_text_of_a_plot_is_cut_at_its_top(tmp_path: Path) -> None:
         assert min(float(y) for y in re.findall(r'<text x="[^"]*" y="([^"]*)"', plot)) >= 16
 
 
+def test_the_plot_of_lengths_shows_the_middle_90_percent(tmp_path: Path) -> None:
+    lengths = [50, *[10] * 19]
+    debates = [make_debate(("U", "word " * n, "t"), claim=f"{at}") for at, n in enumerate(lengths)]
+    run = write_evaluations(tmp_path / "run.jsonl", debates)
+    plot = report_page([run], tmp_path / "r.html").html.partition("<figcaption>Words per")[2]
+    bar = re.search(r'<line x1="([^"]*)" y1="[^"]*" x2="([^"]*)" y2="[^"]*" class="bar s0"', plot)
+    assert bar is not None
+    assert bar[1] == bar[2], "the longest of twenty is outside"
+
+
 def test_long_names_in_a_plot_keep_their_ends() -> None:
     dots = [Dot(f"a long name of run {number}", 0.5, None, None) for number in (1, 2)]
     names = re.findall(r">([^<]*…[^<]*)<", dot_plot("F1", dots, []))

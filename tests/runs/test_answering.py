@@ -88,6 +88,7 @@ def test_a_fixed_sentence_answers_if_all_debaters_fail() -> None:
 
 def test_the_fixed_sentence_has_the_word_limit() -> None:
     assert count_words(NOTHING_FOUND) <= 60
+    assert count_words(answer_with(("me", Saying("word " * 90))).response.content) == 60
     assert count_words(answer_with(max_words=5).response.content) <= 5
 
 

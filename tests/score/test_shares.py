@@ -10,7 +10,9 @@ import pytest
 
 from tests.records import read_json
 from tests.terminal import touche_rad
+from touche_rad.debate import Debate, Turn
 from touche_rad.demo import demo_file
+from touche_rad.score.conversations import DebateOfRun, topics
 
 DEBATERS = ("grounded", "verbatim")
 
@@ -23,6 +25,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words = ("-d", debater, "-i", "demo", "-o", f"{debater}.jsonl", "-q", "--turns", "2")
         assert touche_rad("simulate", demo_file("claims.tsv"), *words, cwd=place).code == 0
     return place
+
+
+def test_a_topic_has_at_most_one_debate_of_each_run() -> None:
+    first, second = (
+        Debate(claim="Zoos.", turns=(Turn(utterance=text),)) for text in ("One.", "Two.")
+    )
+    debates = [DebateOfRun(0, first), DebateOfRun(1, second), DebateOfRun(1, first)]
+    groups = topics([*debates, DebateOfRun(1, first)])
+    runs = [[conversation.runs for conversation in group.conversations] for group in groups]
+    assert runs == [[[0], [1]], [[1]]]
+    assert [conversation.repeated for conversation in groups[1].conversations] == [[1]]
 
 
 def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> None:

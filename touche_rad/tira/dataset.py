@@ -8,6 +8,7 @@ inputs and truths of the split (`configs`) and the formats, the baseline and the
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -151,7 +152,7 @@ def write(dataset: Dataset, folder: Path, upload: Upload) -> None:
         submit=shlex.join(submit),
         commands=[shlex.join([*code, command]) for command in upload.baselines],
     )
-    front = yaml.safe_dump(_front_matter(dataset, upload), sort_keys=False, width=1000)
+    front = yaml.safe_dump(_front_matter(dataset, upload), sort_keys=False, width=math.inf)
     write_text(folder / "README.md", f"---\n{front}---\n\n{text}")
 
 

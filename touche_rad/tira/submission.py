@@ -71,7 +71,8 @@ class Software(_Strict):
     @property
     def collection(self) -> str:
         """The file in the repository with the image's collection; empty: the demo's."""
-        return "".join(re.findall(r"COLLECTION=(\S+)", self.build)[-1:])
+        last = re.match(r".*COLLECTION=(\S+)", self.build, re.DOTALL)
+        return last[1] if last else ""
 
     def with_collection(self, name: str) -> Software:
         """Return the same software in an image with the collection of this name."""
