@@ -165,12 +165,12 @@ def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
     score(folder, "broken.jsonl", "none.jsonl", "labels.jsonl", code=2)
 
 
-@pytest.mark.parametrize(("count", "warns"), [(96, True), (95, False)])
+@pytest.mark.parametrize(("count", "warns"), [(192, True), (191, False)])
 def test_a_run_of_fallbacks_only_is_scored_with_a_warning(
     folder: Path, count: int, warns: bool
 ) -> None:
     fallbacks = [{"what": "verdicts", "count": count}]
-    status = {"output": "good.jsonl", "counts": {"verdicts": 96}, "fallbacks": fallbacks}
+    status = {"output": "good.jsonl", "counts": {"verdicts": 192}, "fallbacks": fallbacks}
     (folder / "good.jsonl.status.json").write_text(json.dumps(status))
     warnings = score(folder, *RUNS).err.splitlines()
     assert ["good.jsonl" in warning for warning in warnings] == [True] * warns
