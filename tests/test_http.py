@@ -137,7 +137,7 @@ def test_a_broken_connection_is_made_again(server: Scripted, fault: Any) -> None
 def test_a_slow_reply_ends_at_the_time_limit(server: Scripted, fault: Any) -> None:
     server.always = fault
     begun = time.monotonic()
-    with pytest.raises(http.NoReplyInTime, match=r"no answer within 0\.3 s") as caught:
+    with pytest.raises(http.NoReplyInTime, match=r"0\.3 s") as caught:
         send(post(server), RequestPolicy(seconds=0.3))
     assert caught.value.retryable
     with pytest.raises(http.NoReplyInTime):
@@ -154,7 +154,7 @@ def test_a_reply_that_is_too_large_is_refused(
     server.always = answer(json.dumps("x" * 99_000).encode())
     assert len(send(post(server), small)) == 99_000
     server.always = answer(json.dumps("x" * 101_000).encode())
-    with pytest.raises(http.BadReply, match="larger than 100000 bytes"):
+    with pytest.raises(http.BadReply, match="100000"):
         send(post(server), small)
 
 
@@ -215,7 +215,7 @@ def test_no_message_contains_the_key(server: Scripted, monkeypatch: pytest.Monke
         assert KEY not in f"{caught.value} {caught.value.what} {caught.value.reason}"
         assert "***" in str(caught.value)
     monkeypatch.setenv("OPENAI_API_KEY", f"{KEY[:9]}\n{KEY[9:]}")
-    with pytest.raises(http.NoConnection, match="a character that HTTP does not allow") as caught:
+    with pytest.raises(http.NoConnection, match="character") as caught:
         send(post(server, with_key=True), FAST)
     assert KEY[:9] not in str(caught.value)
     assert len(server.asked) == 2

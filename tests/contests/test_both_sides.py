@@ -11,8 +11,8 @@ import pytest
 
 from tests.records import read_records, read_status, write_lines
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
+from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.cli import run as run_command
 from touche_rad.contest import Contest
 from touche_rad.contests.two_sides import Stage, games
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
@@ -171,15 +171,15 @@ def test_claims_with_one_id_stay_apart() -> None:
 # --- the terminal
 
 
-def simulate(source: Path, out: Path, words: str) -> int:
+def simulate(source: Path, out: Path, words: str, code: int = 0) -> None:
     """Play both sides of the claims with the demo's index."""
-    return run_command(f"simulate {source} --both-sides -i demo -o {out} -q {words}".split())
+    touche_rad("simulate", source, *f"--both-sides -i demo -o {out} {words}".split(), code=code)
 
 
 def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Path) -> None:
     out, outcomes = tmp_path / "contests.jsonl", tmp_path / "outcomes.jsonl"
     words = "-d grounded --against verbatim --rounds 2 --words 30"
-    assert simulate(claims(2), out, words) == 0
+    simulate(claims(2), out, words)
     contests = list(files.read_contests(out))
     assert len(contests) == 4
     for contest in contests:
@@ -187,7 +187,7 @@ def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Pat
         for speech in contest.speeches:
             assert 0 < count_words(speech.text) <= 30
             assert citations(speech) or speech.text == NOTHING_FOUND
-    assert run_command(["judge", str(out), "-j", "grice", "-o", str(outcomes), "-q"]) == 0
+    touche_rad("judge", out, "-j", "grice", "-o", outcomes, code=0)
     scores = {"general", "quantity", "quality", "relation", "manner"}
     for judgement in files.read_outcomes(outcomes):
         assert judgement.outcome.winner in ("first", "second", "tie")
@@ -196,10 +196,10 @@ def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Pat
 
 def test_alone_a_debater_plays_itself_once(claims: Claims, tmp_path: Path) -> None:
     out = tmp_path / "contests.jsonl"
-    assert simulate(claims(), out, "-d verbatim --rounds 1 --words 0") == 0
+    simulate(claims(), out, "-d verbatim --rounds 1 --words 0")
     (only,) = read_records(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
-    assert simulate(claims(), out, "-d grounded --rounds 1 --words 15 --replace") == 0
+    simulate(claims(), out, "-d grounded --rounds 1 --words 15 --replace")
     assert read_status(out)["events"] == [], "no speech is cut"
 
 
@@ -229,16 +229,16 @@ def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
 def test_options_for_two_debaters_are_refused_for_one(
     words: str, claims: Claims, tmp_path: Path
 ) -> None:
-    assert run_command(f"simulate {claims()} {words} -o {tmp_path / 'o.jsonl'}".split()) == 2
+    touche_rad("simulate", claims(), *words.split(), "-o", tmp_path / "o.jsonl", code=2)
 
 
 def test_options_of_the_other_debater_stand_in_brackets(claims: Claims, tmp_path: Path) -> None:
     out, words = tmp_path / "contests.jsonl", "--rounds 1 -O frame=false --against"
-    assert simulate(claims(), out, f"{words} grounded(k=5,max_words=20)") == 0
+    simulate(claims(), out, f"{words} grounded(k=5,max_words=20)")
     assert read_records(out)[0]["debaters"] == {
         "first": "grounded(frame=False)",
         "second": "grounded(k=5,max_words=20)",
     }
     assert count_words(read_records(out)[0]["speeches"][1]["text"]) <= 20
     for wrong in ("grounded(k", "grounded(k)", "grounded(kk=5)", "groundet"):
-        assert simulate(claims(), out, f"{words} {wrong}") == 2
+        simulate(claims(), out, f"{words} {wrong}", 2)

@@ -327,7 +327,7 @@ def test_a_long_argument_is_asked_for_again_once_and_then_cut(server: Scripted) 
     answering(server, {**PAPER, "Speech": long, "Corrected": long})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Corrected"]
-    assert "at most 60 words" in last_message(server.asked[-1])
+    assert "60 words" in last_message(server.asked[-1])
     assert count_words(response.content) <= 60
     assert response.content.endswith(".")
 

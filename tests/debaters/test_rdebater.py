@@ -17,8 +17,7 @@ from tests.models.by_schema import answering, called, prompt_of, prompts, schema
 from tests.models.scripted import Handler, Scripted
 from tests.records import read_status, write_records
 from tests.retrieval.small import annotate_by_hand, opened
-from tests.terminal import touche_rad
-from touche_rad import cli
+from tests.terminal import Ended, touche_rad
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
@@ -290,7 +289,6 @@ def test_labels_reach_the_draft_even_if_no_scheme_is_above_the_threshold(server:
     assert trace["scheme_priors"] == []
     (prompt,) = prompts(server, "Draft")
     assert prompt.count(f"[{Scheme.CAUSAL.value}: good]") == len(trace["evidence"])
-    assert "use the one with the better labels" in prompt
 
 
 CRITICISM = "You say that pennies cost more, yet you give no evidence that pennies cost 3 percent."
@@ -383,7 +381,7 @@ def test_what_the_memory_knows_is_not_asked_for(server: Scripted, tmp_path: Path
 
 
 def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
-    server: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: Scripted, tmp_path: Path
 ) -> None:
     """The same arguments, remembered in another way: what was begun with one is not mixed."""
     all_marks = {argument.id: {Scheme.VALUE: Level.EXCELLENT} for argument in ARGUMENTS}
@@ -394,23 +392,21 @@ def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
     chat = {"messages": [{"role": "user", "content": "Pennies should be abolished."}]}
     write_records(source, chat)
 
-    def run(memory: str) -> int:
-        words = ["respond", source, "-d", "rdebater", "-i", tmp_path / memory]
-        return cli.run([str(word) for word in (*words, "-m", f"{server.url}#tiny", "-o", out)])
+    def run(memory: str, code: int) -> Ended:
+        words = ("-d", "rdebater", "-i", tmp_path / memory, "-m", f"{server.url}#tiny", "-o", out)
+        return touche_rad("respond", source, *words, code=code)
 
-    assert run("mine") == 0
+    run("mine", 0)
     status = read_status(tmp_path / "run.jsonl")
     complete_run = out.read_bytes()
     # as a run is left that was killed while its first debate was written
     AppendLog(tmp_path / "run.jsonl.part", RUN, {"identity": status["identity"]}).close()
     with (tmp_path / "run.jsonl.part").open("a") as journal:
         journal.write("{")
-    assert run("other") == 2
-    assert "annotations.schemes was" in capsys.readouterr().err
+    assert "annotations.schemes was" in run("other", 2).err
     shutil.rmtree(tmp_path / "other" / "annotations")
-    assert run("other") == 2
-    assert "not set" in capsys.readouterr().err
-    assert run("same") == 0
+    assert "not set" in run("other", 2).err
+    run("same", 0)
     assert out.read_bytes() == complete_run
 
 
@@ -514,7 +510,7 @@ def test_a_broken_rule_of_the_task_is_told_and_mended(server: Scripted) -> None:
         },
     )
     response = answer(server)
-    assert "It has 80 words; at most 60 are allowed." in prompts(server, "Check")[0]
+    assert "80 words" in prompts(server, "Check")[0]
     assert response.content == BETTER
 
 

@@ -132,12 +132,10 @@ def test_clash_is_a_column_in_competitions_only_and_counts_once(server: Scripted
     judge_contest(server, SIX)
     assert {dimension(prompt) for prompt in prompts_of(server)} == {*THREE, "chair"}
     assert all(clash in prompt for prompt in prompts_of(server, by="argument"))
-    assert "contested points one by one" in prompts_of(server, "debate", "argument")[0]
     server.asked.clear()
     judge_contest(server, BP)
     assert {dimension(prompt) for prompt in prompts_of(server)} == {*FOUR, "chair"}
     assert not any(clash in prompt for prompt in prompts_of(server))
-    assert "contested points one by one" not in "".join(prompts_of(server, by="argument"))
     (summary,) = prompts_of(server, "summary")
     assert summary.count('weight="1"') == 4, "the paper balances the four dimensions"
 
@@ -386,12 +384,10 @@ def test_a_long_speech_is_analysed_in_labelled_parts(server: Scripted) -> None:
     numbers = [number(prompt) for prompt in prompts_of(server, "analyse")]
     assert numbers == ["1", "1", "1", "2", "3", "4", "5", "6"]
     for part, prompt in enumerate(prompts_of(server, "analyse")[:3], 1):
-        assert f"The new speech, number 1, part {part} of 3, by debater_1:" in prompt
-        assert "Analyse this part only." in prompt
+        assert f"part {part} of 3" in prompt
         assert "it cannot answer anybody" in prompt, "the earlier parts are its own"
     later = prompts_of(server, "analyse")[3]
     assert 'number="1" part="2 of 3" by="debater_1"' in later
-    assert "Analyse this part only." not in later
     rows = outcome.details["timeline"]
     assert [row.get("part") for row in rows] == [1, 2, 3, None, None, None, None, None]
 

@@ -94,7 +94,7 @@ def test_a_debater_that_breaks_a_rule_is_refused(rule: str) -> None:
         def answer(self, debate: Debate) -> Any:
             return RESPONSES[rule](debate, self.services)
 
-    with pytest.raises(ContractError, match="broken breaks its contract") as raised:
+    with pytest.raises(ContractError, match="broken") as raised:
         check_debater("broken")
     assert rule in str(raised.value)
 

@@ -135,7 +135,7 @@ def test_nobody_there_stops_the_run_before_it_begins(
 ) -> None:
     assert stage.play("http://127.0.0.1:9/chat?key=secret", turns=1).code == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert "user unreachable: http://127.0.0.1:9/chat" in line
+    assert "http://127.0.0.1:9/chat" in line
     assert "--user rules" in line
     assert "--wait" in line
     assert "secret" not in line
@@ -199,5 +199,5 @@ def test_an_address_that_is_none_is_told_in_one_line(
 ) -> None:
     assert stage.play(address).code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--user: expected http://HOST:PORT/PATH" in line
+    assert "http://HOST:PORT/PATH" in line
     assert "secret" not in line

@@ -56,7 +56,7 @@ def test_half_an_index_is_not_opened_by_either_of_its_names_and_goes_on(
     asked(server, f"{concrete}/_mapping", {"_meta": told}, "PUT")
     asked(server, f"{concrete}/_doc/3", method="DELETE")
     for one in (location, server.location(concrete)):
-        with pytest.raises(UserError, match="loading was not finished; build it again") as half:
+        with pytest.raises(UserError, match="not finished") as half:
             open_index(one)
         assert str(half.value).endswith(f"--to {location} --replace")
     build_index(BEES, location, replace=True)
@@ -79,7 +79,7 @@ def test_an_argument_that_is_too_large_is_named(
     (tmp_path / "giant.jsonl").write_text(lines)
     ran = touche_rad("index", str(tmp_path / "giant.jsonl"), "--to", location, code=2)
     *_, line = ran.err.splitlines()
-    assert "an argument is larger than the server allows (http.max_content_length)" in line
+    assert "http.max_content_length" in line
 
 
 def test_odd_ids_and_tags_are_kept_as_they_are(location: str) -> None:
@@ -108,7 +108,7 @@ def test_odd_ids_and_tags_are_kept_as_they_are(location: str) -> None:
 def test_an_invalid_index_name_is_refused(server: Server, name: str) -> None:
     location = server.location(name)
     for call in (lambda: build_index(BEES, location), lambda: open_index(location)):
-        with pytest.raises(UserError, match="is not a valid index name: expected"):
+        with pytest.raises(UserError, match="index name"):
             call()
 
 
