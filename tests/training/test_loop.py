@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -53,7 +54,18 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def commands_of(plan: Path) -> list[str]:
     """The commands that a plan prints."""
     ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=0)
-    return [line.removeprefix("touche-rad ") for line in ended.out.splitlines()]
+    return re.findall(r"^   touche-rad (.*)", ended.out, re.MULTILINE)
+
+
+def test_a_dry_run_has_a_heading_for_each_round_and_the_costs_of_each_game(plan: Path) -> None:
+    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=0)
+    assert re.findall(r"^Round (\d)", ended.out, re.MULTILINE) == ["0", "1", "2"]
+    steps = re.findall(r"^(\d+)\. ", ended.out, re.MULTILINE)
+    assert steps == [str(number) for number in range(1, 17)]
+    counts = re.findall(r"^simulate: (\d+) debates", ended.out, re.MULTILINE)
+    assert counts == ["1", "2", "3", "2", "3", "2"]
+    assert len(re.findall(r"^calls: [1-9]", ended.out, re.MULTILINE)) == len(counts)
+    assert not Path("out").exists()
 
 
 def test_few_topics_are_shared_by_the_sizes_of_the_plan(plan: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, plain, say
+from touche_rad.cli.console import Label, plain, print_text, say
 from touche_rad.cli.program import command
 from touche_rad.errors import UserError
 from touche_rad.text import count_of
@@ -96,7 +97,12 @@ def check_command(options: CheckOptions) -> int:
             lines = count_of(result.debates + result.unread, "line")
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
             kind = result.kind or "unknown format"
-            click.echo(f"{plain(result.path)}: {kind}, {lines}: {verdict}")
+            line = f"{plain(result.path)}: {kind}, {lines}: {verdict}"
+            faults = [group for group in result.groups if group[0].level == "fault"]
+            if faults and len(shown) > 1:
+                reasons = ", ".join(f"{group[0].kind} ({len(group)})" for group in faults)
+                line += f": {reasons}"
+            _echo(line)
         for result in shown:
             if len(shown) > 1 and result.findings:
                 click.echo(f"\n{plain(result.path)}")
@@ -105,13 +111,22 @@ def check_command(options: CheckOptions) -> int:
                 _print_advice(result, options.source, fixed=output in runs)
         if len(results) > 1 and shown:
             bad = [plain(result.path) for result in results if not result.good]
-            text = f"\n{len(results) - len(bad)} of {len(results)} runs are valid"
+            text = f"{len(results) - len(bad)} of {len(results)} runs are valid"
             if bad:
-                text += f"; the first that is not: {bad[0]}"
-            click.echo(text)
+                text += f"; not valid: {', '.join(bad)}"
+            click.echo()
+            _echo(text)
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1
+
+
+def _echo(text: str, indent: str = "") -> None:
+    """Print a line, on a terminal wrapped at its spaces."""
+    if sys.stdout.isatty():
+        print_text(text, indent, f"{indent}  ")
+    else:
+        click.echo(f"{indent}{text}")
 
 
 def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
@@ -142,7 +157,7 @@ def _print_findings(result: Validation) -> None:
         click.echo(f" {len(group):6}  {group[0].kind}")
         for issue in group[:EXAMPLES]:
             if issue.message != issue.kind or issue.line is not None:
-                click.echo(f"    {issue.place}: {plain(issue.message)}")
+                _echo(f"{issue.place}: {plain(issue.message)}", "    ")
     if any(len(group) > EXAMPLES for group in result.groups):
         click.echo("Print every finding: --json")
 
@@ -162,10 +177,10 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
         can_repair = can_repair or (is_judged and not source)
     if can_repair:
         command = f"check {plain(result.path)} --input {source_name} --fix"
-        click.echo(f"To repair it: touche-rad {command} -o NEW")
+        click.echo(f"To repair it:\n  touche-rad {command} -o NEW")
         return
     command = f"simulate {source_name} -i INDEX -d DEBATER"
     if is_judged:
         command = f"judge {source_name} -j JUDGE"
     fix = "It cannot be repaired: get the file again, or make the run again"
-    click.echo(f"{fix}: touche-rad {command} -o NEW")
+    click.echo(f"{fix}:\n  touche-rad {command} -o NEW")

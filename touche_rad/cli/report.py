@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, next_step, open_page, say
+from touche_rad.cli.console import Label, next_step, open_page, print_text, say
 from touche_rad.cli.program import command
 
 LARGE_REPORT: Final = 8_000_000
@@ -75,6 +75,9 @@ def report_command(options: ReportOptions) -> int:
         say(warning, Label.WARNING)
     for error in summary.refused.values():
         say(error, Label.ERROR)
+    if not options.quiet:
+        for sentence in summary.sentences:
+            print_text(sentence)
     say(summary.page, Label.WRITTEN)
     next_step(open_page(summary.page))
     return 1 if summary.refused else 0

@@ -6,11 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -25,6 +26,10 @@ from touche_rad.credentials import Server, trust_all, trusted_servers
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.files.records import refuse_links, write_json, write_text
 from touche_rad.plugins.digests import refuse_files_outside
+
+if TYPE_CHECKING:
+    from touche_rad.debate import Debate
+    from touche_rad.papers.training_loop import Loop
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -88,7 +93,7 @@ def loop_command(options: LoopOptions) -> None:
     for words in commands:
         _check(words)
     if options.dry_run:
-        click.echo("\n".join(map(line_of, commands)))
+        _print_plan(loop, commands, parts)
     open_model = partial(open_backend, f"vllm:{loop.plan.model}")  # starts nothing
     for check_installed in (check_packages, open_model):
         try:
@@ -126,6 +131,40 @@ def loop_command(options: LoopOptions) -> None:
         click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(score))
     say(manifest, Label.WRITTEN)
     next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"])
+
+
+_TITLES: Final = {
+    "simulate": "play debates",
+    "judge": "judge these debates",
+    "sft": "learn the speeches (SFT)",
+    "preferences": "make pairs of a better and a worse speech",
+    "dpo": "learn the pairs (DPO)",
+}
+
+
+def _print_plan(
+    loop: Loop, commands: Sequence[Sequence[str]], parts: Mapping[str, Sequence[Debate]]
+) -> None:
+    """Print the commands below headings, and how many debates, calls and tokens are played.
+
+    What judges ask depends on what is said in the debates.
+    """
+    number = -1
+    with TemporaryDirectory() as folder:
+        for name, topics in parts.items():
+            write_text(Path(folder, f"{name}.tsv"), files.claims_text(topics))
+        for step, words in enumerate(commands, 1):
+            # The last word is the output, in the folder of its round.
+            if number < 0 or not Path(words[-1]).is_relative_to(loop.folder(number)):
+                number += 1
+                name = "SFT" if number == 0 else "the model debates with itself, and learns by DPO"
+                click.secho(f"\nRound {number}: {name}", bold=True)
+            verb = words[1] if words[0] == "train" else words[0]
+            click.secho(f"{step}. {_TITLES[verb]}", fg="cyan")
+            click.echo(f"   {line_of(words)}")
+            if verb == "simulate":
+                topics_file = str(Path(folder, Path(words[1]).name))
+                run([verb, topics_file, *words[2:], "--dry-run"], is_step=True)
 
 
 def _check(words: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from touche_rad.score.rates import count_verdicts, count_yes, measure_yes
 from touche_rad.score.result import MEAN
 from touche_rad.score.significance import Measured, rank
 from touche_rad.score.tables import NONE
-from touche_rad.score.words import by_pair, interval, number, ranking_in_words, too_few
+from touche_rad.score.words import by_pair, headline, interval, number
 
 
 def rate_board(
@@ -60,15 +60,17 @@ def rate_board(
             by_judge.setdefault(judge, []).append(name)
         sentences = []
         for group in by_judge.values():
-            shown = {name: scores[name] for name in group}
             ranking = rank({name: figures[name] for name in group}, MEAN, len(counts))
             if len(group) > 1:
                 ranks |= {ranked.run: str(ranked.rank or NONE) for ranked in ranking.runs}
-            sentences += too_few(shown, "share of yes", len(counts), "claims") or ranking_in_words(
+            sentences += headline(
                 {name: figures[name][MEAN].value for name in group},
-                {},
+                {name: interval(*figures[name][MEAN].interval) for name in group},
                 "share of yes",
+                (),
                 by_pair(ranking.comparisons, MEAN),
+                "claims",
+                len(counts),
             )
         if len(by_judge) > 1:
             sentences.append("Runs of different or unknown judges are not compared.")

@@ -46,7 +46,7 @@ from touche_rad.text import count_of, count_words
 
 INDEX: Final = "index.html"
 DATA: Final = "data"
-_SAMPLES: Final = 2000
+_SAMPLES: Final = 10_000
 Scored = JudgementReport | RetrievalReport | ContestReport
 
 
@@ -58,6 +58,8 @@ class ReportSummary:
     refused: Mapping[str, str]
     """Runs that could not be read or scored, and why."""
     warnings: Sequence[str]
+    sentences: Sequence[str] = ()
+    """What the first leaderboard says."""
 
 
 def write_report(
@@ -191,7 +193,8 @@ def write_report(
         warnings=warnings,
         seed=seed,
     )
-    return ReportSummary(page, {**refused, **unscored}, warnings)
+    sentences = next((board.sentences for board in all_boards if board.scores), [])
+    return ReportSummary(page, {**refused, **unscored}, warnings, sentences)
 
 
 @dataclass(frozen=True)
