@@ -62,7 +62,7 @@ def test_every_line_fits_the_terminal(folder: Path, width: int) -> None:
     for number in (1, 2):
         (folder / long_name.format(number)).write_bytes((folder / "good.jsonl").read_bytes())
     runs = [long_name.format(1), long_name.format(2), *RUNS]
-    ended = score(folder, *runs, "--pairs", "--details", width=width)
+    ended = score(folder, *runs, "--pairs", width=width)
     assert max(map(len, ended.out.splitlines())) <= width
     assert "…" not in ended.out, "no name is cut"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from touche_rad.score.tables import Printed
 
 Per = Literal["turn", "debate", "query"]
-_ONLY_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "details", "correct")
+_ONLY_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "correct")
 _ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline", "measure", "per")
 _BY_PLACE: Final = "--by-place takes the lines in their order"
 _MAX_WIDTH: Final = 200
@@ -41,7 +41,6 @@ class ScoreOptions:
     baseline: tuple[Path, ...] = opt.repeatable(
         Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
     )
-    details: bool = opt.flag("Print all measures of each run by maxim.")
     strict: bool = opt.flag(
         "Like the official scorer: no score if anything is missing.", section=Section.RUN
     )
@@ -118,8 +117,8 @@ def score_command(options: ScoreOptions) -> int:
     if options.correct:
         from touche_rad.score.corrected import correct
 
-        if options.output is not None or options.pairs or options.details:
-            raise OptionError("--correct cannot be used with -o, --pairs or --details")
+        if options.output is not None or options.pairs:
+            raise OptionError("--correct cannot be used with -o or --pairs")
         report = correct(report)
     if options.output is not None:
         from touche_rad.score import JudgementReport, export
@@ -226,7 +225,7 @@ def _refuse(options: ScoreOptions, names: tuple[str, ...], truth: str) -> None:
 
 
 def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) -> str:
-    from touche_rad.score import JudgementReport, Report
+    from touche_rad.score import Report
     from touche_rad.score.tables import csv_text, terminal_lines
 
     if options.per is not None and isinstance(report, Report):
@@ -244,6 +243,4 @@ def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) ->
         errors = [{"run": run, "error": error} for run, error in refused.items()]
         return csv_text([*rows, *errors]).rstrip("\n")
     parts = list(report.parts())
-    if options.details and isinstance(report, JudgementReport):
-        parts += report.details()
     return "\n".join(terminal_lines(parts, terminal_width(_MAX_WIDTH)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -39,27 +39,6 @@ from touche_rad.score.units import Row, debate_rows
 from touche_rad.score.words import by_pair, headline, interval
 
 _SHOWN_PROBLEMS: Final = 10
-_MAXIM_COLUMNS: Columns = {
-    "  {run}": "",
-    "{labelled}": "labelled",
-    "{yes_rate:.4f}": "yes",
-    "{precision:.4f}": "precision",
-    "{recall:.4f}": "recall",
-    "{f1:.4f}": "F1",
-    "{low:.3f} to {high:.3f}": "95 % of F1",
-    "{macro_precision:.4f}": "macro P",
-    "{macro_recall:.4f}": "macro R",
-    "{macro_f1:.4f}": "macro F1",
-    "{accuracy:.4f}": "accuracy",
-    "{kappa:.4f}": "kappa",
-    "{mcc:.4f}": "MCC",
-}
-_LABEL_COLUMNS: Columns = {
-    "  {maxim}": "labels",
-    "{yes}": "yes",
-    "{no}": "no",
-    "{unknown}": "unknown",
-}
 COMPARISON_COLUMNS: Columns = {
     "{run} – {against}": "runs",
     "{measure}": "measure",
@@ -101,6 +80,10 @@ RANKS: Final = (
 )
 
 
+Figure = tuple[str, float, float | None, float | None]
+"""A run, its value, and the limits of the interval."""
+
+
 class Report(Printed):
     """The fields of every report."""
 
@@ -125,6 +108,22 @@ class Report(Printed):
     def sentences(self) -> list[str]:
         """Say what the best run has, and how it differs from the others and from the baselines."""
         raise NotImplementedError
+
+    def _in_words(
+        self, figures: Iterable[Figure], what: str, measure: str, units: str, count: int
+    ) -> list[str]:
+        """Say it with the value and the interval of each run in the measure of the ranking."""
+        by_run = {run: (value, interval(low, high)) for run, value, low, high in figures}
+        order = [ranked.run for ranked in self.ranking]
+        return headline(
+            {run: by_run[run][0] for run in order},
+            {run: by_run[run][1] for run in order},
+            what,
+            (BASELINE, *self.baselines),
+            by_pair(self.comparisons, measure),
+            units,
+            count,
+        )
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
@@ -206,16 +205,8 @@ class JudgementReport(Report):
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
         if not any(row.labelled for row in means.values()):
             return ["The labels say nothing about these turns, so no run has a score."]
-        order = [ranked.run for ranked in self.ranking]
-        return headline(
-            {run: means[run].f1 for run in order},
-            {run: interval(means[run].low, means[run].high) for run in order},
-            "mean F1",
-            (BASELINE, *self.baselines),
-            by_pair(self.comparisons, MEAN),
-            "debates",
-            self.debates,
-        )
+        figures = [(row.run, row.f1, row.low, row.high) for row in means.values()]
+        return self._in_words(figures, "mean F1", MEAN, "debates", self.debates)
 
     def parts(self) -> Iterator[Part]:
         """Yield the result in words, the table of one run or of several, and the method."""
@@ -255,15 +246,6 @@ class JudgementReport(Report):
                             "yes": says_yes(scores.get(key)),
                             "label": labels.get(key),
                         }
-
-    def details(self) -> Iterator[Part]:
-        """Yield the numbers of labels, and all measures of each run by maxim."""
-        yield table(_LABEL_COLUMNS, self.label_rows)
-        lines = []
-        for maxim in dict.fromkeys(row.maxim for row in self.rows):
-            lines.append([maxim, *[""] * (len(_MAXIM_COLUMNS) - 1)])
-            lines += [cells(_MAXIM_COLUMNS, row) for row in self.rows if row.maxim == maxim]
-        yield Table(list(_MAXIM_COLUMNS.values()), lines)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
@@ -349,17 +331,10 @@ class RetrievalReport(Report):
     def sentences(self) -> list[str]:
         """Say what the best run has, and how it differs from the others and from the baselines."""
         first = self.measures[0]
-        rows = {row.run: row for row in self.rows if row.measure == first}
-        order = [ranked.run for ranked in self.ranking]
-        return headline(
-            {run: rows[run].value for run in order},
-            {run: interval(rows[run].low, rows[run].high) for run in order},
-            first,
-            self.baselines,
-            by_pair(self.comparisons, first),
-            "queries",
-            self.queries,
-        )
+        figures = [
+            (row.run, row.value, row.low, row.high) for row in self.rows if row.measure == first
+        ]
+        return self._in_words(figures, first, first, "queries", self.queries)
 
     def parts(self) -> Iterator[Part]:
         """Yield a ranked table of the runs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -30,7 +30,6 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, verdict_rows
-from touche_rad.score.words import by_pair, headline, interval
 
 
 class YesRow(FrozenRecord):
@@ -69,20 +68,13 @@ class ShareReport(Report):
     def sentences(self) -> list[str]:
         """Say what share of yes the first run has, and from which others it differs."""
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
-        order = [ranked.run for ranked in self.ranking]
         if not self.is_ranked:
+            order = [ranked.run for ranked in self.ranking]
             shares = [f"{run} {means[run].yes:.3f}" for run in order]
             reason = "ranks need one judge, and different debates on the same claims"
             return [f"Share of yes: {', '.join(shares)} (not ranked: {reason})."]
-        return headline(
-            {run: means[run].yes for run in order},
-            {run: interval(means[run].low, means[run].high) for run in order},
-            "share of yes",
-            self.baselines,
-            by_pair(self.comparisons, MEAN),
-            "claims",
-            self.claims,
-        )
+        figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
+        return self._in_words(figures, "share of yes", MEAN, "claims", self.claims)
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
@@ -110,20 +102,6 @@ class ShareReport(Report):
         if self.is_ranked:
             heads.insert(0, "rank")
         return Table(heads, lines, name=heads.index("run"), optional=len(intervals))
-
-    def records(self) -> Iterator[Mapping[str, Any]]:
-        """Yield a row per run, best first."""
-        for ranked in self.ranking:
-            record: dict[str, Any] = {"rank": ranked.rank, "run": ranked.run}
-            record["baseline"] = ranked.run in self.baselines
-            for row in self.rows:
-                if row.run == ranked.run:
-                    record |= {
-                        f"{row.maxim}_yes": row.yes,
-                        f"{row.maxim}_low": row.low,
-                        f"{row.maxim}_high": row.high,
-                    }
-            yield {**record, "debates": self.debates[ranked.run]}
 
 
 def score_shares(
