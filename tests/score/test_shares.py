@@ -74,13 +74,10 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     scored = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder)
     record = json.loads(scored.out)
     assert record["debates"] == {"g": "10 of 10", "v": "8 of 10"}
-    reported = touche_rad("report", "g.jsonl", "v.jsonl", "-o", "r.html", cwd=folder)
+    touche_rad("report", "g.jsonl", "v.jsonl", "-o", "r.html", cwd=folder, code=0)
     page = (folder / "r.html").read_text()
     for row in record["rows"]:
         assert f"{row['yes']:.3f}" in page
-    csv = touche_rad("score", "g.jsonl", "v.jsonl", "--csv", cwd=folder).out
-    assert csv.splitlines()[0] == "run,maxim,yes,low,high"
-    assert reported.code == 0
 
 
 def test_pairs_compare_with_a_baseline(folder: Path) -> None:

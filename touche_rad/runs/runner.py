@@ -109,7 +109,7 @@ async def run_work(
             finished = None if options.restart else part.finished(out, output.identity)
             if finished is not None:
                 return finished
-        is_ours = is_output_of(out, output.identity)
+        is_ours = out.is_file() and is_output_of(out, output.identity)
         if is_ours and options.keep_finished and not options.restart:
             return Status.model_validate(read_status(out))
         continues = not options.restart and is_begun(output.log_path, output.identity)
