@@ -182,8 +182,8 @@ def agreement(batch: Sequence[Formalised]) -> tuple[int, int]:
     """Return on how many conclusions model and solver agree, and how many both decided."""
     same: list[bool] = []
     for logic in batch:
-        if logic.inferred and logic.solved:
-            same += map(operator.eq, logic.verdicts("model"), logic.verdicts("solver"))
+        # One of the two has no verdicts if it was not asked.
+        same += map(operator.eq, logic.verdicts("model"), logic.verdicts("solver"))
     return sum(same), len(same)
 
 

@@ -41,6 +41,8 @@ def test_a_settings_file_of_the_current_folder_is_not_used(
     assert "--config touche-rad.toml" in ended.err
     assert call_with_key(tmp_path, *SAY, "-q").err == ""
     assert stranger.asked == []
+    named = call_with_key(tmp_path, *SAY, "--config", "touche-rad.toml", "-i", "demo")
+    assert stranger.asked, named.err
 
 
 @pytest.mark.parametrize(
