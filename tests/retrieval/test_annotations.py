@@ -97,7 +97,8 @@ def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(
     assert called(server) == ["Together"] * 3
     form = server.asked[0]["response_format"]["json_schema"]["schema"]["$defs"]["Numbered"]
     number = form["properties"]["number"]
-    assert (number["minimum"], number["maximum"]) == (1, 4)
+    assert number["minimum"] == 1
+    assert number["maximum"] == 4
     server.asked.clear()
     run_index(source, tmp_path / "paper", server, *PAPER)
     texts = [f"Argument {n} on bees." for n in range(9)]
