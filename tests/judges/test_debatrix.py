@@ -375,7 +375,7 @@ def test_a_long_speech_is_analysed_in_labelled_parts(server: Scripted) -> None:
     long = SIX.model_copy(
         update={
             "speeches": (
-                Speech(speaker="Ada", text=" ".join(f"Word {n}." for n in range(300))),
+                Speech(speaker="Ada", text="Word. " * 250 + "word " * 350),
                 *SIX.speeches[1:],
             )
         }

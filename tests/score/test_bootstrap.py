@@ -14,6 +14,7 @@ from touche_rad.score.significance import (
     interval,
     rank,
     resampled_sums,
+    share_interval,
     weights,
 )
 
@@ -58,6 +59,10 @@ def test_interval_and_p_say_the_same(tenths: list[int], seed: int) -> None:
 def test_the_interval_is_the_middle_95_percent() -> None:
     low, high = interval(np.arange(1001.0))
     assert (low, high) == pytest.approx((25.0, 975.0))
+
+
+def test_the_interval_of_a_share_is_wilsons() -> None:
+    assert share_interval(1, 10) == pytest.approx((0.0179, 0.4042), abs=1e-4)
 
 
 def test_holm_by_hand() -> None:
