@@ -12,6 +12,12 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
+def read_table(name: str) -> list[list[str]]:
+    """Return the cells of each line of a file in `tests`; tabs stand between them."""
+    table = (Path(__file__).parent / name).read_text("utf-8")
+    return [line.split("\t") for line in table.splitlines()]
+
+
 def read_status(output: Path) -> Any:
     """Return the status of a run that wrote a file."""
     return read_json(output.with_name(f"{output.name}.status.json"))

@@ -392,24 +392,25 @@ def test_whatever_the_model_names_one_to_three_short_terms_are_searched(
     assert [query for _, query, _ in index.searched] == searches
 
 
-@pytest.mark.parametrize(
-    ("text", "refusal"),
-    [
-        (REFUSAL, True),
-        ("I can’t argue for that.", True),
-        ("I'm sorry, but I can't help with that.", True),
-        ("As an AI, I hold no views.", True),
-        ("Sorry, I won't write this.", True),
-        ("I am unable to take a side.", True),
-        ("I cannot agree: coins matter.", False),
-        ("Nobody can provide an argument for rounding up.", False),
-        ("I'm sorry, but coins fill tins.", False),
-        ("I cannot support abolishing the penny.", False),
-        ("Charities help; I won't let you forget them.", False),
-    ],
-)
-def test_refusals_are_told_from_arguments(server: Scripted, text: str, refusal: bool) -> None:
+REFUSALS = """
+I can’t argue for that.
+I'm sorry, but I can't help with that.
+As an AI, I hold no views.
+Sorry, I won't write this.
+I am unable to take a side.
+""".strip().splitlines()
+ARGUMENTS_LIKE_REFUSALS = """
+I cannot agree: coins matter.
+Nobody can provide an argument for rounding up.
+I'm sorry, but coins fill tins.
+I cannot support abolishing the penny.
+Charities help; I won't let you forget them.
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", [REFUSAL, *REFUSALS, *ARGUMENTS_LIKE_REFUSALS])
+def test_refusals_are_told_from_arguments(server: Scripted, text: str) -> None:
     speeches = iter([{**SPOKEN, "argument": text}, SPOKEN])
     answering(server, {**PAPER, "Speech": lambda _: next(speeches)})
     response = answer(server, profile="paper", keywords="0", new_attempts="1")
-    assert response.content == (SPOKEN["argument"] if refusal else text)
+    assert response.content == (text if text in ARGUMENTS_LIKE_REFUSALS else SPOKEN["argument"])

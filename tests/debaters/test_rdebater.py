@@ -501,14 +501,11 @@ def test_the_loop_ends_and_the_best_candidate_stands(
 
 def test_a_broken_rule_of_the_task_is_told_and_mended(server: Scripted) -> None:
     long = "Charities collect the penny. " * 20
-    answering(
-        server,
-        LEAN
-        | {
-            "Draft": {"numbers": [1], "utterance": long},
-            "Check": {**LEAN["Check"], "numbers": [1], "utterance": BETTER},
-        },
-    )
+    script = {
+        "Draft": {"numbers": [1], "utterance": long},
+        "Check": {**LEAN["Check"], "numbers": [1], "utterance": BETTER},
+    }
+    answering(server, LEAN | script)
     response = answer(server)
     assert "80 words" in prompts(server, "Check")[0]
     assert response.content == BETTER

@@ -15,7 +15,7 @@ from judges.debatrix import Debatrix
 from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, prompts
-from tests.models.scripted import Scripted, says
+from tests.models.scripted import Scripted, cut_off
 from tests.records import read_records
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome, Speech
@@ -357,9 +357,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_twice_the_limit(server: Scr
     def act(handler: scripted.Handler) -> None:
         limits.append(handler.body["max_tokens"])
         if len(limits) == 1:
-            cut = scripted.reply('{"analysis": "It', finish_reason="length")
-            cut["usage"]["completion_tokens"] = limits[0]
-            says(cut)(handler)
+            cut_off('{"analysis": "It')(handler)
         elif answers is not None:
             answers(handler)
 

@@ -199,12 +199,17 @@ def test_points_by_each_reading() -> None:
     assert anything["con"].rebuttals == 2
 
 
-def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
+def arguments_of(*sides: Side) -> SceneGraph:
+    """A graph with an argument of each side; the first is a claim."""
     graph = SceneGraph("m")
-    graph.add(1, "a", SpeechOrigin("pro", 1))
-    graph.add(2, "b", SpeechOrigin("con", 1))
-    graph.add(3, "c", SpeechOrigin("pro", 2))
+    for number, side in enumerate(sides, 1):
+        graph.add(number, f"argument {number}", SpeechOrigin(side, number))
     graph.relate(Edge(1, MOTION, Relation.CLAIM))
+    return graph
+
+
+def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
+    graph = arguments_of("pro", "con", "pro")
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     graph.relate(Edge(3, 2, Relation.REBUTTAL))
     assert points(graph, rebutted="claim")["pro"].rebuttals == 0
@@ -213,11 +218,7 @@ def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
 
 
 def test_an_argument_without_a_relation_is_no_claim() -> None:
-    graph = SceneGraph("m")
-    graph.add(1, "a main point", SpeechOrigin("pro", 1))
-    graph.add(2, "a remark", SpeechOrigin("pro", 1))
-    graph.add(3, "an objection to the remark", SpeechOrigin("con", 1))
-    graph.relate(Edge(1, MOTION, Relation.CLAIM))
+    graph = arguments_of("pro", "pro", "con")
     graph.relate(Edge(3, 2, Relation.REBUTTAL))
     assert points(graph)["pro"].claims == (1,)
     assert points(graph)["con"].rebuttals == 0

@@ -14,53 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.inspirescore.fol import LONGEST_FORMULA, Decision, FormulaError, Solver, parse
-
-READ = [
-    ("Bans(school, candy)", "Bans(school, candy)"),
-    ("P", "P"),
-    ("A ∧ B ∨ ¬C → D ↔ E", "((((A ∧ B) ∨ ¬C) → D) ↔ E)"),
-    ("A ⊕ B ∨ C", "(A ⊕ (B ∨ C))"),
-    ("A → B → C", "(A → (B → C))"),
-    ("A ∨ B ∨ C", "((A ∨ B) ∨ C)"),
-    ("¬¬A", "¬¬A"),
-    ("A & B | !C -> D <-> E", "((((A ∧ B) ∨ ¬C) → D) ↔ E)"),
-    ("not A and B or C implies D", "(((¬A ∧ B) ∨ C) → D)"),
-    (r"$\forall x (\text{Junk}(x) \rightarrow \neg \text{Good}(x))$", "∀x (Junk(x) → ¬Good(x))"),
-    ("P(x) → Q(x) ::= Whoever is P is Q.", "∀x (P(x) → Q(x))"),
-    ("∀x ∃y Likes(x, y)", "∀x (∃y (Likes(x, y)))"),
-    ("forall x, y. (Near(x, y) => Near(y, x))", "∀x (∀y (Near(x, y) → Near(y, x)))"),
-    ("∀x: P(x) → Q(a)", "∀x (P(x) → Q(a))"),
-    ("∀x (P(x)) ∧ R(a)", "((∀x (P(x))) ∧ R(a))"),
-    ("∀x (P(x) → Q(x)) → R(a)", "((∀x (P(x) → Q(x))) → R(a))"),
-    ("∀x (P(x)) → Q(x)", "∀x (P(x) → Q(x))"),
-    ("(∀a P(a)) ∧ Q(a)", "((∀a (P(a))) ∧ Q(a))"),
-    ("∀x (P(x)) → ∀x (Q(x))", "((∀x (P(x))) → (∀x (Q(x))))"),
-    ("¬∃x (P(x) ∧ Q(x)).", "¬∃x (P(x) ∧ Q(x))"),
-    ("[P(a) ∧ Q(a)] → R(a)", "((P(a) ∧ Q(a)) → R(a))"),
-    ("Raises(tax, 20%, 0.5)", "Raises(tax, 20%, 0.5)"),
-    ("a = b ∧ a ≠ c", "(a = b ∧ ¬(a = c))"),
-    ("Loves(mother(x), x)", "∀x (Loves(mother(x), x))"),
-    ("Is-Good(night-bus)", "Is-Good(night-bus)"),
-    ("Gefährlich(Straße)", "Gefährlich(Straße)"),
-]
+from tests.records import read_table
 
 
-@pytest.mark.parametrize(("text", "meant"), READ)
+@pytest.mark.parametrize(("text", "meant"), read_table("judges/notations.tsv"))
 def test_the_notations_that_models_mix_are_read(text: str, meant: str) -> None:
     assert parse(text) == parse(meant)
 
 
+SMALL_FAULTS = (
+    "|   |$$|P()|P(x|P(x))|x|∀x|∀(P)|∃x.|P Q|P → → Q|2 + 2 = 4|f(x) =|Believes(x, P → Q)|(λx.P(x))(a)"
+    "|If P then Q|P(x, )|::= a gloss alone|__import__('os').system('true')|P(x); DROP TABLE|=== system"
+    "|P\x00Q|\ud800|\u202eP(x) ← Q"
+)
 REFUSED = [
-    *"|   |$$|P()|P(x|P(x))|x|∀x|∀(P)|∃x.|P Q".split("|"),
-    *"P → → Q|2 + 2 = 4|f(x) =|Believes(x, P → Q)|(λx.P(x))(a)|If P then Q|P(x, )|::= a gloss alone".split(
-        "|"
-    ),
-    "__import__('os').system('true')",
-    "P(x); DROP TABLE",
-    "=== system",
-    "P\x00Q",
-    "\ud800",
-    "\u202eP(x) ← Q",
+    *SMALL_FAULTS.split("|"),
     "(" * 500 + "P" + ")" * 500,
     "¬" * 900 + "P",
     "f(" * 300 + "x" + ")" * 300,
@@ -108,28 +76,11 @@ def decide(premises: list[str], conclusion: str) -> Decision:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize(
-    ("premises", "conclusion", "truth"),
-    [
-        (["Man(Socrates)", "∀x (Man(x) → Mortal(x))"], "Mortal(Socrates)", "true"),
-        (["¬Mortal(Zeus)", "∀x (Man(x) → Mortal(x))"], "Man(Zeus)", "false"),
-        (["Man(Socrates)"], "Mortal(Socrates)", "unknown"),
-        ([], "P ∨ ¬P", "true"),
-        ([], "P", "unknown"),
-        (["P"], "¬P", "false"),
-        (["P ⊕ Q", "P"], "Q", "false"),
-        (["∀x (P(x) → Q(x))", "∃x P(x)"], "∃x Q(x)", "true"),
-        (["∃x P(x)"], "∀x P(x)", "unknown"),
-        (["P(x)"], "P(anything)", "true"),
-        (["a = b", "P(a)"], "P(b)", "true"),
-        (["P(a)"], "P(a, b)", "unknown"),
-        (["Needs(town, tram)"], "needs(town, tram)", "unknown"),
-    ],
-)
+@pytest.mark.parametrize(("truth", "conclusion", "premises"), read_table("judges/entailments.tsv"))
 def test_a_conclusion_follows_or_is_contradicted_or_neither(
-    premises: list[str], conclusion: str, truth: str
+    truth: str, conclusion: str, premises: str
 ) -> None:
-    assert decide(premises, conclusion).truth == truth
+    assert decide(premises.split("; ") if premises else [], conclusion).truth == truth
 
 
 @pytest.mark.services

@@ -37,7 +37,7 @@ from tests.judges.inspire_world import (
 )
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, roles_of, schema_of
-from tests.models.scripted import Handler, Scripted, reply
+from tests.models.scripted import Handler, Scripted, cut_off
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, result, says
 from touche_rad.contest import TIE, Outcome
@@ -147,12 +147,9 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> N
     shown: list[int] = []
 
     def act(handler: Handler) -> None:
-        limit = handler.body["max_tokens"]
         shown.append(len(re.findall(r"^## response_", prompt_of(handler.body), re.MULTILINE)))
         if shown[-1] == 6:
-            cut = reply('{"response_1": {"facts": ["A fa', finish_reason="length")
-            cut["usage"]["completion_tokens"] = limit
-            scripted.says(cut)(handler)
+            cut_off('{"response_1": {"facts": ["A fa')(handler)
         else:
             answers(handler)
 
@@ -174,9 +171,7 @@ def test_a_single_response_that_is_cut_off_gets_twice_the_limit(
         if schema_of(handler.body) == step:
             limits.append(handler.body["max_tokens"])
             if len(limits) == 1:
-                cut = reply('{"response_1": {"', finish_reason="length")
-                cut["usage"]["completion_tokens"] = limits[0]
-                scripted.says(cut)(handler)
+                cut_off('{"response_1": {"')(handler)
                 return
         answers(handler)
 
@@ -752,15 +747,10 @@ def test_a_debate_gives_no_orders(server: Scripted) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("dimensions", "EA,XX"),
-        ("dimensions", ","),
-        ("facts_from", "index,books"),
-        ("logic", "prover"),
-        ("batch", "0"),
-    ],
+    "setting",
+    ["dimensions=EA,XX", "dimensions=,", "facts_from=index,books", "logic=prover", "batch=0"],
 )
-def test_a_wrong_option_is_refused(option: str, value: str) -> None:
+def test_a_wrong_option_is_refused(setting: str) -> None:
+    option, _, value = setting.partition("=")
     with pytest.raises(OptionError, match=option):
         find("panel", "inspirescore").configure({option: value})

@@ -99,6 +99,17 @@ def content(text: Any, **fields: Any) -> Answer:
     return says(reply(text, **fields))
 
 
+def cut_off(text: str) -> Answer:
+    """Answer with the beginning of an answer, as a model does that reached the limit of the request."""
+
+    def act(handler: Handler) -> None:
+        cut = reply(text, finish_reason="length")
+        cut["usage"]["completion_tokens"] = handler.body["max_tokens"]
+        says(cut)(handler)
+
+    return act
+
+
 def fails(status: int, message: Any = "no", **headers: str) -> Answer:
     """Answer with a fault."""
     if not isinstance(message, bytes):

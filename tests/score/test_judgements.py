@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import read_table
 from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
@@ -37,25 +38,19 @@ def by_maxim(columns: dict[Maxim, list[int]]) -> list[Four]:
 YES_SHARES = {Maxim.RELATION: 57, Maxim.QUALITY: 24, Maxim.MANNER: 78, Maxim.QUANTITY: 52}
 """Of 100 turns of the official test, how many people gave a yes (as printed, rounded)."""
 
-OFFICIAL = {  # precision and recall as printed in hundredths, in the order of YES_SHARES; the score
-    "always-yes": ((57, 100), (24, 100), (78, 100), (52, 100), 67),
-    "gemini-2.5-flash": ((59, 86), (18, 66), (81, 99), (52, 99), 64),
-    "gpt-4o": ((59, 88), (17, 63), (82, 99), (52, 97), 64),
-    "gpt-4.1": ((58, 75), (15, 52), (82, 98), (52, 99), 62),
-    "analysis5": ((60, 60), (19, 40), (84, 86), (50, 57), 56),
-    "best": ((59, 64), (16, 32), (84, 80), (52, 64), 55),
-    "zsl": ((57, 46), (15, 37), (84, 79), (50, 63), 52),
-    "claude-opus-4": ((49, 21), (16, 31), (85, 90), (51, 92), 51),
-    "fsl2": ((63, 40), (16, 17), (84, 44), (41, 10), 35),
-}
+OFFICIAL = read_table("score/official_table.tsv")
+"""A system, its precision and recall as printed in hundredths in the order of YES_SHARES, and its score."""
 
 
-@pytest.mark.parametrize("system", OFFICIAL)
-def test_the_mean_row_is_the_score_of_the_official_table(system: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("printed", OFFICIAL)
+def test_the_mean_row_is_the_score_of_the_official_table(
+    printed: list[str], tmp_path: Path
+) -> None:
     """A run with the printed precision and recall has the printed mean of the four F1."""
-    *figures, wanted = OFFICIAL[system]
+    _, *figures, wanted = printed
     labels, scores = {}, {}
-    for (maxim, yes), (precision, recall) in zip(YES_SHARES.items(), figures, strict=True):
+    for (maxim, yes), figure in zip(YES_SHARES.items(), figures, strict=True):
+        precision, recall = map(int, figure.split())
         tp = round(yes * recall / 100)
         fp = min(100 - yes, round(tp * 100 / precision) - tp)
         labels[maxim] = [1] * yes + [0] * (100 - yes)
@@ -64,7 +59,7 @@ def test_the_mean_row_is_the_score_of_the_official_table(system: str, tmp_path: 
     lines = [evaluation(turns) for turns in in_fives(by_maxim(scores))]
     run = run_file(tmp_path / "judge.jsonl", lines)
     report = score_judgements([run], truth, samples=100)
-    assert row(report, "judge", "mean").f1 == pytest.approx(wanted / 100, abs=0.012)
+    assert row(report, "judge", "mean").f1 == pytest.approx(int(wanted) / 100, abs=0.012)
     for maxim, yes in YES_SHARES.items():
         always = row(report, "always-yes", maxim)
         assert always.precision == yes / 100
@@ -78,9 +73,14 @@ SCORES = [[(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)], [(0.4, 0.7, 0.9, 1), (1, 1, 
 
 @pytest.fixture
 def small(tmp_path: Path) -> JudgementReport:
-    truth = labels_file(tmp_path / "labels.jsonl", LABELS)
+    """The report of a small run; a file of labels is known by its content."""
+    truth = labels_file(tmp_path / "no-such-ending", LABELS)
     run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
-    return score_judgements([run], truth, samples=200)
+    with pytest.raises(UserError, match=r"judge\.jsonl "):
+        score([run], run)
+    report = score([run], truth, samples=200)
+    assert isinstance(report, JudgementReport)
+    return report
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,3 @@ def test_labels_that_were_chosen_are_reported(tmp_path: Path) -> None:
     problems = score_judgements([run], truth, samples=10).problems
     (chosen,) = [problem for problem in problems if problem.kind is ProblemKind.CHOSEN]
     assert chosen.message.startswith("2 of 4 labelled turns")
-
-
-def test_score_knows_labels_from_qrels(tmp_path: Path) -> None:
-    truth = labels_file(tmp_path / "no-such-ending", LABELS)
-    run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
-    report = score([run], truth, samples=100)
-    assert isinstance(report, JudgementReport)
-    with pytest.raises(UserError, match=r"judge\.jsonl "):
-        score([run], run)

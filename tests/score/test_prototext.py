@@ -10,23 +10,7 @@ import pytest
 from tests.score.makers import evaluation, labels_file, run_file
 from touche_rad.score import Policy, export, score_judgements
 
-EXPECTED = "".join(
-    f'measure {{\n key: "{key}"\n value: "{value}"\n}}\n'
-    for key, value in (
-        ("quantity precision", "0.6666666666666666"),
-        ("quantity recall", "1.0"),
-        ("quantity f1", "0.8"),
-        ("quality precision", "0"),
-        ("quality recall", "0"),
-        ("quality f1", "0"),
-        ("relation precision", "1.0"),
-        ("relation recall", "0.3333333333333333"),
-        ("relation f1", "0.5"),
-        ("manner precision", "0"),
-        ("manner recall", "0"),
-        ("manner f1", "0"),
-    )
-)
+EXPECTED = Path(__file__).with_name("evaluation.prototext").read_text("utf-8")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from tests.records import read_records
 from tests.score.makers import run_file
-from tests.terminal import touche_rad
+from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 
 CLAIMS = demo_file("claims.tsv")
@@ -175,15 +175,19 @@ DAMAGES: dict[str, Callable[[Rows], Any]] = {
 }
 
 
+def repair_damaged(good: Rows, damage: str, source: Path, out: Path) -> Ended:
+    """Write a good run with a damage, and repair it with its input."""
+    rows = copy.deepcopy(good)
+    DAMAGES[damage](rows)
+    wrong = run_file(out.with_name("wrong.jsonl"), rows)
+    return touche_rad("check", wrong, "--input", source, "--fix", "-o", out)
+
+
 @pytest.mark.parametrize("name", DAMAGES)
 def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, name: str) -> None:
     good = read_records(runs / "evaluations.jsonl")
-    rows = copy.deepcopy(good)
-    DAMAGES[name](rows)
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     out = tmp_path / "new.jsonl"
-    source = runs / "simulations.jsonl"
-    ended = touche_rad("check", wrong, "--input", source, "--fix", "-o", out)
+    ended = repair_damaged(good, name, runs / "simulations.jsonl", out)
     assert ended.code == 0, (ended.out, ended.err)
     result = read_records(out)
     lost = [3] if name.startswith("a line") or name == "a record is lost" else []
@@ -195,11 +199,8 @@ def test_evaluations_are_repaired_with_their_input(runs: Path, tmp_path: Path, n
 @pytest.mark.parametrize("name", DAMAGES)
 def test_simulations_are_repaired_with_their_input(runs: Path, tmp_path: Path, name: str) -> None:
     good = read_records(runs / "simulations.jsonl")
-    rows = copy.deepcopy(good)
-    DAMAGES[name](rows)
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
     out = tmp_path / "new.jsonl"
-    ended = touche_rad("check", wrong, "--input", CLAIMS, "--fix", "-o", out)
+    ended = repair_damaged(good, name, CLAIMS, out)
     if name in ("a record is lost", "a debate is there twice"):
         assert not out.exists(), "what is lost needs a new debate, and which copy counts is unknown"
     elif name == "the order is another":

@@ -261,28 +261,31 @@ def test_each_fault_is_reported_with_its_line(
 
 
 @pytest.mark.parametrize(
-    ("verdict", "is_fallback"),
+    ("explanation", "fallback", "warns"),
     [
-        ({"explanation": "timeout", "fallback": True}, True),
-        ({"explanation": "no verdict (timeout); fallback score 1.0"}, True),  # earlier versions
-        ({"explanation": "no verdict (timeout); 1.0 stands in for it"}, True),
-        ({"explanation": "no verdict: it is missing in the run"}, True),
-        ({"explanation": "no verdict is as easy as this one"}, False),
-        ({"explanation": "fine", "fallback": "timeout"}, True),
-        ({"explanation": "fine", "fallback": False}, False),
+        ("timeout", True, True),
+        ("no verdict (timeout); fallback score 1.0", None, True),  # earlier versions
+        ("no verdict (timeout); 1.0 stands in for it", None, True),
+        ("no verdict: it is missing in the run", None, True),
+        ("no verdict is as easy as this one", None, False),
+        ("fine", "timeout", True),
+        ("fine", False, False),
     ],
 )
 def test_a_fallback_score_is_a_warning(
-    runs: Path, tmp_path: Path, verdict: dict[str, Any], is_fallback: bool
+    runs: Path, tmp_path: Path, explanation: str, fallback: Any, warns: bool
 ) -> None:
     rows = read_records(runs / "evaluations.jsonl")
-    rows[0]["userTurnsEvaluations"][1]["Manner"] = {"score": 1.0, **verdict}
+    verdict = rows[0]["userTurnsEvaluations"][1]["Manner"]
+    verdict |= {"score": 1.0, "explanation": explanation}
+    if fallback is not None:
+        verdict["fallback"] = fallback
     run = run_file(tmp_path / "run.jsonl", rows)
     result = check_record(run)
     assert result["good"]
     warnings = [finding for finding in result["findings"] if "fallback" in finding["kind"]]
     places = [warning["message"].split(" has ")[0] for warning in warnings]
-    assert places == ["turn 2: Manner"] * is_fallback
+    assert places == ["turn 2: Manner"] * warns
 
 
 def test_judge_writes_the_configuration_that_tira_wants(runs: Path, tmp_path: Path) -> None:

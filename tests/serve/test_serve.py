@@ -7,12 +7,14 @@ import json
 import threading
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from tests.records import read_records
 from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_valid_score
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Verdict
 from touche_rad.plugins import LoadedDebater, LoadedJudge
@@ -225,23 +227,7 @@ def test_a_judge_that_breaks_still_gives_a_number(verdicts: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "system",
-    [
-        "x",
-        7,
-        ["x"],
-        {"utterance": ["a", "b"]},
-        {"utterance": {"a": 1}},
-        {"utterance": None},
-        {"response": "x"},
-        {"response": 3},
-        {"response": {"content": [{"a": 1}]}},
-        {"response": {"arguments": ["1922.747"]}},
-        {"response": {"arguments": "1922.747"}},
-        {"response": {"arguments": [None, 4, True, ["x"], {}, {"text": ["a"]}]}},
-        {"response": {"arguments": {"id": "1.1", "text": "t"}}},
-    ],
-    ids=repr,
+    "system", read_records(Path(__file__).with_name("odd_responses.jsonl")), ids=repr
 )
 def test_whatever_the_tasks_client_accepts_gets_a_number(demo: TestClient, system: Any) -> None:
     turns = [7, {"utterance": {"a": 1}, "systemResponse": system}]
