@@ -8,13 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from touche_rad import plugins
-from touche_rad.debate import Debate, Verdict, Verdicts
+from touche_rad.debate import Argument, Debate, Response, Verdict, Verdicts
 from touche_rad.evidence.support import ECHO, NEAR, Finding, read_sentences, repeated_share
-from touche_rad.evidence.words import Words, lexicon, read_words
-from touche_rad.plugins import ExplainedVerdict, Feature, Services
+from touche_rad.evidence.words import (
+    NO_WORDS,
+    Words,
+    common_topic,
+    lexicon,
+    read_words,
+    topical_words,
+)
+from touche_rad.plugins import ArgumentIndex, ExplainedVerdict, Feature, Services, arguments_by
 from touche_rad.text import clean
 
 SHOWN_ARGUMENTS: Final = 2
@@ -31,10 +38,11 @@ DECISIVE: Final = 0.9
 """Size of a fault that makes the verdict no."""
 MOST_DOUBT: Final = 0.4
 """Most that a support in other words costs."""
-LEAST_CLOSENESS: Final = 0.1
+LEAST_CLOSENESS: Final = 0.09
 """Least closeness of a response to the user's topic."""
 OFF_TOPIC: Final = "the response has too few words of the topic"
 SIDE_UNSEEN: Final = "The judge cannot see the side of an argument."
+NOT_LOOKED_UP: Final = "The judge had no index to look up the citation."
 LEAST_NEW_WORDS: Final = 2
 """New content words without which a response is a bare denial."""
 SAME_SENTENCE: Final = 0.8
@@ -94,10 +102,15 @@ class ResponseFeatures:
     sentences: Sequence[Finding]
     claims: Sequence[Finding]
     """The sentences that claim something."""
+    admits: bool
+    """Whether it only says that it has found no argument."""
+    looked_up: bool
+    """Whether an index was given to look up the citations."""
     topic: Sequence[str]
-    """Words that the response, or an argument it uses, shares with the user and the thesis."""
+    """Topic words that the claims, or an argument they use, share with the message and the thesis;
+    none if they may be common by chance."""
     closeness: float
-    """Their number, divided by the root of the numbers of content words on both sides."""
+    """Their number, divided by the root of the numbers of topic words on both sides."""
     new: int
     """Content words of the claims that the user has not used."""
     repeated: float
@@ -106,34 +119,56 @@ class ResponseFeatures:
     """What makes the response speak for the user, as far as words show it."""
 
 
-def read_response(debate: Debate) -> ResponseFeatures | None:
-    """Read a debate that ends with the response; None if there is no response."""
+def read_citations(response: Response, index: ArgumentIndex | None) -> Sequence[Argument]:
+    """Return the first cited arguments; with an index only those that it has, as it has them."""
+    cited = response.arguments[:SHOWN_ARGUMENTS]
+    if index is None:
+        return cited
+    stored = arguments_by(index, [argument.id for argument in cited])
+    texts = {clean(argument.text) for argument in cited}
+    return [argument for argument in stored if argument and clean(argument.text) in texts]
+
+
+def read_response(debate: Debate, index: ArgumentIndex | None = None) -> ResponseFeatures | None:
+    """Read a debate that ends with the response; None if there is no response.
+
+    With an index, a cited argument that it does not have supports nothing.
+    """
     response = debate.last.response if debate.turns else None
     if response is None:
         return None
     content = _LABEL.sub("", clean(response.content))
-    sources = [
-        read_words(clean(argument.text)) for argument in response.arguments[:SHOWN_ARGUMENTS]
-    ]
-    sentences = read_sentences(content, sources)
-    claims = [sentence for sentence in sentences if sentence.claims]
+    cited = read_citations(response, index)
+    sources = [read_words(clean(argument.text)) for argument in cited]
     turns = debate.turns[-EARLIER_TURNS - 1 :]
     users = [read_words(turn.utterance) for turn in turns]
+    spoken = read_words(clean(" ".join([debate.thesis, *(turn.utterance for turn in turns)])))
+    sentences = read_sentences(content, sources, spoken)
+    claims = [sentence for sentence in sentences if sentence.claims]
     systems = [read_words(turn.response.content) for turn in turns[:-1] if turn.response]
     generic = lexicon().generic
 
-    # The topic is what the response, and the arguments it uses, share with the user and the thesis.
-    used_words = [sentence.words for sentence in sentences]
-    used_sources = {claim.source for claim in claims if claim.source is not None}
-    used_words += [sources[number] for number in sorted(used_sources)]
-    word_of_sense: dict[str, str] = {}
-    for words in used_words:
-        word_of_sense |= {words.senses[at]: words.words[at] for at in words.content}
+    # The topic is what the claims, and the arguments that they use, share with the user and the
+    # thesis. A question claims nothing, so its words are no topic. The arguments of the index say
+    # what their topic is called; without them, each word of the user may name it.
+    thesis = topical_words(read_words(debate.thesis))
+    asked_words = topical_words(users[-1]) | thesis
+    user_words = asked_words.keys() | set().union(*map(topical_words, users))
+    claimed_words: dict[str, str] = {}
+    for claim in claims:
+        claimed_words |= topical_words(claim.words)
+    used_words = dict(claimed_words)
+    names = user_words if index is None else NO_WORDS
+    for number in sorted({claim.source for claim in claims if claim.source is not None}):
+        used_words |= topical_words(sources[number])
+        if index is not None:
+            argument = cited[number]
+            claimed = f"{argument.topic} {argument.attacks} {argument.supports}"
+            used_words |= topical_words(read_words(clean(claimed)))
+    shared = common_topic(user_words, used_words.keys(), names=names)
+    topic = [word for stem, word in used_words.items() if stem in shared]
     by_user = set().union(*(message.senses for message in users))
     asked = content_senses(users[-1]) | content_senses(read_words(debate.thesis))
-    on_topic = (by_user | asked) - generic
-    topic = [word for sense, word in word_of_sense.items() if sense in on_topic]
-    in_response = set().union(*(content_senses(sentence.words) for sentence in sentences))
 
     # Other talk does not make a repetition new: sentences off the topic count only alone.
     related = asked.union(*map(content_senses, (*users, *sources))) - generic
@@ -145,8 +180,10 @@ def read_response(debate: Debate) -> ResponseFeatures | None:
         text=read_words(content).joined,
         sentences=sentences,
         claims=claims,
+        admits=not claims and any(sentence.admits for sentence in sentences),
+        looked_up=index is not None,
         topic=topic,
-        closeness=len(topic) / math.sqrt(max(1, len(in_response)) * max(1, len(asked))),
+        closeness=len(topic) / math.sqrt(max(1, len(claimed_words)) * max(1, len(asked_words))),
         new=len(new),
         repeated=repeated_share(parts, systems),
         for_the_user=list(speaks_for_the_user(sentences, repeated_share(parts, users))),
@@ -160,12 +197,13 @@ def speaks_for_the_user(sentences: Sequence[Finding], echo: float) -> Iterator[R
         yield RuleFault("echo", DECISIVE, "the response says what the user said")
     for sentence in sentences:
         support = sentence.support
-        text = sentence.words.joined
-        if support.quoted:
-            continue
         if support.denies and support.share >= NEAR:
             yield RuleFault("contrary", DECISIVE, f"{quote(sentence)} {support.why}")
             return
+        # What is quoted of an argument agrees with nobody.
+        text = sentence.opening
+        if not support.quoted:
+            text = f"{text} {sentence.words.joined}".strip()
         agrees = known.surrenders.match(text) or known.concessions.search(text)
         # "You are right, but ..." takes the agreement back.
         if agrees and known.reversals.isdisjoint(text[agrees.end() :].split()):
@@ -198,24 +236,31 @@ def quantity(response: ResponseFeatures) -> Iterator[RuleFault]:
 
 
 def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
-    """Each sentence that claims something is found in one of the first two cited arguments."""
+    """Each sentence that claims something is found in one of the first two cited arguments.
+
+    To say that no argument was found claims nothing, so nothing has to be found.
+    """
+    if response.admits:
+        return [RuleFault("claims", 0.0, "the response says that it has found no argument")]
     if not response.claims:
         reason = "the response claims nothing that an argument could support"
         return [RuleFault("claims", DECISIVE, reason)]
-    faults = [
-        RuleFault(
-            f"sentence {number}",
-            MOST_DOUBT * (1 - claim.support.content_share) if claim.support.supported else DECISIVE,
-            f"{quote(claim)} {claim.support.why}",
-        )
-        for number, claim in enumerate(response.claims, 1)
-    ]
+    faults = []
+    for number, claim in enumerate(response.claims, 1):
+        support = claim.support
+        size = MOST_DOUBT * (1 - support.content_share) if support.supported else DECISIVE
+        reason = f"{quote(claim)} {support.why}"
+        if support.supported and not response.looked_up:
+            reason += f". {NOT_LOOKED_UP}"
+        faults.append(RuleFault(f"sentence {number}", size, reason))
     return sorted(faults, key=lambda fault: -fault.size)
 
 
 def relation(response: ResponseFeatures) -> Iterator[RuleFault]:
     """It shares words of the topic with the user; it is no echo, agreement or repetition."""
-    if response.closeness < LEAST_CLOSENESS:
+    if response.admits:
+        yield RuleFault("topic", DECISIVE, "the response has no argument against the user")
+    elif response.closeness < LEAST_CLOSENESS:
         yield RuleFault("topic", DECISIVE, OFF_TOPIC)
     else:
         size = MOST_DOUBT * max(0.0, 1 - response.closeness)
@@ -274,15 +319,18 @@ class GroundedJudge:
     the first two arguments.
     """
 
+    uses: ClassVar = ("index",)
+
     class Options(plugins.Options):
         """There are no options."""
 
     def __init__(self, options: Options, services: Services) -> None:
-        """Make the judge; it needs no service."""
+        """Keep the index, if there is one, to look up the citations."""
+        self._index = services.index
 
     def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
-        response = read_response(debate)
+        response = read_response(debate, self._index)
         if response is None:
             unanswered = Verdict(score=None, rationale="the last turn has no response")
             return dict.fromkeys(RULES, unanswered)
@@ -302,7 +350,7 @@ class GroundedJudge:
 
     def explain(self, debate: Debate) -> dict[str, ExplainedVerdict]:
         """Return the faults that decide each verdict on the last response."""
-        response = read_response(debate)
+        response = read_response(debate, self._index)
         if response is None or not response.sentences:
             return {}
         explained = {}

@@ -182,7 +182,7 @@ def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_p
     refused = touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path, code=2)
     assert "demo" in refused.err
     touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path, code=0)
-    say = ("respond", "--say", "Zoos are cruel.", "-d", "verbatim", "-i")
+    say = ("respond", "--say", "Zoos are bad.", "-d", "verbatim", "-i")
     assert "rare animals" in touche_rad(*say, "./demo", cwd=tmp_path).out
 
 

@@ -55,16 +55,67 @@ def test_a_claim_that_the_collection_does_not_cover_is_answered_with_one_honest_
 
 
 def test_the_floor_is_of_the_common_words_relative_to_both_lengths() -> None:
-    """The message has five words, the argument with its claim and topic six; two are common."""
+    """The message has five words, and so has the argument with its claim; two are common."""
     unanswered = debate("The worthless penny fills jars and drawers.")
     charity = "Charities collect the penny that nobody misses."
-    assert grounded(charity, floor=0.36).answer(unanswered).arguments
-    assert grounded(charity, floor=0.37).answer(unanswered) == NOTHING
+    assert grounded(charity, floor=0.39).answer(unanswered).arguments
+    assert grounded(charity, floor=0.41).answer(unanswered) == NOTHING
 
 
 def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:
     for claim in ("Zoos should be closed.", "Tipping should be abolished.", "Zoos are cruel."):
         assert Grounded(Grounded.Options(), demo).answer(Debate().with_utterance(claim)).arguments
+
+
+OFF_TOPIC = Path(__file__).with_name("off_topic.txt").read_text("utf-8").splitlines()
+"""Claims outside the demo's topics; the last 15 were written after the rules."""
+ON_TOPIC = Path(__file__).with_name("on_topic.tsv").read_text("utf-8").splitlines()
+"""Claims on each of its topics, with the number of the topic."""
+
+
+def test_most_claims_off_the_topics_get_nothing_and_seldom_a_judge_that_is_content(
+    demo: Services,
+) -> None:
+    debater = Grounded(Grounded.Options(), demo)
+    judge = GroundedJudge(GroundedJudge.Options(), demo)
+    found = []
+    accepted = []
+    for claim in OFF_TOPIC:
+        unanswered = Debate().with_utterance(claim)
+        response = debater.answer(unanswered)
+        if response == NOTHING:
+            continue
+        found.append(claim)
+        verdicts = judge.judge(unanswered.with_response(response))
+        if all(verdict.yes for verdict in verdicts.values()):
+            accepted.append(claim)
+    assert len(found) <= 0.2 * len(OFF_TOPIC), found
+    assert len(accepted) <= 0.12 * len(OFF_TOPIC), accepted
+
+
+def test_claims_on_the_topics_are_answered_on_the_topic(demo: Services) -> None:
+    debater = Grounded(Grounded.Options(), demo)
+    missed = []
+    for line in ON_TOPIC:
+        topic, claim = line.split("\t")
+        cited = debater.answer(Debate().with_utterance(claim)).arguments
+        if not cited or not cited[0].id.startswith(f"{topic}."):
+            missed.append(claim)
+    assert len(missed) <= 0.05 * len(ON_TOPIC), missed
+
+
+def test_an_honest_answer_has_no_verdict_below_that_of_an_answer_off_the_topic() -> None:
+    text = "Paper bags consume timber and water."
+    off_topic = debate("Zoos should be closed.").with_response(
+        Response(content=text, arguments=(Argument(id="1", text=text),))
+    )
+    honest = debate("Zoos should be closed.").with_response(NOTHING)
+    scores = [
+        {key: verdict.score for key, verdict in JUDGE.judge(answered).items()}
+        for answered in (honest, off_topic)
+    ]
+    assert scores[0] == scores[1]
+    assert [key for key, score in scores[0].items() if score > 0.5] == ["quality", "manner"]
 
 
 def changed(text: str) -> list[str]:

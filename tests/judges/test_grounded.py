@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from judges.grice.grounded import GroundedJudge
 from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
+from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
+from touche_rad.plugins import Services
 
 SPECIES = "Breeding in zoos has saved some species from dying out."
 TILL = (
@@ -34,6 +37,9 @@ TILL = (
         f"Are you sure? {SPECIES}",
         f"“{SPECIES}”",
         "Some species have been saved from dying out by breeding in zoos.",
+        f"You now say that zoos should be closed, which contradicts your thesis: {SPECIES}",
+        f"You say “animals suffer in cages”. But: {SPECIES}",
+        f"That contradicts your thesis: {SPECIES}",
     ],
 )
 def test_what_the_argument_says_passes_quality(answer: str) -> None:
@@ -172,6 +178,20 @@ def test_only_the_texts_of_the_arguments_count() -> None:
     assert verdicts() == verdicts(attacks=USER, supports="Zoos are good.", topic="Cars")
 
 
+@pytest.mark.parametrize(
+    ("text", "yes"), [(SPECIES, True), ("Zoos have saved the dodo from dying out.", False)]
+)
+def test_a_citation_counts_if_the_index_has_it(text: str, yes: bool) -> None:
+    index = SmallIndex([Argument(id="0", text=SPECIES, topic="Should zoos be closed?")])
+    looked_up = GroundedJudge(GroundedJudge.Options(), Services(index=index))
+    answered = debate(text, text, user="Zoos should be closed.")
+    verdicts = looked_up.judge(answered)
+    assert all(verdict.yes for verdict in verdicts.values()) == verdicts[Maxim.QUALITY].yes == yes
+    without_index = judge().judge(answered)[Maxim.QUALITY]
+    assert without_index.yes
+    assert without_index.rationale.endswith("The judge had no index to look up the citation.")
+
+
 QUOTES = [
     row
     for row in map(json.loads, demo_file("arguments.jsonl").read_text("utf-8").splitlines())
@@ -189,6 +209,18 @@ def half(text: str) -> str:
 
 def lower(text: str) -> str:
     return text[0].lower() + text[1:]
+
+
+def mixed_pairs(text: str) -> str:
+    words = text[:-1].split()
+    pairs = [" ".join(words[at : at + 2]) for at in range(0, len(words), 2)]
+    return f"{' '.join(pairs[1::2] + pairs[::2])}."
+
+
+def exchanged(text: str) -> str:
+    first, second = sorted(re.findall(r"\w+", text), key=len)[-2:]
+    parts = [part.replace(second, first) for part in text.split(first)]
+    return second.join(parts)
 
 
 ATTACKS: dict[str, Callable[[str], str]] = {
@@ -210,6 +242,14 @@ ATTACKS: dict[str, Callable[[str], str]] = {
     "not true": lambda q: f"It is not true: {q}",
     "the user's": lambda q: f'You said: "{q}"',
     "lie": lambda q: f"{q} But this is a lie.",
+    "open agreement": lambda q: f"I fully agree with you: {q}",
+    "right": lambda q: f"You are right, {lower(q)}",
+    "I agree": lambda q: f"I agree. {q}",
+    "as you say": lambda q: f"Indeed, as you say, {lower(q)}",
+    "liars": lambda q: f"Only liars claim this: {q}",
+    "fools": lambda q: f"Fools say: {q}",
+    "pairs in another order": mixed_pairs,
+    "exchanged words": exchanged,
 }
 
 
@@ -230,7 +270,17 @@ def test_true_quotations_are_a_yes() -> None:
     assert share_of_yes(str) >= 0.95
 
 
-@pytest.mark.parametrize("heading", ["To this, reply:", "Critics will answer:", "To you I say:"])
+HEADINGS = [
+    "To this, reply:",
+    "Critics will answer:",
+    "To you I say:",
+    "I do not agree:",
+    "I cannot agree with you:",
+    "You are right, but",
+]
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
 def test_a_true_quotation_behind_a_heading_is_a_yes(heading: str) -> None:
     assert share_of_yes(lambda q: f"{heading} {q}") >= 0.95
 
@@ -238,6 +288,16 @@ def test_a_true_quotation_behind_a_heading_is_a_yes(heading: str) -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_on_a_quotation_is_no_yes(attack: str) -> None:
     assert share_of_yes(ATTACKS[attack]) <= 0.05
+
+
+def test_the_users_claim_as_a_question_puts_nothing_on_the_topic() -> None:
+    accepted = 0
+    for at, row in enumerate(QUOTES):
+        user = QUOTES[(at + 37) % len(QUOTES)]["attacks"]
+        answer = f"No: {row['text']} {user[:-1]}?"
+        verdicts = judge().judge(debate(answer, row["text"], user=user))
+        accepted += all(verdict.yes for verdict in verdicts.values())
+    assert accepted <= 0.1 * len(QUOTES)
 
 
 def test_quotations_for_another_user_and_echoes_are_no_yes() -> None:

@@ -42,6 +42,13 @@ _QUOTED_INSIDE: Final = 4
 """Words in a row that are a quotation inside a sentence."""
 _LONGEST_HEADING: Final = 5
 _NAMED: Final = re.compile(r'^(?:You say "[^"]+"\.|On "[^"]+":)')
+_LONGEST_ATTRIBUTION: Final = 40
+"""Words in which clauses are searched that name what the user said."""
+_MOST_NEW_WORDS: Final = 1
+"""Content words of such clauses that the user need not have said: a verb, such as "praise"."""
+_OF_CONTRADICTION: Final = frozenset(
+    "contradict contradicts contradicting contradiction thesis".split()
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,10 @@ class Finding:
     source: int | None = None
     claims: bool = True
     """Whether the sentence claims something; a question or "I disagree" does not."""
+    admits: bool = False
+    """Whether the sentence only says that no argument was found."""
+    opening: str = ""
+    """The words before `words`, unless the argument has them, too."""
 
 
 def findings_in(content: str, texts: Iterable[str]) -> list[Finding]:
@@ -88,8 +99,13 @@ def findings_in(content: str, texts: Iterable[str]) -> list[Finding]:
     return [finding for finding in findings if finding.claims]
 
 
-def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
-    """Return the support of each sentence that has a word."""
+def read_sentences(
+    content: str, sources: Sequence[Words], user: Words | None = None
+) -> list[Finding]:
+    """Return the support of each sentence that has a word.
+
+    First clauses that only name what the user said claim nothing, if `user` has the user's words.
+    """
     results: list[Finding] = []
     for text in sentences(content):
         # What only names words of the user says nothing of its own.
@@ -97,6 +113,8 @@ def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
         if not sentence.words:
             continue
         core = without_opening(sentence)
+        if user is not None:
+            core = without_opening(without_attribution(core, user, sources))
         words = core if core.words else sentence
         if len(results) >= MAX_SENTENCES:
             results.append(Finding(text, words, TOO_MANY))
@@ -105,14 +123,19 @@ def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
         # An argument may have the sentence with its opening word for word.
         asks = text.rstrip("\"'”’)] ").endswith("?")
         supports = [find_support(sentence, source, asks=asks) for source in sources]
+        opening = ""
         if words is not sentence and not any(support.quoted for support in supports):
             supports = [find_support(words, source, asks=asks) for source in sources]
+            opening = " ".join(sentence.words[: len(sentence.words) - len(core.words)])
         best = max(
             supports, key=lambda support: (support.supported, support.share), default=UNCITED
         )
         number = supports.index(best) if best.supported else None
 
-        if best.quoted:
+        admits = not best.quoted and bool(lexicon().admissions.fullmatch(words.joined))
+        if admits:
+            claims = False
+        elif best.quoted:
             claims = True
         elif (
             results
@@ -128,8 +151,35 @@ def read_sentences(content: str, sources: Sequence[Words]) -> list[Finding]:
             # It repeats words of the argument, unless it is as short as "I disagree."
             repeats = bool(core.words) or len(sentence.words) >= _SHORT
             claims = repeats and best.share >= NEAR
-        results.append(Finding(text, words, best if claims else NO_CLAIM, number, claims))
+        support = best if claims else NO_CLAIM
+        results.append(Finding(text, words, support, number, claims, admits, opening))
     return results
+
+
+def without_attribution(sentence: Words, user: Words, sources: Sequence[Words]) -> Words:
+    """Return a sentence without first clauses that only name what the user said.
+
+    "You now praise zoos, which contradicts your thesis: cages harm animals." becomes "cages harm
+    animals." if the user praised zoos. "You said: cages harm animals." names nothing, and "You
+    argue that cages harm animals, ..." has words of the argument in it.
+    """
+    end = 0
+    new = 0
+    names_user = False
+    names_claim = False
+    for at, word in enumerate(sentence.words[:_LONGEST_ATTRIBUTION]):
+        names_user = names_user or word in ("you", "your")
+        if at in sentence.content and word not in _OF_CONTRADICTION:
+            is_known = sentence.senses[at] in user.senses
+            names_claim = names_claim or is_known
+            new += not is_known
+        phrase = f" {' '.join(sentence.words[max(0, at - 2) : at + 1])} "
+        is_quoted = at > 1 and any(phrase in f" {source.joined} " for source in sources)
+        if new > _MOST_NEW_WORDS or is_quoted or ":" in sentence.marks[at]:
+            break
+        if names_user and names_claim and sentence.marks[at + 1]:
+            end = at + 1
+    return sentence.behind(end) if end else sentence
 
 
 def without_opening(sentence: Words) -> Words:
@@ -273,6 +323,9 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
     if content_share == 1 and len(moved) == 2:
         why = f"exchanges “{words[moved[0]]}” and “{words[moved[1]]}”"
         return Support(False, why, share, content_share)
+    # Who says it in another order needs other small words; words of the argument alone are mixed.
+    if moved and not added:
+        return Support(False, f"moves “{words[moved[0]]}”", share, content_share)
 
     # A changed quotation.
     if share >= NEAR:

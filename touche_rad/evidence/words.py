@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -49,6 +49,11 @@ _LONGEST_FIRST: Final = sorted(
     key=lambda ending_and_least: -len(ending_and_least[0]),
 )
 LONGEST_WORD: Final = 60
+NO_WORDS: Final[Set[str]] = frozenset()
+_LEAST_SHARED: Final = 2
+"""Fewest words that two texts do not have in common by chance."""
+_LEAST_IN_DOCUMENT: Final = 3
+"""The same of all texts on one topic."""
 
 
 @lru_cache(maxsize=4_096)
@@ -186,10 +191,17 @@ class Lexicon(BaseModel):
     reversals: WordSet
     generic: frozenset[str]
     """Stems of words that are in every debate."""
+    actions: WordSet
+    duties: WordSet
+    charges: WordSet
+    freedoms: WordSet
+    demands: frozenset[str]
+    """Stems of what is demanded of a thing: also actions, duties and freedoms."""
     senses: Mapping[str, str]
     connectives: frozenset[str]
     stances: WholeText
     denials: WholeText
+    admissions: WholeText
     surrenders: WholeText
     concessions: WordsInText
     retractions: WholeText
@@ -219,8 +231,58 @@ def lexicon() -> Lexicon:
         sense = senses.get(stem(word), stem(word))
         # "Supporter" is as generic as "support".
         generic.add(sense[:-2] if sense.endswith(("er", "or")) and len(sense) > 4 else sense)
+    demands = " ".join(table[name] for name in ("demands", "actions", "duties", "freedoms"))
+    for patterns in ("denials", "surrenders"):
+        table[patterns] += table["distances"]
+    table["demands"] = set(map(stem, demands.split()))
     table["negators"] = " ".join([table["negators"], *NEGATIONS])
     table["function_words"] = stopwords().union(table["negators"].split())
     table["generic"] = generic
     table["senses"] = senses
     return Lexicon.model_validate(table)
+
+
+def topical_words(words: Words) -> dict[str, str]:
+    """Return the words that can be a topic, by their stems.
+
+    What debates demand of any topic ("ban", "allow", "compulsory") is none, unless a text has no
+    other words.
+    """
+    by_stem = {words.stems[at]: words.words[at] for at in words.content}
+    demands = lexicon().demands
+    return {stem: word for stem, word in by_stem.items() if stem not in demands} or by_stem
+
+
+@lru_cache(maxsize=32_768)
+def topic_of(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that can be a topic."""
+    return frozenset(topical_words(read_words(text)))
+
+
+def common_topic(
+    asked: Set[str],
+    text: Set[str],
+    *,
+    document: Set[str] = NO_WORDS,
+    names: Set[str] = NO_WORDS,
+    widespread: Set[str] = NO_WORDS,
+) -> Set[str]:
+    """Return the stems that a text has in common with what is asked; none if that is chance.
+
+    Args:
+        asked: The words of the user.
+        text: Those of the text.
+        document: Those of all texts on its topic.
+        names: Words of which each names the topic alone.
+        widespread: Words that many topics have.
+    """
+    shared = asked & text
+    in_document = asked & (document | text)
+    are_enough = len(shared) >= _LEAST_SHARED or len(in_document) >= _LEAST_IN_DOCUMENT
+    if (
+        shared == asked
+        or not names.isdisjoint(shared)
+        or (are_enough and not in_document <= widespread)
+    ):
+        return shared
+    return NO_WORDS

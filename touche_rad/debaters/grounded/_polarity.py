@@ -50,7 +50,7 @@ _LISTS: Final = {
         files(__package__).joinpath("polarity.toml").read_text("utf-8")
     ).items()
 }
-_TURNING_STEMS: Final = frozenset(map(stem, _LISTS["actions"] | _LISTS["evaluations"]))
+_TURNING_STEMS: Final = frozenset(map(stem, lexicon().actions | _LISTS["evaluations"]))
 """The stems of negative actions and evaluations."""
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 
@@ -80,10 +80,11 @@ def side(text: str, topic: str) -> float:
     topic_subject = _subject(topic)
     topic_words = set(read_words(topic).words)
     # A clause on freedom is against a topic about a duty, and the other way round.
-    if topic_words & _LISTS["duties"]:
-        contrary = _LISTS["freedoms"]
-    elif topic_words & _LISTS["freedoms"]:
-        contrary = _LISTS["duties"]
+    duties = lexicon().duties | lexicon().charges
+    if topic_words & duties:
+        contrary = lexicon().freedoms
+    elif topic_words & lexicon().freedoms:
+        contrary = duties
     else:
         contrary = _NO_WORDS
     weights = 0

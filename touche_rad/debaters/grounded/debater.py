@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import sqrt
 from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, Field
@@ -26,6 +25,7 @@ from touche_rad.debaters.grounded.ranking import (
     RankedCandidate,
     StanceName,
     StanceRanking,
+    likeness_of,
     rank,
     rank_by,
     read,
@@ -52,6 +52,8 @@ class Quotable:
     path: tuple[str, ...] = ()
     opposed: bool = False
     """Whether it is known that the argument opposes the user."""
+    likeness: float = 0.0
+    """How much of the topic words of the user and of the argument are the same; 0 by chance."""
     meant: bool = False
     """Whether the argument has the topic that the user means, also without common words."""
 
@@ -174,7 +176,9 @@ class Grounded:
         # has any is used.
         by_fault: tuple[list[Quotable], ...] = ([], [], [], [])
         quoted_before: set[str] = set()
-        for candidate in self._ranked(queries)[:_MAX_TRIED]:
+        ranked = self._ranked(queries)[:_MAX_TRIED]
+        likeness = likeness_of(queries.user, [candidate.argument for candidate in ranked])
+        for candidate in ranked:
             argument = candidate.argument
             quoted = quotation(argument.text, room, self.options.whole)
             if not quoted or earlier.has(quoted) or plain_words(quoted) in quoted_before:
@@ -187,7 +191,14 @@ class Grounded:
             is_near = 2 * len(message & attacked) >= max(len(message), len(attacked))
             opposed = is_near and candidate.features.get(side, 0.0) >= _OPPOSING_SIDE
             by_fault[fault].append(
-                Quotable(argument, quoted, candidate.path, opposed, candidate.meant)
+                Quotable(
+                    argument,
+                    quoted,
+                    candidate.path,
+                    opposed,
+                    likeness[argument.id],
+                    candidate.meant,
+                )
             )
             if len(by_fault[0]) == most:
                 break
@@ -196,20 +207,11 @@ class Grounded:
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
         """Quote the first of the best quotations on what the user means, by words or by vectors.
 
-        By words, user and argument must share enough of them, relative to their lengths. If there
+        By words, user and argument must have enough of them in common, and not by chance. If there
         is no such quotation, say that no argument answers the user.
         """
-        user = content(read(debate).user)
         for quotable in quotables[:_MOST_LINKED]:
-            argument = quotable.argument
-            about = content(f"{argument.topic} {argument.attacks} {argument.text}")
-            subject = content(argument.topic or " ".join(argument.text.split()[:3]))
-            shared = user & about
-            # A single common word is chance, unless it is half of what the user says or in the
-            # topic.
-            by_chance = len(shared) < 2 and not shared & subject and 2 * len(shared) < len(user)
-            link = len(shared) / sqrt(len(user) * len(about)) if shared and not by_chance else 0.0
-            if quotable.meant or link >= self.options.floor:
+            if quotable.meant or quotable.likeness >= self.options.floor:
                 return self.quote(debate, quotable)
         return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 

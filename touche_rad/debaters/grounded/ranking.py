@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from touche_rad.debate import Argument, Debate, Hit
 from touche_rad.debaters.grounded._polarity import side, sides
+from touche_rad.evidence.words import NO_WORDS, common_topic, topic_of
 from touche_rad.plugins import (
     TOPIC_DEPTH,
     ArgumentIndex,
@@ -49,6 +51,8 @@ _TOPIC_WEIGHT: Final = 2.0
 """Weight of a topic that words find, beside searches."""
 _NEAR: Final = 4
 """One in this many hits of a search may come from vectors."""
+_MOST_TOPICS: Final = 4
+"""Most topics with a word that says something about the topic."""
 _AGREED: Final = 0.7
 """Share of the nearest claims that have one topic, from which the user means this topic."""
 
@@ -188,6 +192,42 @@ def rank_by(retriever: Retriever, queries: Queries, k: int) -> list[RankedCandid
 def ordered(candidates: Iterable[RankedCandidate]) -> list[RankedCandidate]:
     """Sort by score, then by id."""
     return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.argument.id))
+
+
+def likeness_of(user: str, arguments: Sequence[Argument]) -> dict[str, float]:
+    """Return how much of the topic words of a user and each argument are the same, by its id.
+
+    The arguments are those that a search has found: they say which words are on one topic only.
+    """
+    asked = topic_of(user)
+    texts: dict[str, frozenset[str]] = {}
+    documents: defaultdict[str, set[str]] = defaultdict(set)
+    for argument in arguments:
+        texts[argument.id] = topic_of(f"{argument.topic} {argument.attacks} {argument.text}")
+        documents[argument.topic] |= texts[argument.id]
+    counts = Counter(word for document in documents.values() for word in document)
+    widespread = {word for word in asked if counts[word] > _MOST_TOPICS}
+
+    # What names a topic alone: its only word, or words that arguments on other topics do not have.
+    names: dict[str, Set[str]] = {}
+    for topic in documents:
+        in_name = topic_of(topic)
+        telling = {word for word in in_name if counts[word] == 1}
+        names[topic] = in_name if len(in_name) == 1 else telling
+
+    likeness: dict[str, float] = {}
+    for argument in arguments:
+        topic = argument.topic
+        text = texts[argument.id]
+        shared = common_topic(
+            asked,
+            text,
+            document=documents[topic] if topic else NO_WORDS,
+            names=names[topic],
+            widespread=widespread,
+        )
+        likeness[argument.id] = len(shared) / sqrt(len(asked) * len(text)) if shared else 0.0
+    return likeness
 
 
 StanceName = Annotated[str, Field(pattern=r"^(words|nli:.+)$"), MayNameFile(after="nli:")]
