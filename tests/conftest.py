@@ -71,7 +71,6 @@ SLOW = (
     "tests/runs/test_ray",
     "tests/training/test_training",
     "tests/models/test_vllm.py",
-    "tests/retrieval/test_benchmark.py",
     "tests/docs/test_notebooks.py",
     "tests/serve/test_careless_client.py",
     "tests/serve/test_generated.py",

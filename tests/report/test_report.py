@@ -225,7 +225,7 @@ def test_runs_are_called_by_their_files_with_their_plugins_below(tmp_path: Path)
     page = report_page(runs, tmp_path / "r.html")
     assert names_of_runs(page) == ["team1", "team2"]
     for name in ("team1 grounded", "team2 verbatim"):
-        assert f"{name}, judged by length 1 1.000" in page.words
+        assert f"{name}, judged by length" in page.words
     assert page.data["data-debates"]["runs"][1]["about"] == "verbatim, judged by length"
     assert "2 different indexes: team1; team2" in page.words
 

@@ -252,8 +252,6 @@ def test_it_learns_what_helps_on_topics_that_it_never_saw(trained: Path) -> None
 
 @pytest.mark.services
 def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> None:
-    from benchmarks.quality_pipelines import about
-
     arguments = _two_languages()[:40]
     place = str(tmp_path / "index")
     build_index(arguments, place)
@@ -262,7 +260,6 @@ def test_the_folder_is_an_encoder_of_an_index(trained: Path, tmp_path: Path) -> 
     hits = find("retriever", "dense").make(Services(index=index)).search(arguments[3].attacks, 5)
     assert hits[0].argument.attacks == arguments[3].attacks
     assert hits[0].score == pytest.approx(1.0, abs=1e-3)
-    assert len(about(index).search(arguments[3].attacks)) >= 5
 
 
 @pytest.mark.services
