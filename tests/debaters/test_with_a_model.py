@@ -83,7 +83,14 @@ def test_the_model_chooses_the_quotation_and_the_words_that_it_answers(
     server: Scripted, message: str, span: str, begins: str
 ) -> None:
     answering(
-        server, {"Choice": lambda prompt: {"number": number_of(prompt, CHARITY), "span": span}}
+        server,
+        {
+            "Choice": lambda prompt: {
+                "number": number_of(prompt, CHARITY),
+                "span": span,
+                "clause": not begins.startswith("On"),
+            }
+        },
     )
     response = answer(server, "grounded", debate(message))
     place = message.lower().find(span.lower().rstrip("."))
@@ -97,7 +104,7 @@ def test_the_model_chooses_the_quotation_and_the_words_that_it_answers(
     ("span", "begins"),
     [
         ("the penny is useful", 'You say "the penny is useful". That contradicts your thesis:'),
-        ("a useful penny", "That contradicts your thesis:"),
+        ("a useful penny", "You contradict your thesis:"),
     ],
 )
 def test_the_model_sees_that_the_user_comes_over(server: Scripted, span: str, begins: str) -> None:
@@ -107,6 +114,7 @@ def test_the_model_sees_that_the_user_comes_over(server: Scripted, span: str, be
             "Choice": lambda prompt: {
                 "number": number_of(prompt, CHARITY),
                 "span": span,
+                "clause": "is" in span,
                 "agrees": True,
             }
         },
@@ -130,8 +138,8 @@ def test_words_of_the_user_are_named_where_there_is_room(
         "Charities collect the penny that nobody misses, and blind shoppers count with it each day."
     )
     index = BothSides([argument(9, *FOR_PENNY, text), *ARGUMENTS])
-    span = "The penny is worthless"
-    answering(server, {"Choice": lambda prompt: {"number": number_of(prompt, text), "span": span}})
+    choice = {"span": "The penny is worthless", "clause": True}
+    answering(server, {"Choice": lambda prompt: {"number": number_of(prompt, text), **choice}})
     response = answer(server, "grounded", ASKED, index, **options)
     assert response.content == f"{begins}{text}"
 

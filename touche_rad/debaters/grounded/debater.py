@@ -63,6 +63,7 @@ class QuotationChoice(BaseModel):
 
     number: int = Field(ge=0)
     span: Line = ""
+    clause: bool = False
     agrees: bool = False
 
 
@@ -151,7 +152,9 @@ class Grounded:
                     quotables=[quotable.quoted for quotable in offered],
                 )
                 if choice.number:
-                    frames = openings(debate, choice.span, agrees=choice.agrees)
+                    frames = openings(
+                        debate, choice.span, is_clause=choice.clause, agrees=choice.agrees
+                    )
                     return self.quote(debate, offered[choice.number - 1], frames)
         except ModelError as error:
             report_without_model(error)

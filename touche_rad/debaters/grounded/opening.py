@@ -16,15 +16,10 @@ STANCES: Final = (
     "Not so:",
 )
 _CONTRADICTION: Final = "That contradicts your thesis:"
+_CAME_OVER: Final = "You contradict your thesis:"
 _FEWEST: Final = 3
 _MOST: Final = 14
 """Words of the user that are named."""
-_FINITE: Final = re.compile(
-    r"(?<!\bto )\b(?:is|are|was|were|am|has|have|had|does|do|did|can|could|will|would|shall|should"
-    r"|may|might|must|cannot|\w+n['’]t|(?:it|that|there|he|she)['’]s|\w+['’](?:re|m|ll|ve)"
-    r"|(?:I|we|they|he|she|it) \w+)\b"
-)
-"""Words of a clause; with other verbs words are named as if they were none."""
 
 
 def stance_of(debate: Debate) -> str:
@@ -32,18 +27,18 @@ def stance_of(debate: Debate) -> str:
     return STANCES[(len(debate.turns) - 1) % len(STANCES)]
 
 
-def openings(debate: Debate, span: str, *, agrees: bool) -> tuple[str, str]:
+def openings(debate: Debate, span: str, *, is_clause: bool, agrees: bool) -> tuple[str, str]:
     """Return what names a span of the last message, if it has it, and what takes less room.
 
-    `agrees` says that the user has come over to our side.
+    `is_clause` says that the span is a statement with a subject and a verb, `agrees` that the user
+    has come over to our side.
     """
-    short = _CONTRADICTION if agrees else stance_of(debate)
+    short = _CAME_OVER if agrees else stance_of(debate)
     message = clean(debate.last.utterance)
     words = re.escape(clean(span).strip(' .,;:!?"“”'))
     match = re.search(rf"(?<!\w){words}(?!\w)", message, re.IGNORECASE)
     if match is None or '"' in match[0] or not _FEWEST <= count_words(match[0]) <= _MOST:
         return short, short
-    asks = re.match(r"[^.!]*\?", message[match.end() :])
-    if _FINITE.search(match[0]) and not asks:
+    if is_clause:
         return f'You say "{match[0]}". {_CONTRADICTION if agrees else "But:"}', short
     return short if agrees else f'On "{match[0]}":', short
