@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -55,6 +55,12 @@ class Play:
         return "-".join([self.name, *self.options.values()])
 
 
+def play_of(line: str) -> Play:
+    plugin, schemas = line.split(": ")
+    kind, name, *options = plugin.split()
+    return Play(cast(Kind, kind), name, schemas, dict(option.split("=") for option in options))
+
+
 PAPER = {"profile": "paper"}
 REBUTTALS: Mapping[str, Any] = {
     "text": lambda prompt: f"An argument after {len(prompt)} characters.",
@@ -64,22 +70,43 @@ REBUTTALS: Mapping[str, Any] = {
 """Each speech has another argument; the second one rebuts the first one."""
 REFUSED = "I cannot provide an argument for this."
 UNSUPPORTED = {"evidence": [1], "argument": "Sweden lost nine million kronor by it."}
+USUAL = """
+debater grounded: Choice
+debater composed: Written
+debater composed guard=model: Written Entailments
+debater sinai: Outline Numbers Written
+debater sinai profile=paper: Plan Searches Best Choice Written
+debater inspiredebate profile=paper: Terms Speech
+debater inspiredebate profile=paper-no-retrieval: Speech
+debater rdebater profile=paper-naive-rag: Plain
+judge zsl: Answer
+judge zsl profile=evidence: Answer
+judge fsl1: Answer
+judge fsl1 per=debate: Answers
+judge zsl per=debate profile=evidence: Answers
+judge fsl2 profile=paper: yes|no
+judge best profile=paper: Reasons yes|no
+panel debatrix: SpeechView Verdict
+panel debatrix profile=paper: Analysis Comment Number Winner
+panel debatrix profile=paper-panel-speeches: Analysis Comment Number Winner
+panel debatrix combine=discussion: SpeechView Verdict Comment
+panel debatrix profile=paper-direct: Comment Number Winner Analysis
+panel inspirescore: Subjective Facts Verdicts Formalised Inference
+panel inspirescore profile=paper facts_from=index: Subjective Facts Queries Verdicts Formalised Inference
+panel inspirescore profile=reasons: Subjective Facts Verdicts Formalised Inference
+panel inspirescore facts_from=index: Subjective Facts Verdicts Formalised Inference
+"""
+"""Kind, name and options of a plugin, and the names of the schemas that it asks for."""
 PLAYS = (
-    Play("debater", "grounded", "Choice"),
+    *map(play_of, USUAL.strip().splitlines()),
     Play("debater", "grounded", "Choice", answers={"number": 0}),
-    Play("debater", "composed", "Written"),
     Play("debater", "composed", "Written", answers={"numbers": []}),
-    Play("debater", "composed", "Written Entailments", {"guard": "model"}),
-    Play("debater", "sinai", "Outline Numbers Written"),
-    Play("debater", "sinai", "Plan Searches Best Choice Written", PAPER),
     Play("debater", "sinai", "Outline Numbers Written", answers={"response": LONG}),
     Play("debater", "sinai", "Outline Numbers Uncited", answers={"selected": []}),
     Play("debater", "sinai", "Plan Searches Best Uncited", PAPER, {"arguments": []}),
     Play("debater", "inspiredebate", "Terms Speech Corrected", answers={"argument": LONG}),
     Play("debater", "inspiredebate", "Terms Speech Corrected", answers=UNSUPPORTED),
     Play("debater", "inspiredebate", "Terms Speech", answers={"argument": REFUSED}),
-    Play("debater", "inspiredebate", "Terms Speech", PAPER),
-    Play("debater", "inspiredebate", "Speech", {"profile": "paper-no-retrieval"}),
     Play(
         "debater",
         "rdebater",
@@ -93,21 +120,6 @@ PLAYS = (
         PAPER,
         {"predicates": ["Cause(Penny, Loss)"], "stance_faithfulness": False},
     ),
-    Play("debater", "rdebater", "Plain", {"profile": "paper-naive-rag"}),
-    Play("judge", "zsl", "Answer"),
-    Play("judge", "zsl", "Answer", {"profile": "evidence"}),
-    Play("judge", "fsl1", "Answer"),
-    Play("judge", "fsl1", "Answers", {"per": "debate"}),
-    Play("judge", "zsl", "Answers", {"per": "debate", "profile": "evidence"}),
-    Play("judge", "fsl2", "yes|no", PAPER),
-    Play("judge", "best", "Reasons yes|no", PAPER),
-    Play("panel", "debatrix", "SpeechView Verdict"),
-    Play("panel", "debatrix", "Analysis Comment Number Winner", PAPER),
-    Play(
-        "panel", "debatrix", "Analysis Comment Number Winner", {"profile": "paper-panel-speeches"}
-    ),
-    Play("panel", "debatrix", "SpeechView Verdict Comment", {"combine": "discussion"}),
-    Play("panel", "debatrix", "Comment Number Winner Analysis", {"profile": "paper-direct"}),
     Play(
         "panel",
         "debgraph",
@@ -120,25 +132,6 @@ PLAYS = (
         "SceneGraph Thought FactVerdict PairVerdict Condensed",
         PAPER,
         REBUTTALS,
-    ),
-    Play("panel", "inspirescore", "Subjective Facts Verdicts Formalised Inference"),
-    Play(
-        "panel",
-        "inspirescore",
-        "Subjective Facts Queries Verdicts Formalised Inference",
-        {**PAPER, "facts_from": "index"},
-    ),
-    Play(
-        "panel",
-        "inspirescore",
-        "Subjective Facts Verdicts Formalised Inference",
-        {"profile": "reasons"},
-    ),
-    Play(
-        "panel",
-        "inspirescore",
-        "Subjective Facts Verdicts Formalised Inference",
-        {"facts_from": "index"},
     ),
 )
 

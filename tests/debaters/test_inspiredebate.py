@@ -10,7 +10,7 @@ import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, answers, assert_valid, cited_texts, debate
 from tests.models import scripted
-from tests.models.by_schema import answering, called, last_message, prompts, roles_of
+from tests.models.by_schema import answering, called, last_asked, last_message, prompts, roles_of
 from tests.models.scripted import Scripted
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
@@ -161,7 +161,7 @@ def test_faulty_sentences_are_named_once_without_new_reasoning_and_then_removed(
     answering(server, {**PAPER, "Speech": speech, "Corrected": {"argument": invented}})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Corrected"]
-    assert '"Sweden lost nine million kronor."' in last_message(server.asked[-1])
+    assert '"Sweden lost nine million kronor."' in last_asked(server)
     corrected = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
     assert list(corrected) == ["evidence", "argument"]
     assert response.content == CHARITY
@@ -208,7 +208,7 @@ def test_evidence_of_the_users_side_is_never_quoted(server: Scripted) -> None:
 def test_arguments_that_need_another_text_are_not_shown(server: Scripted) -> None:
     answering(server, {**PAPER, "Terms": {"terms": ["price tag reprint", "charity coins"]}})
     answer(server, field="text")
-    shown = last_message(server.asked[-1])
+    shown = last_asked(server)
     assert CHARITY in shown
     assert ARGUMENTS[3].text not in shown
 
@@ -231,9 +231,9 @@ def test_what_was_cited_before_is_not_shown_again_unless_the_paper_is_meant(
         .with_utterance("Abolish the penny!")
     )
     answer(server, again)
-    assert CHARITY not in last_message(server.asked[-1])
+    assert CHARITY not in last_asked(server)
     answer(server, again, repeat="yes")
-    assert CHARITY in last_message(server.asked[-1])
+    assert CHARITY in last_asked(server)
 
 
 def test_pages_of_the_web_are_shown_and_never_cited(server: Scripted, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_pages_of_the_web_are_shown_and_never_cited(server: Scripted, tmp_path: 
     (tmp_path / "coins.md").write_text(page)
     answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": page}})
     assert answer(server, web=str(tmp_path)).arguments == ()
-    assert last_message(server.asked[-1]).count(page) == 1, "two terms find it"
+    assert last_asked(server).count(page) == 1, "two terms find it"
 
 
 @pytest.mark.parametrize("command", ["respond", "say", "simulate"])
@@ -296,7 +296,7 @@ def test_a_refusal_is_asked_again_once_as_an_exercise(server: Scripted) -> None:
     answering(server, {**PAPER, "Speech": lambda _: next(speeches)})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Speech"]
-    assert "debating exercise" in last_message(server.asked[-1])
+    assert "debating exercise" in last_asked(server)
     assert response.content == SPOKEN["argument"]
 
 
@@ -327,7 +327,7 @@ def test_a_long_argument_is_asked_for_again_once_and_then_cut(server: Scripted) 
     answering(server, {**PAPER, "Speech": long, "Corrected": long})
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Corrected"]
-    assert "60 words" in last_message(server.asked[-1])
+    assert "60 words" in last_asked(server)
     assert count_words(response.content) <= 60
     assert response.content.endswith(".")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,21 +21,13 @@ from tests.debaters.world import (
 )
 from tests.models.by_schema import answering, called, last_message, prompts
 from tests.models.scripted import Scripted
+from tests.records import read_json
 from touche_rad.debate import Debate, Hit, Response, path_of
 from touche_rad.text import count_words
 
-PLAN = {
-    "tone": "Inquisitive",
-    "justification_tone": "TONE-REASON",
-    "style": "Socratic",
-    "justification_style": "STYLE-REASON",
-    "approach_strategy": "Principled",
-    "justification_approach": "APPROACH-REASON",
-    "type_of_arguments": "Ethical",
-    "justification_type": "TYPE-REASON",
-    "perspective": "Historical",
-    "justification_perspective": "PERSPECTIVE-REASON",
-}
+ANSWERS = read_json(Path(__file__).with_name("sinai_answers.json"))
+"""What a model answers to some schemas."""
+WRITTEN = ANSWERS["Written"]
 IDEA = "The penny is worthless and should be abolished."
 CASH = "Cash prices would be rounded up."
 
@@ -45,22 +38,6 @@ def query(idea: str, field: str = "ATTACK") -> dict[str, str]:
 
 TWO = {"SEARCH_1": query(IDEA), "SEARCH_2": query(CASH, "SUPPORT")}
 ROUNDED, JARS, CHARITY = (argument.text for argument in ARGUMENTS[:3])
-CHOICE = {
-    "aspect_argument_1": "a",
-    "retrieved_argument_1": CHARITY,
-    "justification_argument_1": "FIRST",
-    "aspect_argument_2": "b",
-    "retrieved_argument_2": ROUNDED,
-    "justification_argument_2": "SECOND",
-    "aspect_argument_3": "",
-    "retrieved_argument_3": "",
-    "justification_argument_3": "",
-}
-WRITTEN = {
-    "response": "What would charities do? They collect the penny that nobody misses.",
-    "justification": "short",
-    "arguments": [CHARITY],
-}
 
 
 def numbered(prompt: str) -> dict[str, int]:
@@ -75,7 +52,7 @@ def best(prompt: str) -> dict[str, Any]:
     return {"arguments": known, "justification": "B-REASON"}
 
 
-PAPER = {"Plan": PLAN, "Searches": TWO, "Best": best, "Choice": CHOICE, "Written": WRITTEN}
+PAPER = {**ANSWERS, "Searches": TWO, "Best": best}
 ASKED = debate("Pennies are fine.", "Are they?", "The penny is worthless. Abolish it.")
 
 
@@ -109,7 +86,7 @@ def test_the_lean_profile_asks_three_times(server: Scripted) -> None:
 def lean(ideas: list[str], *numbers: int) -> dict[str, Any]:
     """What the model answers in the lean profile."""
     return {
-        "Outline": {**PLAN, "ideas": ideas},
+        "Outline": {**ANSWERS["Plan"], "ideas": ideas},
         "Numbers": {"selected": numbers},
         "Written": {**WRITTEN, "arguments": [1]},
     }
@@ -160,7 +137,7 @@ def test_where_no_argument_can_be_used_the_response_has_none(server: Scripted) -
     response = answer(server)
     assert response == Response(content=uncited["response"])
     assert "No retrieved argument can be used" in prompts(server, "Uncited")[0]
-    none = dict.fromkeys(CHOICE)
+    none = dict.fromkeys(ANSWERS["Choice"])
     answering(server, {**PAPER, "Choice": none | {"retrieved_argument_1": ""}, "Uncited": uncited})
     assert answer(server, profile="paper") == response
 
@@ -336,7 +313,11 @@ FAILURES: dict[str, dict[str, Any]] = {
     "nonsense": dict.fromkeys(PAPER, "I cannot do that."),
     "unknown names": {
         "Best": {"arguments": [99], "justification": ""},
-        "Choice": {**CHOICE, "retrieved_argument_1": "made up", "retrieved_argument_2": ""},
+        "Choice": {
+            **ANSWERS["Choice"],
+            "retrieved_argument_1": "made up",
+            "retrieved_argument_2": "",
+        },
         "Written": {**WRITTEN, "arguments": ["made up"]},
     },
 }

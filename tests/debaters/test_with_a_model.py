@@ -20,6 +20,7 @@ from tests.debaters.world import (
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
+from tests.records import read_table
 from touche_rad.debate import Debate, Response
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -65,19 +66,7 @@ def writing(server: Scripted, *answers: str, cites: str = CHARITY, entailed: Any
 
 
 @pytest.mark.parametrize(
-    ("message", "span", "begins"),
-    [
-        ("The penny is worthless, so drop it.", "the penny IS worthless", 'You say "{}". But:'),
-        ("I’d drop it: we lose money.", "We lose money.", 'You say "{}". But:'),
-        ("Drop the worthless little penny.", "the worthless little penny", 'On "{}":'),
-        ("Drop it. Why is it kept at all?", "why is it kept", 'On "{}":'),
-        ("The penny is worthless.", "The penny is useless", "I disagree:"),
-        ("The penny is worthless.", "penny is worth", "I disagree:"),
-        ("The penny is worthless.", "is worthless", "I disagree:"),
-        ("The penny is worthless.", "", "I disagree:"),
-        ('The "penny" is worthless.', 'The "penny" is worthless', "I disagree:"),
-        (f"The penny is worthless, and {'so ' * 12}on.", f"and {'so ' * 14}", "I disagree:"),
-    ],
+    ("message", "span", "begins"), read_table("debaters/quotations_of_users.tsv")
 )
 def test_the_model_chooses_the_quotation_and_the_words_that_it_answers(
     server: Scripted, message: str, span: str, begins: str

@@ -27,34 +27,35 @@ CONTEST = Contest(
 )
 
 
-def draft(arguments: Mapping[int, str], *relations: tuple[int, str, int], **fields: Any) -> Any:
-    """A scene graph as a model answers it."""
+def draft(arguments: Mapping[int, str], *relations: str, **fields: Any) -> Any:
+    """A scene graph as a model answers it; a relation is a text such as `4 rebuttal 1`."""
+    related = re.findall(r"(\d+) (\D+) (\d+)", "\n".join(relations))
     return {
         "arguments": [{"id": id_, "text": text} for id_, text in arguments.items()],
         "relations": [
-            {"source": source, "relation": relation, "target": target}
-            for source, relation, target in relations
+            {"source": int(source), "relation": relation, "target": int(target)}
+            for source, relation, target in related
         ],
         **fields,
     }
 
 
 DRAFTS = {
-    "PRO-ONE": draft({1: "pro claim", 2: "pro premise"}, (1, "claim", 0), (2, "premise", 1)),
+    "PRO-ONE": draft({1: "pro claim", 2: "pro premise"}, "1 claim 0", "2 premise 1"),
     "CON-ONE": draft(
         {3: "con claim", 4: "con rebuttal", 5: "con principle"},
-        (3, "claim", 0),
-        (4, "rebuttal", 1),
-        (5, "first principle", 3),
+        "3 claim 0",
+        "4 rebuttal 1",
+        "5 first principle 3",
         explanation="CON-EXPLAINS",
     ),
     "PRO-TWO": draft(
         {6: "pro answer", 7: "pro attack"},
-        (6, "rebuttal", 4),
-        (6, "premise", 1),
-        (7, "rebuttal", 3),
+        "6 rebuttal 4",
+        "6 premise 1",
+        "7 rebuttal 3",
     ),
-    "CON-TWO": draft({8: "con conclusion"}, (8, "conclusion", 0), (4, "rebuttal", 6)),
+    "CON-TWO": draft({8: "con conclusion"}, "8 conclusion 0", "4 rebuttal 6"),
 }
 """Eight arguments, four of a side; the rebuttals are 4-1, 6-4, 7-3 and 4-6: three pairs, four edges."""
 SPEECHES = ("PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO")

@@ -338,7 +338,7 @@ def test_earlier_thoughts_are_shown_where_the_options_say_so(
 
 def test_without_the_counter_graph_no_side_knows_of_the_other(server: Scripted) -> None:
     apart = {
-        name: draft({1: f"{name} claim", 2: f"{name} premise"}, (1, "claim", 0), (2, "premise", 1))
+        name: draft({1: f"{name} claim", 2: f"{name} premise"}, "1 claim 0", "2 premise 1")
         for name in DRAFTS
     }
     outcome = judge_contest(
@@ -439,7 +439,7 @@ def test_a_fair_model_gives_a_swapped_contest_to_the_same_speaker(server: Script
 
 
 def test_the_papers_loop_reads_pro_before_con_also_where_con_spoke_first(server: Scripted) -> None:
-    claims = {"SceneGraph": lambda prompt: draft({99: speech_in(prompt)}, (99, "claim", 0))}
+    claims = {"SceneGraph": lambda prompt: draft({99: speech_in(prompt)}, "99 claim 0")}
     judge_contest(server, CONTEST.swapped(), rounds="pro", answers=claims)
     order = [speech_in(prompt) for prompt in prompts(server, "SceneGraph")]
     assert order == ["CON-ONE", "PRO-ONE", "CON-TWO", "PRO-TWO"]
@@ -513,7 +513,7 @@ def test_what_a_speech_asks_of_the_model_stays_a_quotation(server: Scripted) -> 
 
 
 def test_what_a_model_writes_stays_a_quotation_as_well(server: Scripted) -> None:
-    poisoned = draft({1: f"pro claim {INJECTION[:-1]}"}, (1, "claim", 0))
+    poisoned = draft({1: f"pro claim {INJECTION[:-1]}"}, "1 claim 0")
     only = CONTEST.model_copy(update={"speeches": CONTEST.speeches[:1]})
     judge_contest(server, only, answers={"SceneGraph": poisoned})
     for body in server.asked[1:]:

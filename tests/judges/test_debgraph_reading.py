@@ -21,33 +21,33 @@ from tests.models.scripted import Scripted, says
 from touche_rad.contest import Speech
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "a target that is not there": (draft({3: "x"}, (3, "rebuttal", 99)), "no argument 99"),
-    "a source that is not there": (draft({}, (98, "rebuttal", 1)), "no argument 98"),
-    "a taken id": (draft({2: "x"}, (2, "rebuttal", 1)), "the id 2 is already used"),
+    "a target that is not there": (draft({3: "x"}, "3 rebuttal 99"), "no argument 99"),
+    "a source that is not there": (draft({}, "98 rebuttal 1"), "no argument 98"),
+    "a taken id": (draft({2: "x"}, "2 rebuttal 1"), "the id 2 is already used"),
     "an id twice": (
         {**draft({}), "arguments": [{"id": 3, "text": "x"}, {"id": 3, "text": "y"}]},
         "the id 3 is used twice",
     ),
     "the opponent's words again": (
-        draft({3: "Pro claim!"}, (3, "claim", 0)),
+        draft({3: "Pro claim!"}, "3 claim 0"),
         "argument 3 is already in",
     ),
     "no words": (draft({3: " "}), "argument 3 has no text"),
-    "an argument on itself": (draft({3: "x"}, (3, "premise", 3)), "related to itself"),
+    "an argument on itself": (draft({3: "x"}, "3 premise 3"), "related to itself"),
     "a rebuttal of its own side": (
-        draft({3: "x", 4: "y"}, (3, "claim", 0), (4, "rebuttal", 3)),
+        draft({3: "x", 4: "y"}, "3 claim 0", "4 rebuttal 3"),
         "a rebuttal must have a target of the other side",
     ),
     "a premise for the other side": (
-        draft({3: "x"}, (3, "premise", 1)),
+        draft({3: "x"}, "3 premise 1"),
         "only a rebuttal may have a target of the other side",
     ),
     "words in the opponent's mouth": (
-        draft({3: "x"}, (3, "claim", 0), (2, "rebuttal", 3)),
+        draft({3: "x"}, "3 claim 0", "2 rebuttal 3"),
         "the source must be an argument of your own side",
     ),
-    "the motion as a source": (draft({3: "x"}, (0, "premise", 3)), "can only be a target"),
-    "a rebuttal of the motion": (draft({3: "x"}, (3, "rebuttal", 0)), "is a claim"),
+    "the motion as a source": (draft({3: "x"}, "0 premise 3"), "can only be a target"),
+    "a rebuttal of the motion": (draft({3: "x"}, "3 rebuttal 0"), "is a claim"),
 }
 
 
@@ -86,8 +86,7 @@ def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: S
     for cap in (0, 5):
         server.asked.clear()
         drafts = iter(
-            draft({3: f"x{number}", 4: "y"}, (3, "premise", 1), (4, "rebuttal", 1))
-            for number in range(9)
+            draft({3: f"x{number}", 4: "y"}, "3 premise 1", "4 rebuttal 1") for number in range(9)
         )
         outcome = judge_contest(
             server,
@@ -109,7 +108,7 @@ def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: S
 
 
 def test_a_speech_of_which_no_draft_has_a_valid_part_is_left_out(server: Scripted) -> None:
-    nothing = draft({}, (98, "rebuttal", 99), (97, "rebuttal", 98), (96, "rebuttal", 97))
+    nothing = draft({}, "98 rebuttal 99", "97 rebuttal 98", "96 rebuttal 97")
     outcome = judge_contest(
         server,
         profile="paper",
@@ -139,10 +138,10 @@ def test_keys_that_a_model_copies_from_the_graph_it_is_shown_are_ignored(
 def test_the_lean_profile_keeps_what_stands_of_a_wrong_graph(server: Scripted) -> None:
     wrong = draft(
         {2: "kept under a new id", 4: "kept"},
-        (2, "rebuttal", 1),
-        (4, "premise", 2),
-        (4, "rebuttal", 99),
-        (4, "rebuttal", 4),
+        "2 rebuttal 1",
+        "4 premise 2",
+        "4 rebuttal 99",
+        "4 rebuttal 4",
     )
     only = CONTEST.model_copy(update={"speeches": CONTEST.speeches[:2]})
     outcome = judge_contest(server, only, answers={"SceneGraph": first_wrong(wrong)})
@@ -162,10 +161,10 @@ def test_the_lean_profile_keeps_what_stands_of_a_wrong_graph(server: Scripted) -
 @pytest.mark.parametrize(
     "garbage",
     [
-        draft({}, (98, "rebuttal", 99)),
+        draft({}, "98 rebuttal 99"),
         "no json",
         {"arguments": [{"id": "one", "text": "x"}], "relations": []},
-        draft({3: "x"}, (3, "supports", 0)),
+        draft({3: "x"}, "3 supports 0"),
     ],
 )
 def test_what_is_no_graph_is_asked_for_again(server: Scripted, garbage: Any) -> None:
@@ -232,7 +231,7 @@ def test_a_shortened_prompt_still_says_what_was_wrong(server: Scripted) -> None:
     long = CONTEST.model_copy(
         update={"speeches": (Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),)}
     )
-    tries = iter([draft({1: "x"}, (1, "premise", 99))])
+    tries = iter([draft({1: "x"}, "1 premise 99")])
     wrong_once = {"SceneGraph": lambda _: next(tries, DRAFTS["PRO-ONE"])}
 
     def small() -> None:
@@ -261,9 +260,7 @@ def test_a_long_graph_is_shown_in_lines_before_anything_is_left_out(server: Scri
 
 
 def test_a_circle_of_premises_ends_nothing_and_is_told(server: Scripted) -> None:
-    circle = draft(
-        {1: "a", 2: "b", 9: "c"}, (1, "premise", 2), (2, "premise", 9), (9, "premise", 1)
-    )
+    circle = draft({1: "a", 2: "b", 9: "c"}, "1 premise 2", "2 premise 9", "9 premise 1")
     outcome = judge_contest(
         server, answers={"SceneGraph": lambda p: circle if "PRO-ONE" in p else graph_of_speech(p)}
     )

@@ -16,6 +16,7 @@ from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, content
+from tests.records import read_table
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.plugins import find
 
@@ -81,48 +82,8 @@ def test_debatrix_waits_for_no_more_than_the_speeches_and_two(server: Scripted) 
     assert depth + 1 == len(SIX.speeches) + 2
 
 
-PROFILES = {
-    "debatrix": {
-        "lean": 22,
-        "paper": 82,
-        "paper-half": 82,
-        "paper-no-context": 82,
-        "paper-direct": 28,
-        "paper-single": 25,
-        "paper-single-half": 25,
-        "paper-single-direct": 7,
-        "paper-discussion": 84,
-        "paper-by-score": 82,
-        "paper-panel-only": 64,
-        "paper-panel-speeches": 82 + 3 * 6,
-    },
-    "debgraph": {
-        "lean": 13,
-        "no-judge": 12,
-        "paper": 55,
-        "paper-dp": 6 + 3,
-        "paper-no-fact": 55 - 30,
-        "paper-no-persuasion": 55 - 15,
-        "paper-no-structure": 55,
-        "paper-no-history": 55,
-        "paper-graph-history": 55,
-        "paper-both-orders": 55 + 15,
-        "paper-other-shares": 55,
-        "paper-no-counter": 55 - 15,
-        "paper-at-once": 2 + 1 + 10 + 3 + 1,
-    },
-    "inspirescore": {
-        "lean": 5,
-        "reasons": 5,
-        "debate": 5,
-        "solver": 4,
-        "paper": 27,
-        "rdebater": 27,
-        "paper-debate": 25,
-        "paper-solver": 27 - 6,
-    },
-}
-"""The calls of each bundled profile for six speeches."""
+PROFILES = read_table("judges/panel_calls.tsv")
+"""A panel, a bundled profile, and its calls for six speeches."""
 
 
 def marks(profile: str) -> list[pytest.MarkDecorator]:
@@ -133,9 +94,8 @@ def marks(profile: str) -> list[pytest.MarkDecorator]:
 @pytest.mark.parametrize(
     ("panel", "profile", "calls"),
     [
-        pytest.param(panel, profile, calls, marks=marks(profile))
-        for panel, profiles in PROFILES.items()
-        for profile, calls in profiles.items()
+        pytest.param(panel, profile, int(calls), marks=marks(profile))
+        for panel, profile, calls in PROFILES
     ],
 )
 def test_each_profile_judges_with_the_calls_of_its_description(
@@ -145,6 +105,8 @@ def test_each_profile_judges_with_the_calls_of_its_description(
     assert len(server.asked) == calls
 
 
-@pytest.mark.parametrize("panel", PROFILES)
-def test_every_bundled_profile_is_tested(panel: str) -> None:
-    assert {profile.name for profile in find("panel", panel).profiles()} == set(PROFILES[panel])
+def test_every_bundled_profile_is_tested() -> None:
+    tested = {panel: {name for of, name, _ in PROFILES if of == panel} for panel, *_ in PROFILES}
+    assert tested == {
+        panel: {profile.name for profile in find("panel", panel).profiles()} for panel in tested
+    }

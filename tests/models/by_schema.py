@@ -29,6 +29,11 @@ def last_message(body: Mapping[str, Any]) -> str:
     return str(body["messages"][-1]["content"])
 
 
+def last_asked(server: Scripted) -> str:
+    """The last message of the last request."""
+    return last_message(server.asked[-1])
+
+
 def roles_of(messages: Iterable[Mapping[str, Any]]) -> list[str]:
     return [message["role"] for message in messages]
 

@@ -12,6 +12,8 @@ from touche_rad.debate import Maxim
 
 Four = Sequence[float | int | None]
 """A turn's scores or labels: quantity, quality, relation, manner."""
+YES = (1, 1, 1, 1)
+NO = (0, 0, 0, 0)
 
 
 def labels_file(path: Path, debates: Sequence[Sequence[Four]]) -> Path:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.records import read_records
 from tests.score.makers import (
+    NO,
+    YES,
     debates_file,
     evaluation,
     labels_file,
@@ -24,8 +26,6 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digest
 from touche_rad.score import JudgementReport, Policy, ProblemKind, score_judgements
 from touche_rad.score.result import OfficialResult
-
-YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
 
 @pytest.fixture

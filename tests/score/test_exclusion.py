@@ -10,6 +10,8 @@ import pytest
 
 from tests.records import read_records, write_records
 from tests.score.makers import (
+    NO,
+    YES,
     debates_file,
     evaluation,
     labels_file,
@@ -18,8 +20,6 @@ from tests.score.makers import (
 )
 from touche_rad.errors import InputError, UserError
 from touche_rad.score import Policy, score, score_judgements
-
-YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
 
 def examples_file(path: Path, examples: Sequence[Mapping[str, Any]]) -> Path:

@@ -21,19 +21,22 @@ def test_the_threshold_is_one_half(score: float | None, yes: bool) -> None:
     assert says_yes(score) is yes
 
 
-@pytest.mark.parametrize(
-    ("counts", "p", "r", "harmonic"),
-    [
-        (Counts(tp=3, fp=1, fn=1, tn=1), 0.75, 0.75, 0.75),
-        (Counts(tp=1, fp=3, fn=0), 0.25, 1.0, 0.4),
-        (Counts(tp=2, fp=0, fn=6), 1.0, 0.25, 0.4),
-        (Counts(tp=1, fp=2, fn=0), 1 / 3, 1.0, 0.5),
-        (Counts(fp=5, fn=2, tn=1), 0.0, 0.0, 0.0),
-        (Counts(tn=9), 0.0, 0.0, 0.0),
-        (Counts(), 0.0, 0.0, 0.0),
-    ],
-)
-def test_the_official_measures(counts: Counts, p: float, r: float, harmonic: float) -> None:
+OFFICIAL = f"""
+3 1 1 1  0.75 0.75 0.75
+1 3 0 0  0.25 1.0  0.4
+2 0 6 0  1.0  0.25 0.4
+1 2 0 0  {1 / 3} 1.0  0.5
+0 5 2 1  0.0  0.0  0.0
+0 0 0 9  0.0  0.0  0.0
+0 0 0 0  0.0  0.0  0.0
+"""
+"""True and false positives, false and true negatives; precision, recall and F1."""
+
+
+@pytest.mark.parametrize("row", OFFICIAL.strip().splitlines())
+def test_the_official_measures(row: str) -> None:
+    *cells, p, r, harmonic = map(float, row.split())
+    counts = Counts(*map(int, cells))
     assert precision(counts) == p
     assert recall(counts) == r
     assert f1(counts) == harmonic
@@ -55,16 +58,17 @@ def test_the_other_measures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "kappa", "mcc"),
+    ("cells", "kappa", "mcc"),
     [
-        (Counts(tp=3, tn=4), 1.0, 1.0),
-        (Counts(fp=3, fn=3), -1.0, -1.0),
-        (Counts(tp=355, fp=141), 0.0, 0.0),
-        (Counts(tp=5), 0.0, 0.0),
-        (Counts(tn=5), 0.0, 0.0),
-        (Counts(), None, None),
+        ("3 0 0 4", 1.0, 1.0),
+        ("0 3 3 0", -1.0, -1.0),
+        ("355 141 0 0", 0.0, 0.0),
+        ("5 0 0 0", 0.0, 0.0),
+        ("0 0 0 5", 0.0, 0.0),
+        ("0 0 0 0", None, None),
     ],
 )
-def test_the_edges_of_kappa_and_mcc(counts: Counts, kappa: float | None, mcc: float | None) -> None:
+def test_the_edges_of_kappa_and_mcc(cells: str, kappa: float | None, mcc: float | None) -> None:
+    counts = Counts(*map(int, cells.split()))
     assert measures.kappa(counts) == kappa
     assert measures.mcc(counts) == mcc

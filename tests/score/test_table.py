@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.score.makers import evaluation, labels_file, run_file
+from tests.score.makers import NO, YES, evaluation, labels_file, run_file
 from touche_rad.papers.comparison import PaperCell, PaperComparison
 from touche_rad.score import score_judgements
 from touche_rad.score.result import OfficialResult
 from touche_rad.score.tables import Table
-
-YES, NO = (1, 1, 1, 1), (0, 0, 0, 0)
 
 
 def test_columns_are_aligned_first_left_then_right() -> None:
