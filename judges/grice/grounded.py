@@ -155,7 +155,8 @@ def read_response(debate: Debate, index: ArgumentIndex | None = None) -> Respons
     asked_words = topical_words(users[-1]) | thesis
     user_words = asked_words.keys() | set().union(*map(topical_words, users))
     claimed_words: dict[str, str] = {}
-    for claim in claims:
+    # A bare denial claims nothing new, and may still be on the topic.
+    for claim in claims or [part for part in sentences if not part.text.endswith("?")]:
         claimed_words |= topical_words(claim.words)
     used_words = dict(claimed_words)
     names = user_words if index is None else NO_WORDS
