@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from retrieval.stance.backend import backend
-from tests.debaters.test_sinai import PLAN, query
+from tests.debaters.test_sinai import ANSWERS, query
 from tests.debaters.world import (
     AGAINST_PENNY,
     ARGUMENTS,
@@ -154,7 +154,7 @@ def test_the_instruction_stands_before_the_query(ranking: Scripted) -> None:
 
 FIRST = {
     "Choice": {"number": 1},
-    "Outline": {"plan": PLAN, "searches": {"SEARCH_1": query(SAID)}},
+    "Outline": {"plan": ANSWERS["Plan"], "searches": {"SEARCH_1": query(SAID)}},
     "Numbers": {"selected": [{"number": 1, "justification": ""}]},
 }
 
