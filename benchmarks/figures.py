@@ -161,6 +161,7 @@ def print_papers() -> None:
     from touche_rad.papers.tables import load, names
 
     data = write_small_data(Path(tempfile.mkdtemp()))
+    os.environ["TOUCHE_RAD_WEB"] = str(data)
     rows: dict[tuple[str, str, str], list[str]] = {}
     for name in names():
         table = load(name)

@@ -31,6 +31,9 @@ class InspireScoreOptions(Options):
     subjective_scope: Literal["round", "debate"] = setting(
         "round", description="the four judged dimensions by round, or once for the debate"
     )
+    speeches: Literal["all", "last"] = setting(
+        "all", description="the speeches that are scored: all, or the last of each speaker"
+    )
     cross_check: bool = setting(True, description="both the model and the solver decide logic")
     empty: Literal["none", "zero"] = setting(
         "none", description="score of a side without facts or conclusions"

@@ -52,6 +52,9 @@ class InspireScore:
         options = self.options
         speakers = speakers_of(contest)
         responses = responses_of(contest, speakers, options.max_characters)
+        if options.speeches == "last":
+            last = {response.speaker: response for response in responses}
+            responses = tuple(last.values())
         spoken = [response for response in responses if not response.empty]
         motion = clean(contest.motion)[:LONGEST_INFO]
         info = clean(contest.info)[:LONGEST_INFO]

@@ -18,11 +18,23 @@ MODELS = {
     "inspiredebate/table6": ("LLaMA-8B", "LLaMA-8B+SFT"),
     "inspiredebate/table19": ("DPO(EA)", "DPO(AC)"),
     "inspiredebate/figure3": ("LLaMA-8B", "Inspire-LLaMA-8B"),
+    "inspiredebate/table2": ("gpt-3.5-turbo",),
+    "inspiredebate/table3": ("ChatGPT",),
+    "debgraph/table1": ("ChatGPT", "GPT-4o"),
     "debatrix/table10": ("GPT-4",),
     "debatrix/table11": ("GPT-4",),
     "rdebater/table1": ("GPT-4o",),
 }
 """The models that are given to a table; without them these rows are left out."""
+TEAMS = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
+PEOPLE = (
+    "emotional_appeal",
+    "argument_clarity",
+    "argument_arrangement",
+    "topic_relevance",
+    "fact_authenticity",
+    "logical_validity",
+)
 
 
 def write_small_data(folder: Path) -> Path:
@@ -40,14 +52,21 @@ def write_small_data(folder: Path) -> Path:
     for number, contest in enumerate(contests[:2]):
         first, second = contest["sides"]
         contest["debaters"] = {first: "LLaMA-8B", second: "Inspire-LLaMA-8B"}
-        contest["gold"]["scores"] = {first: {"total": 5 + number}, second: {"total": 7}}
+        contest["gold"]["scores"] = {
+            first: dict.fromkeys(PEOPLE, 5 + number),
+            second: dict(zip(PEOPLE, (1, 2, 3, 4, 5, 9), strict=True)),
+        }
     lines = "".join(f"{json.dumps(contest)}\n" for contest in contests[:2])
     for name in ("debateart.jsonl", "contests.jsonl"):
         (folder / name).write_text(lines, "utf-8")
-    teams = [json.dumps({**contest, "debaters": {}}) for contest in contests[:2]]
-    for number, contest in enumerate(contests[:2]):
-        for speaker, team in zip(contest["sides"], ("OG", "OO"), strict=True):
-            teams[number] = teams[number].replace(f'"{speaker}"', f'"{team}"')
+    teams = []
+    for contest in contests[:2]:
+        speeches = [
+            {**speech, "speaker": team}
+            for team, speech in zip(TEAMS, contest["speeches"], strict=False)
+        ]
+        record = {**contest, "debaters": {}, "sides": TEAMS, "speeches": speeches}
+        teams.append(json.dumps({**record, "gold": {"general": "OO"}}))
     write_lines(folder / "bp.jsonl", teams)
     touche_rad(
         *f"train examples {folder}/debates.jsonl {folder}/labels.jsonl --count 5".split(),

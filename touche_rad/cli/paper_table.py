@@ -21,7 +21,6 @@ from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import write_text
 from touche_rad.papers.comparison import PaperComparison, Records, compare, records_of
 from touche_rad.papers.tables import PREFIX, PaperRow, Reproduction, load
-from touche_rad.runs.fallbacks import ERRORS
 
 RESULT: Final = "table"
 _RUNS: Final = ("judge", "respond", "tournament")
@@ -62,11 +61,7 @@ def run_table(options: BenchRunOptions) -> int:
         say(path, Label.WRITTEN)
     click.echo(as_json if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):
-        fix = f"touche-rad score on the runs in {work.out} says why"
-        causes = sorted(work.out.glob(f"*{ERRORS}"))
-        if causes and not work.rows:
-            fix = f"the causes are in {causes[0]}"
-        refused.append(f"no row has a value: {fix}")
+        refused.append(f"no row has a value: touche-rad score on the runs in {work.out} says why")
     for error in refused:
         say(error, Label.ERROR)
     return 1 if refused else 0
@@ -75,7 +70,8 @@ def run_table(options: BenchRunOptions) -> int:
 def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[str]) -> Reproduction:
     """Run the commands that are not finished, or all of them again.
 
-    A row whose command fails is left out, and its error is added to `refused`.
+    A row whose command fails is left out, and its error is added to `refused`. If no command of a
+    row has succeeded yet, the error is raised: the other rows are likely to fail, too.
     """
     run_options: list[str] = []
     for key in ("cache", "workers", "wait"):
@@ -91,12 +87,12 @@ def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[st
             run_options += ["-O", f"{plugin}.{key}={text}"]
 
     commands = list(work.commands())
-    lines = set()
-    for _, row_commands in commands:
+    lines: dict[str, PaperRow | None] = {}
+    for row, row_commands in commands:
         for words in row_commands:
             if words[0] in _RUNS:
                 words += run_options
-            lines.add(line_of(words))
+            lines[line_of(words)] = row
     identity = {"version": __version__, "data": work.digests()}
     restart = options.restart or options.replace
 
@@ -105,7 +101,7 @@ def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[st
 
     failed: list[PaperRow] = []
     with closing(Steps(work.out, identity, restart=restart)) as steps:
-        if not lines.issuperset(steps.finished):
+        if not lines.keys() >= set(steps.finished):
             raise UserError(
                 f"{work.out} has runs with other models or options: --replace makes them again; or "
                 "name another folder with -o"
@@ -116,7 +112,8 @@ def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[st
                 if row is None:
                     work.check_examples()
             except WorkError as error:
-                if row is None or error.exit_code != 1 or options.strict:
+                is_first = not any(lines[line] for line in steps.finished)
+                if row is None or error.exit_code != 1 or options.strict or is_first:
                     raise
                 failed.append(row)
                 refused.append(str(error))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
 from touche_rad.papers.tables import PaperColumn, PaperPart, PaperRow, Reproduction
+from touche_rad.score.result import MEAN
 from touche_rad.score.tables import INTERVAL, NONE, FrozenRecord, Part, Printed, Table
 
 Records = Sequence[Mapping[str, Any]]
@@ -22,6 +24,10 @@ class PaperCell(FrozenRecord):
     ours: float | None = None
     low: float | None = None
     high: float | None = None
+    samples: Mapping[str, int] = {}
+    """How many debates, sides, or labels of each class are scored."""
+    reason: str = ""
+    """Why there is no value of ours."""
     fallbacks: int = 0
     """Results of a fallback in the runs of the row."""
 
@@ -41,29 +47,28 @@ class PaperComparison(Printed):
     note: str
     ours: str
     """The models and data of the user's runs."""
+    inputs: Mapping[str, str]
+    """The digest of each input."""
     cells: tuple[PaperCell, ...]
 
     def parts(self) -> Iterator[Part]:
         """Yield the lines of the terminal output."""
         yield tuple(filter(None, (f"{self.paper}: {self.title}", self.note)))
-        with_fallbacks = any(cell.fallbacks for cell in self.cells)
         longest = max(len(cell.row) for cell in self.cells)
         rows = []
         for cell in self.cells:
             row = [cell.row.ljust(longest), cell.column, _text(cell.paper), _text(cell.ours)]
-            if with_fallbacks:
-                row.append(NONE if cell.ours is None else str(cell.fallbacks))
+            counts = [f"{count} {name}" for name, count in cell.samples.items()]
+            row.append(", ".join(counts) or NONE)
+            row.append(NONE if cell.ours is None else str(cell.fallbacks))
             row.append(NONE if cell.low is None else f"{_text(cell.low)} to {_text(cell.high)}")
             rows.append([*row, _text(cell.difference, "+")])
-        ours = ["ours", "fallbacks"] if with_fallbacks else ["ours"]
-        yield Table(
-            ["row".ljust(longest), "", "paper", *ours, INTERVAL, "difference"], rows, name=1
+        headings = ["row".ljust(longest), "", "paper", "ours", "n", "fallbacks", INTERVAL]
+        yield Table([*headings, "difference"], rows, name=1)
+        yield tuple(
+            dict.fromkeys(f"{cell.column}: {cell.reason}" for cell in self.cells if cell.reason)
         )
-        filled = {cell.column for cell in self.cells if cell.ours is not None}
-        lacking = dict.fromkeys(cell.column for cell in self.cells if cell.column not in filled)
         yield (f"The paper's values are on its data with its models; ours: {self.ours}.",)
-        if lacking and filled:
-            yield (f"The runs or the labels have no values of {', '.join(lacking)}.",)
 
 
 def _text(value: float | None, sign: str = "") -> str:
@@ -95,61 +100,87 @@ def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> PaperCo
         is_run = row in work.rows
         fallbacks = work.fallbacks(row) if is_run else 0
         for value, (part, records, title, column) in zip(row.values, places, strict=True):
-            printed = None if isinstance(value, str) else value
-            cell = PaperCell(row=row.name, column=title, paper=printed, fallbacks=fallbacks)
-            if is_run:
+            cell = PaperCell(
+                row=row.name,
+                column=title,
+                paper=None if isinstance(value, str) else value,
+                reason=row.reasons.get(title, ""),
+                fallbacks=fallbacks,
+            )
+            if is_run and title not in row.reasons:
                 cell = cell.model_copy(update=_ours(work, row, part, records, column))
             cells.append(cell)
+    for name in paper.baselines:
+        row = PaperRow(name=name, values=())
+        for part, records, title, column in places:
+            figures = _ours(work, row, part, records, column)
+            if figures:
+                cells.append(PaperCell(row=name, column=title, paper=None, **figures))
     return PaperComparison(
         table=name,
         title=paper.title,
         paper=paper.paper,
         note=paper.note,
         ours=work.about(),
+        inputs=work.digests(),
         cells=tuple(cells),
     )
 
 
 def _ours(
     work: Reproduction, row: PaperRow, part: PaperPart, records: Records, column: PaperColumn
-) -> dict[str, float | None]:
+) -> dict[str, Any]:
     """Return our mean over the seeds; of one run with its interval; empty if a run lacks it."""
+    if column.mean_of:
+        parts = [_ours(work, row, part, records, part.columns[name]) for name in column.mean_of]
+        if any("ours" not in figures for figures in parts):
+            return {}
+        return {"ours": fmean(figures["ours"] for figures in parts)}
+    classes = Counter[str]()
+    for record in records:
+        if "yes" in record and column.measure.startswith((MEAN, record["maxim"])):
+            if not record["yes"] * record["no"]:
+                return {"reason": "the labels have one class only"}
+            classes.update(yes=record["yes"], no=record["no"])
+
     runs = []
     for seed in range(work.table.seeds):
-        run = _value(work, row, seed, part, records, column)
+        run = _record(work, row, seed, part, records, column)
         if run is None:
             return {}
         runs.append(run)
+    measure = work.filled(column.measure, row)
+    figures = {"ours": fmean(record[measure] for record in runs)}
     if len(runs) == 1:
-        figures = dict(zip(("ours", "low", "high"), runs[0], strict=True))
-    else:
-        figures = {"ours": fmean(run[0] for run in runs)}
-    return {
-        key: None if figure is None else figure * column.times for key, figure in figures.items()
-    }
+        # The interval of a measure in F1 is beside it without this ending, or as `low` and `high`.
+        stem = measure.removesuffix("_f1")
+        for bound in ("low", "high"):
+            figures[bound] = runs[0].get(f"{stem}_{bound}", runs[0].get(bound))
+    scaled = {key: figure and figure * column.times for key, figure in figures.items()}
+    samples = {key: runs[0][key] for key in ("debates", "sides") if key in runs[0]}
+    return {**scaled, "samples": classes or samples}
 
 
-def _value(
+def _record(
     work: Reproduction,
     row: PaperRow,
     seed: int,
     part: PaperPart,
     records: Records,
     column: PaperColumn,
-) -> tuple[float, float | None, float | None] | None:
-    """Return the value of a row with its interval, or None if the runs do not have it."""
+) -> Mapping[str, Any] | None:
+    """Return the record with the value of a row, or None if the runs do not have it."""
     wanted = {key: work.filled(text, row, seed) for key, text in column.where.items()}
-    if "{row}" in part.runs:  # else one run has all rows, and the conditions name this one
+    if row.name in work.table.baselines:
+        wanted["run"] = row.name
+        if "basis" in wanted:
+            wanted["basis"] = "constant"
+    elif "{row}" in part.runs:  # else one run has all rows, and the conditions name this one
         wanted.setdefault("run", Path(work.filled(part.runs, row, seed)).stem)
     measure = work.filled(column.measure, row, seed)
-    # The interval of a measure in F1 stands beside it without this ending, or as `low` and `high`.
-    stem = measure.removesuffix("_f1")
     for record in records:
-        value = record.get(measure)
-        if value is not None and all(
+        if record.get(measure) is not None and all(
             str(record.get(key)) in text.split("|") for key, text in wanted.items()
         ):
-            low = record.get(f"{stem}_low", record.get("low"))
-            high = record.get(f"{stem}_high", record.get("high"))
-            return float(value), low, high
+            return record
     return None

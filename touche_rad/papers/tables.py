@@ -3,13 +3,14 @@
 A table has commands that are run once (`steps`), commands for each of its rows (`each`), and parts:
 what is scored against which truth, and where the values of each column stand in the result of
 `touche-rad score --json`. In commands and conditions, `{data}` is the folder of the data, `{out}`
-that of the results, `{model}` the option -m of the row, `{index}` the option -i, `{row}` the row's
-file name, `{seed}` its random seed, `{system}` its plugin, `{debater}` its
-name in contests, `{name}` the paper's name of it, and `{debaters}` a -d for each row.
+that of the results, `{model}` the option -m of the row, `{judge}` the user's own -m, `{index}` the
+option -i, `{row}` the row's file name, `{seed}` its random seed, `{system}` its plugin, `{debater}`
+its name in contests, `{name}` the paper's name of it, and `{debaters}` a -d for each row.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import tomllib
@@ -27,9 +28,12 @@ from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import numbered_lines
 from touche_rad.plugins import find, parse_plugin
+from touche_rad.plugins.digests import digest_of
 
 PREFIX: Final = "paper:"
 """What the name of a table begins with on the command line."""
+WEB: Final = "TOUCHE_RAD_WEB"
+"""The environment variable that names the web search."""
 _BY_PEOPLE: Final = ("sinai/table3", "rdebater/table6", "rdebater/figure3")
 
 
@@ -40,8 +44,10 @@ class _TableRecord(BaseModel):
 class PaperColumn(_TableRecord):
     """Where a value stands: a measure of the record that fulfils the conditions."""
 
-    measure: str
+    measure: str = ""
     where: Mapping[str, str] = {}
+    mean_of: tuple[str, ...] = ()
+    """The columns of the part whose mean it is, instead of a measure."""
     times: float = 1
     """The paper's unit, such as 100 for percent."""
 
@@ -66,13 +72,17 @@ class PaperRow(_TableRecord):
     """A plugin with its options; without one, the row has only the paper's values."""
     model: str = ""
     """The paper's model, if rows have different ones; without it, that of -m."""
+    runs_of: str = ""
+    """The row whose runs it scores, instead of runs of its own."""
+    reasons: Mapping[str, str] = {}
+    """Why columns stay empty: our runs have another measure there."""
     values: tuple[float | str, ...]
     """The paper's values in the order of the columns; "" if the paper has none."""
 
     @property
     def file(self) -> str:
         """The name of its files."""
-        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+        return re.sub(r"[^a-z0-9]+", "-", (self.runs_of or self.name).lower()).strip("-")
 
 
 class PaperTable(_TableRecord):
@@ -84,6 +94,8 @@ class PaperTable(_TableRecord):
     """What differs from the paper."""
     seeds: int = Field(1, ge=1)
     """How often the paper repeats each row; the values are means."""
+    baselines: tuple[str, ...] = ()
+    """The constant predictors of `touche-rad score` that are rows, too."""
     data: Mapping[str, str]
     """What each file of the folder of the data contains, and where it comes from."""
     steps: tuple[str, ...] = ()
@@ -137,10 +149,21 @@ class Reproduction:
             if contests and not any(contest.gold.get("scores") for contest in contests):
                 page = "docs/fidelity/inspiredebate.md"
                 raise UserError(f"{name} lacks people's scores, `gold.scores`: see {page}")
+        if any("paper-web" in row.system for row in self.rows) and os.environ.get(WEB, "off") in (
+            "",
+            "off",
+        ):
+            raise UserError(
+                f"rows with paper-web search the web: set {WEB} to a SearXNG server or a "
+                "folder of texts"
+            )
         fewest = 2 if "{debaters}" in " ".join(self.table.steps) else 1
         if len(self.rows) < fewest:
             raise UserError(f"add --model-of NAME=URL#MODEL for {fewest} of {', '.join(known)}")
-        if "{index}" in " ".join((*self.table.steps, *self.table.each)) and not self.index:
+        commands = " ".join((*self.table.steps, *self.table.each))
+        if "{judge}" in commands and not self.model:
+            raise UserError("give the judge of all rows with -m URL#MODEL")
+        if "{index}" in commands and not self.index:
             raise UserError("this table searches arguments: give an index with -i")
 
     def check_examples(self) -> None:
@@ -157,16 +180,18 @@ class Reproduction:
                     )
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 digests of the files of the data."""
+        """Return the digests of the data, the index and the web search; of a service its name."""
         paths = (self.data / name for name in self.table.data)
-        return {path.name: sha256_of(path) for path in paths if path.is_file()}
+        digests = {path.name: sha256_of(path) for path in paths if path.is_file()}
+        for name, source in {"index": self.index, "web": os.environ.get(WEB)}.items():
+            if source:
+                digests[name] = digest_of(Path(source)) if Path(source).exists() else source
+        return digests
 
     def about(self) -> str:
-        """Say which models and data are used."""
+        """Say which models and inputs are used."""
         models = [self.model, *(f"{name} is {model}" for name, model in self.models.items())]
-        paths = [self.data / name for name in self.table.data if (self.data / name).is_file()]
-        lines = [f"{path.name} ({len(path.read_bytes().splitlines())} lines)" for path in paths]
-        return ", ".join([*(filter(None, models)), *lines])
+        return ", ".join([*filter(None, models), *self.digests()])
 
     @property
     def rows(self) -> list[PaperRow]:
@@ -236,6 +261,8 @@ class Reproduction:
         for word in shlex.split(command):
             if word == "{model}":
                 words += ["-m", model] if model else []
+            elif word == "{judge}":
+                words += ["-m", self.model]
             elif word == "{index}":
                 words += ["-i", self.index]
             elif word == "{debaters}":
