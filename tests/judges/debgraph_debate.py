@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from judges.debgraph import DebGraph
 from tests.judges.makers import run_judge
-from tests.models.by_schema import answering
-from tests.models.scripted import Scripted
+from tests.models.by_schema import answering, prompt_of
+from tests.models.scripted import Handler, Scripted, fails
 from touche_rad.contest import Contest, Outcome, Speech
 
+SPEECHES = ("PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO")
 CONTEST = Contest(
     id="c",
     motion="MOTION",
     info="SLIDE",
     sides={"ada": "pro", "bob": "con"},
-    speeches=(
-        Speech(speaker="ada", text="PRO-ONE speaks."),
-        Speech(speaker="bob", text="CON-ONE speaks."),
-        Speech(speaker="ada", text="PRO-TWO speaks."),
-        Speech(speaker="bob", text="CON-TWO speaks."),
+    speeches=tuple(
+        Speech(speaker="ada" if name.startswith("PRO") else "bob", text=f"{name} speaks.")
+        for name in SPEECHES
     ),
 )
 
@@ -58,7 +57,6 @@ DRAFTS = {
     "CON-TWO": draft({8: "con conclusion"}, "8 conclusion 0", "4 rebuttal 6"),
 }
 """Eight arguments, four of a side; the rebuttals are 4-1, 6-4, 7-3 and 4-6: three pairs, four edges."""
-SPEECHES = ("PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO")
 FALSE = "con principle"
 
 
@@ -71,6 +69,18 @@ def speech_in(prompt: str) -> str:
 def graph_of_speech(prompt: str) -> Any:
     """The graph of the speech that a prompt gives."""
     return DRAFTS[speech_in(prompt)]
+
+
+def drawing(speech: str, graph: Any) -> dict[str, Any]:
+    """Another graph of one speech."""
+    return {"SceneGraph": lambda prompt: graph if speech in prompt else graph_of_speech(prompt)}
+
+
+def saying(*speeches: tuple[str, str]) -> Contest:
+    """The contest with other speeches."""
+    return CONTEST.model_copy(
+        update={"speeches": tuple(Speech(speaker=name, text=text) for name, text in speeches)}
+    )
 
 
 def alone(prompt: str) -> Any:
@@ -126,14 +136,21 @@ def judge_contest(
     contest: Contest = CONTEST,
     answers: Mapping[str, Any] | None = None,
     deadline: float = 5,
-    then: Callable[[], object] | None = None,
+    holds: int | None = None,
     **options: str,
 ) -> Outcome:
-    """Judge a contest by the panel."""
+    """Judge a contest by the panel; the model's context may hold so many letters of a prompt."""
     answering(server, {**ANSWERS, **(answers or {})})
-    if then is not None:
-        then()
+    answer = server.always
 
+    def act(handler: Handler) -> None:
+        if holds and len(prompt_of(handler.body)) > holds:
+            refusal = "This model's maximum context length is 4096 tokens"
+            fails(400, refusal)(handler)
+        else:
+            answer(handler)
+
+    server.always = act
     panel = partial(DebGraph, DebGraph.Options.model_validate(options))
     (outcome,) = run_judge(panel, server, contest, deadline=deadline)
     return outcome

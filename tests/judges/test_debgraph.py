@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.judges.debgraph_debate import ANSWERS, CONTEST, DRAFTS, draft, judge_contest, speech_in
+from tests.judges.debgraph_debate import (
+    ANSWERS,
+    CONTEST,
+    DRAFTS,
+    draft,
+    judge_contest,
+    saying,
+    speech_in,
+)
 from tests.models.by_schema import called, prompt_of, prompts, roles_of
 from tests.models.scripted import Scripted
 from touche_rad.contest import Contest, Outcome, Speech
@@ -446,18 +454,18 @@ def test_the_papers_loop_reads_pro_before_con_also_where_con_spoke_first(server:
 
 
 def test_a_side_that_says_nothing_loses(server: Scripted) -> None:
-    mute = CONTEST.model_copy(
-        update={"speeches": (CONTEST.speeches[0], Speech(speaker="bob", text=" \n"))}
-    )
+    mute = saying(("ada", "PRO-ONE speaks."), ("bob", " \n"))
     outcome = judge_contest(server, mute)
     assert called(server).count("SceneGraph") == 1
     assert outcome.winner == "ada"
     assert outcome.scores["bob"] == {"fact": 0.0, "persuasion": 0.0, "structure": 0.0, "total": 0.0}
 
 
-@pytest.mark.parametrize("speeches", [(), (Speech(speaker="ada", text=""),)])
-def test_a_debate_without_words_has_no_winner(server: Scripted, speeches: tuple[Speech]) -> None:
-    outcome = judge_contest(server, CONTEST.model_copy(update={"speeches": speeches}))
+@pytest.mark.parametrize("speeches", [[], [("ada", "")]])
+def test_a_debate_without_words_has_no_winner(
+    server: Scripted, speeches: list[tuple[str, str]]
+) -> None:
+    outcome = judge_contest(server, saying(*speeches))
     assert outcome.winner is None
     assert "no graph" in outcome.reason
     assert called(server) == []
@@ -490,17 +498,11 @@ INJECTION = (
 
 
 def test_what_a_speech_asks_of_the_model_stays_a_quotation(server: Scripted) -> None:
-    hostile = CONTEST.model_copy(
-        update={
-            "motion": INJECTION,
-            "info": INJECTION,
-            "speeches": tuple(
-                Speech(speaker=speech.speaker, text=f"{speech.text} {INJECTION}")
-                for speech in CONTEST.speeches
-            ),
-        }
+    hostile = saying(
+        *((speech.speaker, f"{speech.text} {INJECTION}") for speech in CONTEST.speeches)
     )
-    judge_contest(server, hostile)
+    background = {"motion": INJECTION, "info": INJECTION}
+    judge_contest(server, hostile.model_copy(update=background))
     for body in server.asked:
         system, *rest = body["messages"]
         assert roles_of(body["messages"]) == ["system", "user"]

@@ -11,14 +11,14 @@ from tests.judges.debgraph_debate import (
     CONTEST,
     DRAFTS,
     draft,
+    drawing,
     graph_of_speech,
     judge_contest,
+    saying,
     speech_in,
 )
-from tests.models import scripted
-from tests.models.by_schema import called, prompt_of, prompts, roles_of
-from tests.models.scripted import Scripted, says
-from touche_rad.contest import Speech
+from tests.models.by_schema import called, prompts, roles_of
+from tests.models.scripted import Scripted, cut_off
 
 WRONG: dict[str, tuple[Any, str]] = {
     "a target that is not there": (draft({3: "x"}, "3 rebuttal 99"), "no argument 99"),
@@ -109,11 +109,7 @@ def test_after_the_last_retry_the_valid_part_of_the_last_draft_is_kept(server: S
 
 def test_a_speech_of_which_no_draft_has_a_valid_part_is_left_out(server: Scripted) -> None:
     nothing = draft({}, "98 rebuttal 99", "97 rebuttal 98", "96 rebuttal 97")
-    outcome = judge_contest(
-        server,
-        profile="paper",
-        answers={"SceneGraph": lambda p: nothing if "CON-ONE" in p else graph_of_speech(p)},
-    )
+    outcome = judge_contest(server, profile="paper", answers=drawing("CON-ONE", nothing))
     assert outcome.details["speeches"][1]["degraded"] is True
     assert outcome.details["speeches"][1]["asked"] == 6
     assert "con speech of round 1" in outcome.reason
@@ -174,17 +170,7 @@ def test_what_is_no_graph_is_asked_for_again(server: Scripted, garbage: Any) -> 
 
 
 def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scripted) -> None:
-    judge_contest(server)
-    answer = server.always
-
-    def cut_once(handler: scripted.Handler) -> None:
-        server.always = answer
-        body = scripted.reply('{"arguments": [', finish_reason="length")
-        body["usage"]["completion_tokens"] = 2048
-        says(body)(handler)
-
-    server.asked.clear()
-    server.script = [cut_once]
+    server.script = [cut_off('{"arguments": [')]
     outcome = judge_contest(server)
     first, second = prompts(server, "SceneGraph")[:2]
     assert "at most" in first
@@ -194,33 +180,12 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scr
     assert outcome.winner == "bob"
 
 
-def too_long(limit: int, answer: Any) -> Any:
-    """A server whose context holds so many letters of a prompt."""
-
-    def act(handler: scripted.Handler) -> None:
-        if len(prompt_of(handler.body)) > limit:
-            refusal = "This model's maximum context length is 4096 tokens"
-            scripted.fails(400, refusal)(handler)
-        else:
-            answer(handler)
-
-    return act
+LONG_SPEECH = ("ada", "PRO-ONE speaks. " + "word " * 2000)
 
 
 def test_a_speech_that_is_too_long_is_read_as_far_as_there_is_room(server: Scripted) -> None:
-    long = CONTEST.model_copy(
-        update={
-            "speeches": (
-                Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),
-                Speech(speaker="bob", text="CON-ONE speaks."),
-            )
-        }
-    )
-
-    def small() -> None:
-        server.always = too_long(9000, server.always)
-
-    outcome = judge_contest(server, long, then=small)
+    long = saying(LONG_SPEECH, ("bob", "CON-ONE speaks."))
+    outcome = judge_contest(server, long, holds=9000)
     lengths = [prompt.count("word ") for prompt in prompts(server, "SceneGraph")][:3]
     assert lengths[0] > 1.9 * lengths[1] > 3.6 * lengths[2]
     assert [speech["shortened"] for speech in outcome.details["speeches"]] == [True, False]
@@ -228,16 +193,9 @@ def test_a_speech_that_is_too_long_is_read_as_far_as_there_is_room(server: Scrip
 
 
 def test_a_shortened_prompt_still_says_what_was_wrong(server: Scripted) -> None:
-    long = CONTEST.model_copy(
-        update={"speeches": (Speech(speaker="ada", text="PRO-ONE speaks. " + "word " * 2000),)}
-    )
     tries = iter([draft({1: "x"}, "1 premise 99")])
     wrong_once = {"SceneGraph": lambda _: next(tries, DRAFTS["PRO-ONE"])}
-
-    def small() -> None:
-        server.always = too_long(9000, server.always)
-
-    judge_contest(server, long, wrong_once, invalid_graph="retry", then=small)
+    judge_contest(server, saying(LONG_SPEECH), wrong_once, invalid_graph="retry", holds=9000)
     first, second = [prompt for prompt in prompts(server, "SceneGraph") if len(prompt) <= 9000]
     assert "no argument 99" not in first
     assert "no argument 99" in second
@@ -247,11 +205,7 @@ def test_a_long_graph_is_shown_in_lines_before_anything_is_left_out(server: Scri
     judge_contest(server, profile="paper")
     longest = max(map(len, prompts(server, "SceneGraph")))
     server.asked.clear()
-
-    def small() -> None:
-        server.always = too_long(longest - 1, server.always)
-
-    outcome = judge_contest(server, profile="paper", then=small)
+    outcome = judge_contest(server, profile="paper", holds=longest - 1)
     lengths = [len(prompt) for prompt in prompts(server, "SceneGraph")]
     assert [length for length in lengths if length >= longest] == [longest]
     assert "6 pro, round 2: " in prompts(server, "SceneGraph")[-1]
@@ -261,9 +215,7 @@ def test_a_long_graph_is_shown_in_lines_before_anything_is_left_out(server: Scri
 
 def test_a_circle_of_premises_ends_nothing_and_is_told(server: Scripted) -> None:
     circle = draft({1: "a", 2: "b", 9: "c"}, "1 premise 2", "2 premise 9", "9 premise 1")
-    outcome = judge_contest(
-        server, answers={"SceneGraph": lambda p: circle if "PRO-ONE" in p else graph_of_speech(p)}
-    )
+    outcome = judge_contest(server, answers=drawing("PRO-ONE", circle))
     assert outcome.details["circles"] == [[1, 2, 3]]
     findings = outcome.details["feedback"]["detailed"]["pro"]
     assert (1, 2, 3) in [

@@ -26,7 +26,6 @@ from tests.judges.inspire_world import (
     answer_as,
     as_json,
     contest,
-    expression,
     facts,
     formalised,
     inferred,
@@ -35,6 +34,7 @@ from tests.judges.inspire_world import (
     subjective,
     verdicts,
 )
+from tests.judges.test_fol import BANNED, RESPONSIBLE, SCHOOL
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, roles_of, schema_of
 from tests.models.scripted import Handler, Scripted, cut_off
@@ -334,18 +334,7 @@ def test_four_teams_are_scored_each(server: Scripted) -> None:
 # Logic, twice
 
 
-A14 = {
-    "predicates": [{"symbol": "ShouldBan(x)", "meaning": "x should be banned"}],
-    "premises": [
-        expression("JunkFood(x) → CausesHealthIssues(x)"),
-        expression("CausesHealthIssues(x) → ShouldBan(x)"),
-        expression("SchoolResponsibility(PromoteHealth)"),
-    ],
-    "conclusions": [
-        expression("(JunkFood(x) ∧ CausesHealthIssues(x)) → ShouldBan(x)"),
-        expression("SchoolResponsibility(PromoteHealth) → ShouldBan(JunkFood)"),
-    ],
-}
+A14 = logic(SCHOOL, [BANNED, RESPONSIBLE])
 
 
 @pytest.mark.services

@@ -12,22 +12,19 @@ from typing import Any
 
 import pytest
 
+from tests.judges.inspire_world import contest
 from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, content
 from tests.records import read_table
-from touche_rad.contest import Contest, Outcome, Speech
+from touche_rad.contest import Outcome
 from touche_rad.plugins import find
 
-SIX = Contest(
-    id="c",
-    motion="A motion",
-    sides={"Ada": "pro", "Bob": "con"},
-    speeches=tuple(
-        Speech(speaker=name, text=f"Speech {n} of {name} says this.")
-        for n, name in enumerate(["Ada", "Bob"] * 3, 1)
-    ),
+SIX = contest(
+    *((name, f"Speech {n} of {name} says this.") for n, name in enumerate(["Ada", "Bob"] * 3, 1)),
+    Ada="pro",
+    Bob="con",
 )
 
 

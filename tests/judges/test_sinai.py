@@ -67,6 +67,18 @@ def judge_views(server: Scripted, name: str, views: list[Debate], **options: str
 
 
 SECOND = DEBATE.view(1)
+
+
+def judge_second(server: Scripted, name: str, **options: str) -> Mapping[Maxim, Verdict]:
+    """Judge the second turn of the debate."""
+    (verdicts,) = judge_views(server, name, [SECOND], **options)
+    return dict(verdicts)
+
+
+def scores_of(verdicts: Mapping[Maxim, Verdict]) -> set[float | None]:
+    return {verdict.score for verdict in verdicts.values()}
+
+
 PAPER_CALLS = {
     "zsl": ["yes|no"] * 4,
     "fsl1": ["yes|no"] * 4,
@@ -78,10 +90,10 @@ PAPER_CALLS = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str) -> None:
-    (verdicts,) = judge_views(server, name, [SECOND], profile="paper")
+    verdicts = judge_second(server, name, profile="paper")
     assert sorted(called(server)) == sorted(PAPER_CALLS[name])
     assert set(verdicts) == set(Maxim)
-    assert {verdict.score for verdict in verdicts.values()} == {1.0}
+    assert scores_of(verdicts) == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -112,9 +124,9 @@ def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_lean_profile_asks_once_a_turn(server: Scripted, name: str) -> None:
-    (verdicts,) = judge_views(server, name, [SECOND])
+    verdicts = judge_second(server, name)
     assert [schema for schema in called(server) if schema != "Reasons"] == ["Answer"]
-    assert {verdict.score for verdict in verdicts.values()} == {0.0}
+    assert scores_of(verdicts) == {0.0}
 
 
 @pytest.mark.parametrize(("profile", "times"), [("lean", 1), ("paper", 2)])
@@ -126,7 +138,7 @@ def test_equal_arguments_are_listed_once(server: Scripted, profile: str, times: 
 
 
 def test_best_takes_each_maxims_best_strategy(server: Scripted) -> None:
-    judge_views(server, "best", [SECOND], profile="paper")
+    judge_second(server, "best", profile="paper")
     examples_shown = {}
     for prompt in prompts(server, "Reasons"):
         (maxim,) = re.findall(r"one criterion, (\w+):", prompt)
@@ -156,10 +168,10 @@ def with_logprobs(answer: str, chance: float) -> Any:
 
 def test_scores_are_probabilities_where_the_server_tells_them(server: Scripted) -> None:
     server.always = with_logprobs(json.dumps(dict.fromkeys(ALL_NO, "yes")), 0.75)
-    (verdicts,) = judge_views(server, "zsl", [SECOND])
+    verdicts = judge_second(server, "zsl")
     assert [verdict.score for verdict in verdicts.values()] == pytest.approx([0.75] * 4)
     server.always = with_logprobs("yes", 0.6)
-    (verdicts,) = judge_views(server, "zsl", [SECOND], profile="paper")
+    verdicts = judge_second(server, "zsl", profile="paper")
     assert [verdict.score for verdict in verdicts.values()] == pytest.approx([0.6] * 4)
 
 
@@ -221,8 +233,8 @@ def test_a_prompt_on_one_maxim_that_is_too_long_loses_its_oldest_messages(server
             answer(handler)
 
     server.always = limited
-    (verdicts,) = judge_views(server, "zsl", [SECOND], profile="paper")
-    assert {verdict.score for verdict in verdicts.values()} == {1.0}
+    verdicts = judge_second(server, "zsl", profile="paper")
+    assert scores_of(verdicts) == {1.0}
     shortened = [body for body in server.asked if "FIRST-USER" not in prompt_of(body)]
     assert len(shortened) == 4
     assert all("SECOND-USER" in prompt_of(body) for body in shortened)
@@ -233,8 +245,8 @@ def test_after_a_word_that_is_neither_yes_nor_no_the_model_is_told_what_was_wron
 ) -> None:
     once_wrong = {"yes|no": lambda prompt: "no" if "not valid" in prompt else "Perhaps."}
     answering(server, {**ANSWERS, **once_wrong})
-    (verdicts,) = judge_views(server, "zsl", [SECOND], profile="paper")
-    assert {verdict.score for verdict in verdicts.values()} == {0.0}
+    verdicts = judge_second(server, "zsl", profile="paper")
+    assert scores_of(verdicts) == {0.0}
     repeated = [prompt for prompt in prompts(server, "yes|no") if "not valid" in prompt]
     assert len(repeated) == 4
     assert all("perhaps" in prompt.lower() for prompt in repeated)
@@ -242,10 +254,10 @@ def test_after_a_word_that_is_neither_yes_nor_no_the_model_is_told_what_was_wron
 
 def test_a_turn_whose_answer_stays_invalid_is_judged_maxim_by_maxim(server: Scripted) -> None:
     answering(server, {**ANSWERS, "Answer": "I would rather not say."})
-    (verdicts,) = judge_views(server, "fsl1", [SECOND])
+    verdicts = judge_second(server, "fsl1")
     assert called(server) == ["Answer"] * 2 + ["yes|no"] * 4
     assert "not valid" in prompt_of(server.asked[1])
-    assert {verdict.score for verdict in verdicts.values()} == {1.0}
+    assert scores_of(verdicts) == {1.0}
 
 
 @pytest.mark.parametrize("profile", ["lean", "paper"])
@@ -254,7 +266,7 @@ def test_reasons_that_cannot_be_derived_cost_one_maxim(server: Scripted, profile
         return "none" if "one criterion, quality:" in prompt else ANSWERS["Reasons"]
 
     answering(server, {**ANSWERS, "Reasons": reasons})
-    (verdicts,) = judge_views(server, "analysis1", [SECOND], profile=profile)
+    verdicts = judge_second(server, "analysis1", profile=profile)
     scored = {maxim for maxim, verdict in verdicts.items() if verdict.score is not None}
     assert scored == set(Maxim) - {Maxim.QUALITY}
     assert "Reasons" in str(verdicts[Maxim.QUALITY].rationale)
@@ -310,10 +322,10 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
         for label in ("yes", "no")
     ]
     write_records(path, *lines)
-    judge_views(server, "fsl1", [SECOND], profile="paper", examples=str(path))
+    judge_second(server, "fsl1", profile="paper", examples=str(path))
     assert all("System: S-yes" in prompt for prompt in prompts(server, "yes|no"))
     with pytest.raises(UserError, match=r"3 examples with quantity = yes .* 1"):
-        judge_views(server, "analysis3", [SECOND], examples=str(path))
+        judge_second(server, "analysis3", examples=str(path))
     path.write_text('{"user": "a"}\n')
     with pytest.raises(InputError, match=r"examples.jsonl:1: system"):
-        judge_views(server, "fsl1", [SECOND], examples=str(path))
+        judge_second(server, "fsl1", examples=str(path))

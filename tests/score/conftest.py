@@ -16,7 +16,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Pat
     folder = tmp_path_factory.mktemp("runs")
     claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
     for words in (
-        ("simulate", claims, "-o", folder / "simulations.jsonl", "--turns", "2"),
+        ("simulate", claims, "-d", "verbatim", "-o", folder / "simulations.jsonl", "--turns", "2"),
         ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
         ("respond", debates, "-d", "verbatim", "-o", folder / "responses.jsonl"),
     ):

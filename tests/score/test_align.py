@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,7 @@ RIGHT = [
     evaluation([YES, YES], "dogs"),
 ]
 """What a judge who is always right says of them."""
+REORDERED = [RIGHT[1], RIGHT[0], RIGHT[2]]
 
 
 def score_lines(
@@ -75,15 +78,15 @@ def recall(report: JudgementReport, maxim: str = "quantity") -> float:
     return next(row.recall for row in report.rows if (row.run, row.maxim) == (run, maxim))
 
 
-def without(line: Any, maxim: str, turn: int = 1) -> Any:
-    line = json.loads(json.dumps(line))
-    del line["userTurnsEvaluations"][turn][maxim]
+def without(line: Any, maxim: str) -> Any:
+    line = deepcopy(line)
+    del line["userTurnsEvaluations"][1][maxim]
     return line
 
 
-def with_score(line: Any, maxim: str, score: Any, turn: int = 1) -> Any:
-    line = json.loads(json.dumps(line))
-    line["userTurnsEvaluations"][turn][maxim]["score"] = score
+def with_score(line: Any, maxim: str, score: Any) -> Any:
+    line = deepcopy(line)
+    line["userTurnsEvaluations"][1][maxim]["score"] = score
     return line
 
 
@@ -198,9 +201,8 @@ def test_an_unanswered_turn_that_the_client_skipped_moves_no_verdict(tmp_path: P
 
 
 def test_reordered_debates_find_their_labels_by_their_words(truth: Path, debates: Path) -> None:
-    lines = (RIGHT[1], RIGHT[0], RIGHT[2])
-    assert recall(score_lines(truth, *lines, by_place=True), "manner") == 0.0
-    report = score_lines(truth, *lines, debates=debates)
+    assert recall(score_lines(truth, *REORDERED, by_place=True), "manner") == 0.0
+    report = score_lines(truth, *REORDERED, debates=debates)
     assert places(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
     assert report.by_official_scorer == {"judge": OfficialResult.WRONG}
     assert recall(report, "manner") == 1.0
@@ -210,9 +212,8 @@ def test_reordered_debates_find_their_labels_by_their_words(truth: Path, debates
 def test_the_strict_policy_reports_other_debates_in_their_places(
     truth: Path, debates: Path
 ) -> None:
-    lines = (RIGHT[1], RIGHT[0], RIGHT[2])
     debates.rename(truth.with_name("truth.jsonl"))
-    assert kinds(score_lines(truth, *lines, strict=True)) == {ProblemKind.OTHER_DEBATES}
+    assert kinds(score_lines(truth, *REORDERED, strict=True)) == {ProblemKind.OTHER_DEBATES}
 
 
 def test_lost_unknown_and_duplicate_debates_are_reported(truth: Path, debates: Path) -> None:
@@ -228,8 +229,8 @@ def test_lost_unknown_and_duplicate_debates_are_reported(truth: Path, debates: P
 def test_a_debate_that_a_run_has_twice_is_reported_without_the_debates(truth: Path) -> None:
     for strict in (False, True):
         report = score_lines(truth, RIGHT[0], RIGHT[0], RIGHT[2], strict=strict)
-        problems = [problem for problem in report.problems if problem.kind is ProblemKind.TWICE]
-        assert [problem.line for problem in problems] == [2]
+        lines = [row.line for row in report.problems if row.kind is ProblemKind.TWICE]
+        assert lines == [2]
 
 
 def test_debates_with_the_same_words_keep_apart(tmp_path: Path) -> None:
@@ -306,7 +307,11 @@ def in_order(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reordered(tmp_path: Path) -> Path:
-    return run_file(tmp_path / "reordered.jsonl", [RIGHT[1], RIGHT[0], RIGHT[2]])
+    return run_file(tmp_path / "reordered.jsonl", REORDERED)
+
+
+def copy_of(run: Path) -> Path:
+    return Path(shutil.copy(run, run.with_name("copy.jsonl")))
 
 
 def test_two_runs_in_different_orders_are_refused_without_the_debates(
@@ -317,8 +322,7 @@ def test_two_runs_in_different_orders_are_refused_without_the_debates(
 
 
 def test_the_order_of_most_runs_counts(truth: Path, in_order: Path, reordered: Path) -> None:
-    copy = run_file(in_order.with_name("copy.jsonl"), RIGHT)
-    report = score_judgements([reordered, in_order, copy], truth, samples=100)
+    report = score_judgements([reordered, in_order, copy_of(in_order)], truth, samples=100)
     assert report.runs == ("in-order", "copy")
     place = r"reordered\.jsonl:\d: expected debate . of .*in-order\.jsonl"
     assert re.search(place, report.refused["reordered"])
@@ -327,8 +331,7 @@ def test_the_order_of_most_runs_counts(truth: Path, in_order: Path, reordered: P
 def test_by_place_another_order_than_most_runs_is_reported(
     truth: Path, in_order: Path, reordered: Path
 ) -> None:
-    copy = run_file(in_order.with_name("copy.jsonl"), RIGHT)
-    runs = [reordered, in_order, copy]
+    runs = [reordered, in_order, copy_of(in_order)]
     report = score_judgements(runs, truth, policy=Policy(by_place=True), samples=100)
     kind = ProblemKind.OTHER_DEBATES
     problems = [problem for problem in report.problems if problem.kind is kind]
@@ -355,13 +358,13 @@ def test_labels_with_digests_know_their_debates(with_digests: Path, strict: bool
 
 def test_the_strict_policy_refuses_another_order_than_that_of_digests(with_digests: Path) -> None:
     with pytest.raises(UserError, match=r"judge\.jsonl:1: "):
-        score_lines(with_digests, RIGHT[1], RIGHT[0], RIGHT[2], strict=True)
+        score_lines(with_digests, *REORDERED, strict=True)
 
 
 def test_a_known_id_with_the_words_of_another_debate_is_in_another_order(
     truth: Path, debates: Path
 ) -> None:
-    for path in (debates, run_file(truth.with_name("judge.jsonl"), [RIGHT[1], RIGHT[0], RIGHT[2]])):
+    for path in (debates, run_file(truth.with_name("judge.jsonl"), REORDERED)):
         named = [{**row, "id": id_} for row, id_ in zip(read_records(path), "abc", strict=True)]
         run_file(path, named)
     with pytest.raises(InputError, match=r"judge\.jsonl:1: .* in another order"):

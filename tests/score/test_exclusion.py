@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,6 @@ from tests.score.makers import (
 )
 from touche_rad.errors import InputError, UserError
 from touche_rad.score import Policy, score, score_judgements
-
-
-def examples_file(path: Path, examples: Sequence[Mapping[str, Any]]) -> Path:
-    return write_records(path, *examples)
 
 
 def make_example(name: str, turn: int) -> dict[str, Any]:
@@ -45,9 +40,15 @@ def run(tmp_path: Path) -> Path:
     return run_file(tmp_path / "judge.jsonl", lines)
 
 
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """The second turn of bees."""
+    return write_records(tmp_path / "examples.jsonl", make_example("bees", 1))
+
+
 def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path) -> None:
-    examples = [make_example("bees", 1), make_example("dogs", 0)]
-    path = examples_file(tmp_path / "examples.jsonl", examples)
+    others = [make_example("bees", 1), make_example("dogs", 0)]
+    path = write_records(tmp_path / "examples.jsonl", *others)
     before = score_judgements([run], truth, samples=100)
     after = score_judgements([run], truth, samples=100, exclude=path)
     assert before.excluded == 0
@@ -59,10 +60,9 @@ def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path
 
 
 def test_excluded_turns_are_not_counted_as_unlabelled(
-    run: Path, truth: Path, tmp_path: Path
+    run: Path, truth: Path, examples: Path
 ) -> None:
-    path = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
-    report = score_judgements([run], truth, samples=100, exclude=path)
+    report = score_judgements([run], truth, samples=100, exclude=examples)
     unknown = {row.maxim: row.unknown for row in report.label_rows}
     assert unknown == {"quantity": 0, "quality": 0, "relation": 1, "manner": 0}
     assert "1 of them left out" in "\n".join(report.lines(200))
@@ -73,7 +73,7 @@ def test_an_example_is_found_by_debate_and_turn(run: Path, truth: Path, tmp_path
     lines[0]["simulation"]["id"] = "b"
     named = run_file(tmp_path / "named.jsonl", lines)
     example = {"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}
-    examples = examples_file(tmp_path / "examples.jsonl", [example])
+    examples = write_records(tmp_path / "examples.jsonl", example)
     for policy in (Policy(), Policy(by_place=True)):
         report = score_judgements([named], truth, samples=100, policy=policy, exclude=examples)
         assert report.excluded == 1
@@ -87,29 +87,26 @@ def bare(tmp_path: Path) -> Path:
 
 
 def test_examples_are_found_in_the_labelled_debates_too(
-    bare: Path, truth: Path, tmp_path: Path
+    bare: Path, truth: Path, examples: Path, tmp_path: Path
 ) -> None:
-    examples = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
     debates = debates_file(tmp_path / "debates.jsonl", {"bees": 3, "cats": 2})
     policy = Policy(debates=debates)
     report = score_judgements([bare], truth, samples=100, policy=policy, exclude=examples)
     assert report.excluded == 1
 
 
-def test_examples_of_other_turns_are_refused(bare: Path, truth: Path, tmp_path: Path) -> None:
-    examples = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
+def test_examples_of_other_turns_are_refused(bare: Path, truth: Path, examples: Path) -> None:
     with pytest.raises(UserError, match="1 examples"):
         score([bare], truth, samples=100, policy=Policy(by_place=True), exclude=examples)
 
 
-def test_the_official_policy_leaves_nothing_out(run: Path, truth: Path, tmp_path: Path) -> None:
-    examples = examples_file(tmp_path / "examples.jsonl", [make_example("bees", 1)])
+def test_the_official_policy_leaves_nothing_out(run: Path, truth: Path, examples: Path) -> None:
     with pytest.raises(UserError, match="--strict"):
         score([run], truth, policy=Policy(strict=True), exclude=examples)
 
 
 def test_a_bad_line_of_examples_has_its_place(run: Path, truth: Path, tmp_path: Path) -> None:
     lines = [make_example("bees", 1), {"user": "x"}]
-    examples = examples_file(tmp_path / "examples.jsonl", lines)
+    examples = write_records(tmp_path / "examples.jsonl", *lines)
     with pytest.raises(InputError, match=r"examples.jsonl:2: system: "):
         score([run], truth, exclude=examples)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.records import read_records
-from tests.score.makers import run_file
+from tests.score.makers import Change, part_of, put, run_file, without
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 
@@ -31,13 +31,8 @@ def utterances(rows: Rows) -> set[tuple[str, ...]]:
     return result
 
 
-def answer(row: Row, turn: int = 0) -> Row:
-    response: Row = row["simulation"]["userTurns"][turn]["systemResponse"]
-    return response
-
-
-def body(row: Row, turn: int = 0) -> Row:
-    record: Row = answer(row, turn)["response"]
+def body(row: Row) -> Row:
+    record: Row = part_of(row, "simulation.userTurns.0.systemResponse.response")
     return record
 
 
@@ -46,24 +41,24 @@ def verdicts(row: Row) -> Row:
     return turn
 
 
-IN_A_SIMULATION: dict[str, Callable[[Row], Any]] = {
-    "citations are null": lambda row: body(row).update(arguments=None),
-    "citations are missing": lambda row: body(row).pop("arguments"),
+IN_A_SIMULATION: dict[str, Change] = {
+    "citations are null": put("simulation.userTurns.0.systemResponse.response.arguments", None),
+    "citations are missing": without("simulation.userTurns.0.systemResponse.response.arguments"),
     "a citation is null": lambda row: body(row)["arguments"].append(None),
-    "the utterance is null": lambda row: answer(row).update(utterance=None),
-    "the content is missing": lambda row: body(row).pop("content"),
-    "the response is missing": lambda row: answer(row).update(response=None),
-    "the configuration is missing": lambda row: row["simulation"].pop("configuration"),
-    "the id is a number": lambda row: row.update(id=17),
-    "the id is null": lambda row: row.update(id=None),
+    "the utterance is null": put("simulation.userTurns.0.systemResponse.utterance", None),
+    "the content is missing": without("simulation.userTurns.0.systemResponse.response.content"),
+    "the response is missing": put("simulation.userTurns.0.systemResponse.response", None),
+    "the configuration is missing": without("simulation.configuration"),
+    "the id is a number": put("id", 17),
+    "the id is null": put("id", None),
 }
-IN_AN_EVALUATION: dict[str, Callable[[Row], Any]] = {
-    "a score is null": lambda row: verdicts(row)["Quality"].update(score=None),
-    "a maxim is missing": lambda row: verdicts(row).pop("Manner"),
-    "a maxim is null": lambda row: verdicts(row).update(Manner=None),
-    "a score is a text": lambda row: verdicts(row)["Quality"].update(score="0.72"),
+IN_AN_EVALUATION: dict[str, Change] = {
+    "a score is null": put("userTurnsEvaluations.1.Quality.score", None),
+    "a maxim is missing": without("userTurnsEvaluations.1.Manner"),
+    "a maxim is null": put("userTurnsEvaluations.1.Manner", None),
+    "a score is a text": put("userTurnsEvaluations.1.Quality.score", "0.72"),
     "a turn is missing": lambda row: row["userTurnsEvaluations"].pop(),
-    "all turns are missing": lambda row: row.update(userTurnsEvaluations=None),
+    "all turns are missing": put("userTurnsEvaluations", None),
 }
 
 
@@ -84,8 +79,7 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     before = wrong.read_bytes()
     out = tmp_path / "new.jsonl"
     options = ("--input", source, "-i", demo_index_path)
-    ended = touche_rad("check", wrong, *options, "--fix", "-o", out)
-    assert ended.code == 0, (ended.out, ended.err)
+    ended = touche_rad("check", wrong, *options, "--fix", "-o", out, code=0)
     assert "repaired     " in ended.out
     touche_rad("check", out, *options, code=0)
     assert wrong.read_bytes() == before
@@ -111,7 +105,8 @@ def test_what_needs_a_new_answer_is_not_repaired(
     runs: Path, demo_index_path: Path, tmp_path: Path
 ) -> None:
     rows = read_records(runs / "simulations.jsonl")
-    body(rows[0])["content"] = answer(rows[0])["utterance"] = "word " * 70
+    put("simulation.userTurns.0.systemResponse.utterance", "word " * 70)(rows[0])
+    body(rows[0])["content"] = "word " * 70
     rows[1] = {}
     body(rows[2])["arguments"] = [{"id": "nobody's"}]
     wrong = run_file(tmp_path / "wrong.jsonl", rows)
