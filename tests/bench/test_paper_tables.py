@@ -232,21 +232,20 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     check_messages("bench.paper", messages, tmp_path)
 
 
-def test_labels_that_the_data_lacks_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("table", "files", "named"),
+    [
+        ("inspiredebate/table2", ["contests"], "gold.sc"),
+        ("sinai/table2", ["debates", "labels"], "80"),
+    ],
+)
+def test_missing_and_too_few_labels_are_refused(
+    table: str, files: list[str], named: str, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("contests.jsonl").write_bytes(demo_file("contests.jsonl").read_bytes())
-    refused = touche_rad("bench", "run", "paper:inspiredebate/table2", "--data", ".", code=2)
-    assert "gold.sc" in refused.err
-
-
-def test_too_few_labels_are_refused_with_the_number_needed(tmp_path: Path) -> None:
-    for name in ("debates.jsonl", "labels.jsonl"):
-        (tmp_path / name).write_bytes(demo_file(name).read_bytes())
-    words = ("-o", tmp_path / "out", "-m", "http://localhost:9#tiny")
-    run = touche_rad("bench", "run", "paper:sinai/table2", "--data", tmp_path, *words, code=2)
-    assert "80" in run.err
+    for name in files:
+        shutil.copy(demo_file(f"{name}.jsonl"), tmp_path)
+    words = f"bench run paper:{table} --data {tmp_path} -o {tmp_path}/out -m http://localhost:9#m"
+    assert named in touche_rad(*words.split(), code=2).err
 
 
 def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
