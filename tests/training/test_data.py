@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,10 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
     server: Scripted, tmp_path: Path
 ) -> None:
     long = {**SPOKEN, "argument": "Coins fill tins. " * 30}
-    speeches = iter(["nonsense", json.dumps(long), json.dumps(SPOKEN)])
-    answering(server, {"Terms": {"terms": ["penny"]}, "Speech": lambda _: next(speeches)})
+    speeches = iter(["nonsense", json.dumps(long)])
+    corrected = {"argument": SPOKEN["argument"]}
+    terms = {"terms": ["penny"]}
+    answering(server, {"Terms": terms, "Speech": lambda _: next(speeches), "Corrected": corrected})
     answer_and_record(server, tmp_path / "run.jsonl", ASKED)
     with (tmp_path / "run.jsonl.trace.jsonl").open("a") as trace:
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
@@ -168,7 +171,7 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
         answer = json.loads(last_message(record))
         assert answer["argument"] == f"I say: {argument.text}"
         assert answer["reasoning"] == f"Because of {argument.id}."
-        assert f"1. [{argument.topic}] {argument.text}" in system_and_last_message(record)[1]
+        assert f"1. {argument.text}" in system_and_last_message(record)[1]
 
 
 def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
@@ -236,7 +239,8 @@ def self_debate(tmp_path: Path) -> Path:
 
     def speech(prompt: str) -> dict[str, object]:
         number = next(numbers)
-        return {"evidence": [], "reasoning": f"Thought {number}.", "argument": f"Point {number}."}
+        evidence = re.findall(r"^1\. (?:\[.+?\] )?(.+)$", prompt, re.MULTILINE)[-1]
+        return {"evidence": [1], "reasoning": f"Thought {number}.", "argument": evidence}
 
     with scripted.serving() as server:
         filling(server, Speech=speech)
@@ -245,7 +249,8 @@ def self_debate(tmp_path: Path) -> Path:
             *("--rounds", str(ROUNDS), "-m", f"{server.url}#tiny", "-o", out, "-q"),
         )
     assert ended.code == 0, ended.err
-    openings = [text for text in map(prompt_of, server.asked) if "You speak first" in text]
+    prompts = [text for text in map(prompt_of, server.asked) if "without the reasoning" not in text]
+    openings = [text for text in prompts if "You speak first" in text]
     # Before the first speech there is no opponent and no earlier turn that a prompt could mean.
     assert len(openings) == len(CLAIMS)
     assert not any("opponent" in text.lower() or "You claim" in text for text in openings)

@@ -87,11 +87,12 @@ def loop_command(options: LoopOptions) -> None:
                 refuse_files_outside(options.plan.parent, plugin_of(loop.plan, key))
             except OptionError as error:
                 raise InputError(options.plan, str(error), field=key) from None
-        prepare.tell_servers(options.plan, map(str, loop.plan.model_dump().values()))
     commands = list(loop.commands())
     parts = split_topics(loop.plan)
     for words in commands:
         _check(words)
+    if not options.trust:
+        prepare.tell_servers(options.plan, map(str, loop.plan.model_dump().values()))
     if options.dry_run:
         _print_plan(loop, commands, parts)
     open_model = partial(open_backend, f"vllm:{loop.plan.model}")  # starts nothing

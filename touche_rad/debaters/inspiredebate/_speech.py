@@ -68,6 +68,13 @@ class ReasonedArgument(BaseModel):
     argument: Paragraph = Field(min_length=1)
 
 
+class Correction(BaseModel):
+    """A second answer, which is asked for without the reasoning."""
+
+    evidence: list[int] = Field(default_factory=list)
+    argument: Paragraph = Field(min_length=1)
+
+
 class Refused(ModelError):
     """The model answered in the right format, but refused to argue."""
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from touche_rad import files
-from touche_rad.debaters.inspiredebate._speech import ReasonedArgument, refused
+from touche_rad.debaters.inspiredebate._speech import Correction, ReasonedArgument, refused
 from touche_rad.errors import InputError, refuse_newer
 from touche_rad.files.records import FieldError, at_line, numbered_lines, parse, require_object
 from touche_rad.files.traces import TRACE, answer_text
@@ -174,10 +174,18 @@ def samples_of_trace(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator
             if before is None or messages[: len(before)] != before:  # a new request, not a repair
                 prompts[place] = messages
                 answers.pop(place, None)
+        text = answer_text(row["answer"])
         try:
-            speech = parse_object(answer_text(row["answer"]), ReasonedArgument)
+            speech = parse_object(text, ReasonedArgument)
         except NoObject:
-            continue
+            try:
+                changes = parse_object(text, Correction).model_dump(exclude_unset=True)
+            except NoObject:
+                continue
+            if place not in answers:
+                continue
+            # A correction keeps the reasoning.
+            speech = ReasonedArgument(**answers[place].model_dump(exclude_unset=True) | changes)
         if not refused(speech.argument) or place not in answers:
             answers[place] = speech
     for place, speech in answers.items():
