@@ -309,6 +309,12 @@ def test_a_refusal_never_goes_out(server: Scripted, profile: str, calls: int) ->
     assert response.content == response.arguments[0].text
 
 
+@pytest.mark.parametrize("profile", ["paper-no-retrieval", "paper-web"])
+def test_the_refusal_of_a_row_of_the_paper_goes_out(server: Scripted, profile: str) -> None:
+    answering(server, {**PAPER, "Speech": {**SPOKEN, "argument": REFUSAL}})
+    assert answer(server, profile=profile).content == REFUSAL
+
+
 @pytest.mark.parametrize("words", [60, 300, 1_000])
 def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, words: int) -> None:
     text = " ".join(f"Coin{number} fills a tin." for number in range(words // 4))

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -117,7 +118,7 @@ def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[st
                     raise
                 failed.append(row)
                 refused.append(str(error))
-    return work.without(failed)
+    return replace(work, failed=tuple(failed))
 
 
 def _score(name: str, work: Reproduction, refused: list[str]) -> PaperComparison:

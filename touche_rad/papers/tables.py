@@ -14,8 +14,8 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files as resources
 from itertools import product
 from pathlib import Path
@@ -135,6 +135,8 @@ class Reproduction:
     model: str = ""
     models: Mapping[str, str] = field(default_factory=dict)
     """The models of rows, by the paper's name of the model."""
+    failed: tuple[PaperRow, ...] = ()
+    """The rows whose commands failed; they have the paper's values only."""
 
     def check(self) -> None:
         """Refuse missing data and models that no row has."""
@@ -196,21 +198,14 @@ class Reproduction:
     @property
     def rows(self) -> list[PaperRow]:
         """The rows that are run: those with a system, and with the model that they need."""
-        return [row for row in self.table.rows if row.system and row.model in ("", *self.models)]
+        rows = [row for row in self.table.rows if row.system and row not in self.failed]
+        return [row for row in rows if row.model in ("", *self.models)]
 
     def commands(self) -> Iterator[tuple[PaperRow | None, list[list[str]]]]:
         """Yield the command lines for all rows, then those of each row."""
         yield None, [self._words(step) for step in self.table.steps]
         for row, seed in product(self.rows, range(self.table.seeds)):
             yield row, [self._words(command, row, seed) for command in self.table.each]
-
-    def without(self, failed: Container[PaperRow]) -> Reproduction:
-        """Return the table with the paper's values only for rows that failed."""
-        rows = [
-            row.model_copy(update={"system": ""} if row in failed else {})
-            for row in self.table.rows
-        ]
-        return replace(self, table=self.table.model_copy(update={"rows": tuple(rows)}))
 
     def fallbacks(self, row: PaperRow) -> int:
         """Count the results of a fallback in the runs of a row, and in those of all rows."""

@@ -81,6 +81,9 @@ class InspireDebate:
         wording: Wording = setting(
             "close", description="close to the evidence's words, and checked; or free"
         )
+        sends_refusals: bool = setting(
+            False, description="a refusal to argue is sent, and not replaced by a quotation"
+        )
         new_attempts: int = setting(
             1,
             ge=0,
@@ -127,6 +130,7 @@ class InspireDebate:
                 most_cited=options.cited if names_evidence else None,
                 pieces=len(evidence),
                 new_attempts=options.new_attempts,
+                sends_refusals=options.sends_refusals,
             )
         except ModelError as error:
             report_without_model(error)

@@ -140,6 +140,7 @@ async def write_speech(
     most_cited: int | None,
     pieces: int,
     new_attempts: int,
+    sends_refusals: bool,
 ) -> CheckedSpeech:
     """Ask for a speech; ask again if it refuses, is too long, or has faults.
 
@@ -186,6 +187,6 @@ async def write_speech(
         speech = ReasonedArgument.model_validate(draft.speech.model_dump() | corrections)
         draft = await check(speech)
         best = max(best, draft, key=lambda speech: speech.quality)
-    if best.problem == "refused":
+    if best.problem == "refused" and not (sends_refusals and best.argument):
         raise Refused(f"{model.name} refuses to argue: {excerpt(best.argument, 80)!r}")
     return best
