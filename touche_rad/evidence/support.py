@@ -280,7 +280,8 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
         return Support(False, _OTHER_ORDER, 0.0, content_share)
     share = len(pairs) / len(words)
 
-    new = sentence.missing_in(text)
+    stems = set(text.stems)
+    new = [at for at, stem in enumerate(sentence.stems) if stem not in stems]
     added = [words[at] for at in new]
     for word in added:
         if known.counts(word):

@@ -17,19 +17,18 @@ from touche_rad.text import NEGATIONS, stopwords
 
 _TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|[^\W_]+(?:'[^\W_]+)*|%|[,;:.!?…()\[\]—–]")
 _PLAIN: Final = (
-    (re.compile(r"[’ʼ]"), "'"),
-    (re.compile(r"(?<=\d),(?=\d)"), ""),
-    (re.compile(r"\bcan(?:no|')t\b"), "can not"),
-    (re.compile(r"\bwon't\b"), "will not"),
-    (re.compile(r"n't\b"), " not"),
-    (re.compile(r"'re\b"), " are"),
-    (re.compile(r"'ve\b"), " have"),
-    (re.compile(r"'ll\b"), " will"),
-    (re.compile(r"'m\b"), " am"),
-    (re.compile(r"\b(it|that|there|he|she|what|who|here|where)'s\b"), r"\1 is"),
-    (re.compile(r"'s\b"), ""),
+    (",", re.compile(r"(?<=\d),(?=\d)"), ""),
+    ("can", re.compile(r"\bcan(?:no|')t\b"), "can not"),
+    ("won't", re.compile(r"\bwon't\b"), "will not"),
+    ("n't", re.compile(r"n't\b"), " not"),
+    ("'re", re.compile(r"'re\b"), " are"),
+    ("'ve", re.compile(r"'ve\b"), " have"),
+    ("'ll", re.compile(r"'ll\b"), " will"),
+    ("'m", re.compile(r"'m\b"), " am"),
+    ("'s", re.compile(r"\b(it|that|there|he|she|what|who|here|where)'s\b"), r"\1 is"),
+    ("'s", re.compile(r"'s\b"), ""),
 )
-"""Spellings that mean the same, one for each."""
+"""Spellings that mean the same, one for each, behind letters that each of them has."""
 _CLAUSE: Final = 40
 """Words before a word in which the beginning of its clause is searched."""
 _SCOPE: Final = 5
@@ -44,10 +43,11 @@ _ENDINGS: Final = {
     5: "al or",
 }
 """Endings by the least number of letters that stand before one."""
-_LONGEST_FIRST: Final = sorted(
-    ((ending, least) for least, endings in _ENDINGS.items() for ending in endings.split()),
-    key=lambda ending_and_least: -len(ending_and_least[0]),
-)
+_LEAST_BEFORE: Final = {
+    ending: least for least, endings in _ENDINGS.items() for ending in endings.split()
+}
+_LONGEST_FIRST: Final = range(8, 1, -1)
+"""Lengths of endings."""
 LONGEST_WORD: Final = 60
 NO_WORDS: Final[Set[str]] = frozenset()
 _LEAST_SHARED: Final = 2
@@ -56,7 +56,7 @@ _LEAST_IN_DOCUMENT: Final = 3
 """The same of all texts on one topic."""
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """Return a word without common English endings; endings like -less stay."""
     if not 3 < len(word) <= LONGEST_WORD or not word.isascii():
@@ -67,9 +67,10 @@ def stem(word: str) -> str:
         word = word[:-2]
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
-    for ending, least in _LONGEST_FIRST:
-        if word.endswith(ending) and len(word) - len(ending) >= least:
-            word = word.removesuffix(ending)
+    for letters in _LONGEST_FIRST:
+        least = _LEAST_BEFORE.get(word[-letters:], LONGEST_WORD)
+        if len(word) - letters >= least:
+            word = word[:-letters]
             if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
                 word = word[:-1]
             break
@@ -117,11 +118,6 @@ class Words:
                     break
         return frozenset(places)
 
-    def missing_in(self, text: Words) -> list[int]:
-        """Return the places of the words that another text does not have."""
-        stems = set(text.stems)
-        return [at for at, stem in enumerate(self.stems) if stem not in stems]
-
     def clause_start(self, at: int, weak: str = "") -> int:
         """Return where the clause of a word begins: behind the last mark that is not `weak`."""
         least = max(0, at - _CLAUSE)
@@ -137,8 +133,10 @@ class Words:
 def read_words(text: str) -> Words:
     """Return the words of a text."""
     text = unicodedata.normalize("NFKC", text).lower()
-    for pattern, plain in _PLAIN:
-        text = pattern.sub(plain, text)
+    text = text.replace("’", "'").replace("ʼ", "'")
+    for letters, pattern, plain in _PLAIN:
+        if letters in text:  # the patterns would take most of the time
+            text = pattern.sub(plain, text)
     words = []
     marks = [""]
     for token in _TOKEN.findall(text):
@@ -153,7 +151,7 @@ def read_words(text: str) -> Words:
 def _with_readings(words: Sequence[str], marks: Sequence[str]) -> Words:
     known = lexicon()
     stems = tuple(map(stem, words))
-    senses = tuple(known.senses.get(stemmed, stemmed) for stemmed in stems)
+    senses = tuple(map(known.senses.get, stems, stems))
     matter = tuple(at for at, word in enumerate(words) if word not in known.function_words)
     content = tuple(at for at in matter if senses[at] not in known.generic)
     joined = " ".join(words)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.words import lexicon, read_words, stem
+from touche_rad.evidence.words import NO_WORDS, lexicon, read_words, stem
 from touche_rad.text import sentences, stopwords
 
 _LONGEST_CLAIM: Final = 25
@@ -52,7 +52,11 @@ _LISTS: Final = {
 }
 _TURNING_STEMS: Final = frozenset(map(stem, lexicon().actions | _LISTS["evaluations"]))
 """The stems of negative actions and evaluations."""
-_NO_WORDS: Final[frozenset[str]] = frozenset()
+_NO_SUBJECT: Final = stopwords() | _LISTS["negations"]
+
+
+_read: Final = lru_cache(maxsize=4_096)(read_words)
+"""Reads a clause, which is asked for its subject and for its sign."""
 
 
 @lru_cache(maxsize=32_768)
@@ -61,13 +65,9 @@ def content(text: str) -> frozenset[str]:
 
     Words of debating itself, such as "believe", are left out, and so are negations.
     """
-    lists = lexicon()
     read = read_words(text)
-    return frozenset(
-        root
-        for word, root in zip(read.words, read.stems, strict=True)
-        if word not in stopwords() | lists.negators and lists.sense(root) not in lists.generic
-    )
+    generic = lexicon().generic
+    return frozenset(read.stems[at] for at in read.matter if read.senses[at] not in generic)
 
 
 @lru_cache(maxsize=4_096)
@@ -81,12 +81,11 @@ def side(text: str, topic: str) -> float:
     topic_words = set(read_words(topic).words)
     # A clause on freedom is against a topic about a duty, and the other way round.
     duties = lexicon().duties | lexicon().charges
+    contrary = NO_WORDS
     if topic_words & duties:
         contrary = lexicon().freedoms
     elif topic_words & lexicon().freedoms:
         contrary = duties
-    else:
-        contrary = _NO_WORDS
     weights = 0
     weighted_signs = 0
     for sentence in sentences(text) or [text]:
@@ -99,23 +98,23 @@ def side(text: str, topic: str) -> float:
             weight = 1 + 2 * len(_subject(clause) & topic_subject)
             weights += weight
             weighted_signs += weight * _sign(clause, contrary) * sentence_sign
-    return _sign(topic, _NO_WORDS) * weighted_signs / (weights or 1)
+    return _sign(topic, NO_WORDS) * weighted_signs / (weights or 1)
 
 
 @lru_cache(maxsize=32_768)
 def _subject(clause: str) -> frozenset[str]:
     """Return the stems that say what a clause is about."""
-    read = read_words(clause)
+    read = _read(clause)
     return frozenset(
         root
         for word, root in zip(read.words, read.stems, strict=True)
-        if word not in stopwords() | _LISTS["negations"] and root not in _TURNING_STEMS
+        if word not in _NO_SUBJECT and root not in _TURNING_STEMS
     )
 
 
-def _sign(clause: str, contrary: frozenset[str]) -> int:
+def _sign(clause: str, contrary: Set[str]) -> int:
     """Return -1 for a clause against its subject, else 1: two turns cancel each other."""
-    read = read_words(clause)
+    read = _read(clause)
     turns = len(_TURN.findall(clause))
     turns += not contrary.isdisjoint(read.words)
     next_words = (*read.words[1:], "")
