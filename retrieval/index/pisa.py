@@ -137,19 +137,19 @@ class PisaArguments:
         """Search many queries; equal scores are sorted by id."""
         check_field(field)
         engine = self._engines.get(field)
-        hits: list[list[Hit]] = [[] for _ in queries]
         if engine is None or k <= 0:
-            return hits
+            return [[] for _ in queries]
         stems = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
-        places = [place for place, words in enumerate(stems) if words]
-        best = engine.best([stems[place] for place in places], k)
         argument_at = self._store.at
         path = (field,)
-        for place, scored in zip(places, best, strict=True):
-            hits[place] = [
-                Hit(argument=argument_at(number), score=score, rank=rank, path=path)
-                for rank, (score, number) in enumerate(scored)
-            ]
+        hits: list[list[Hit]] = []
+        for scored in engine.best(stems, k):
+            hits.append(
+                [
+                    Hit(argument=argument_at(number), score=score, rank=rank, path=path)
+                    for rank, (score, number) in enumerate(scored)
+                ]
+            )
         return hits
 
     def links(self, argument_id: str) -> list[Link]:

@@ -78,12 +78,14 @@ class Postings:
         """Return the `k` best documents of each query; queries are plain words."""
         results: list[list[Scored]] = []
         for query in queries:
-            scores = np.zeros(self.size)
+            parts = [slice(0)]
             for word in dict.fromkeys(query.split()):
                 place = self.places.get(word)
                 if place is not None:
-                    part = slice(self.starts[place], self.starts[place + 1])
-                    scores[self.documents[part]] += self.weights[part]
+                    parts.append(slice(*self.starts[place : place + 2]))
+            holding = np.concatenate([self.documents[part] for part in parts])
+            added = np.concatenate([self.weights[part] for part in parts])
+            scores = np.bincount(holding, added, self.size)
             numbers = np.flatnonzero(scores)
             if len(numbers) > k:  # those that may be among the best after rounding
                 least = np.partition(scores[numbers], -k)[-k] * (1 - 1e-4)

@@ -23,6 +23,8 @@ from touche_rad.plugins import open_index
 def _compare(arguments: list[Argument], place: Path, step: int = 1) -> None:
     """The default engine's hits are those of numpy's, and of its folder opened without PISA."""
     queries = list(dict.fromkeys(argument.attacks for argument in arguments))[::step]
+    # Long queries, and so many of them that the threads of the engine work at the same time.
+    queries += [" ".join(queries[start : start + 9]) for start in range(0, len(queries), 9)] * 9
     default = opened(arguments, place / "default")
     with without_pisa():
         by_numpy = opened(arguments, place / "numpy")
