@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, debate
+from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, answers, debate
+from tests.models.scripted import Scripted
+from tests.retrieval.small import opened, without_pisa
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.debaters._asking import on_topic
 from touche_rad.debaters.grounded.ranking import rank, read
@@ -15,6 +21,14 @@ from touche_rad.plugins import ExplainedCandidate, Services, find
 
 ABOLISH = "The worthless penny should be abolished, because no shop needs it."
 ASIDE = "A traveller on a short flight never misses it."
+MESSAGES = {
+    ABOLISH: True,
+    "Zzz qqq.": False,
+    "Der Cent ist nichts wert.": False,
+    "Το κέρμα είναι άχρηστο.": False,
+    "便士应该被废除。": False,
+}
+"""Whether the collection has words of a message."""
 WORDS = ["penny", "traveller", "flight"]
 PAPER = RdebaterOptions(on_topic=False)
 ANSWER = "Night trains need empty tracks, and short flights reach towns that night trains pass by."
@@ -54,19 +68,25 @@ def test_messages_between_the_first_and_the_last_one_find_candidates() -> None:
     assert [set(candidate.routes) for candidate in first_turn] == [{"text"}] * len(first_turn)
 
 
-@pytest.mark.parametrize("topic", ["", PENNY])
-def test_without_topics_or_with_one_every_argument_can_be_quoted(topic: str) -> None:
-    arguments = [argument.model_copy(update={"topic": topic}) for argument in ARGUMENTS]
-    index = BothSides(arguments)
-    assert candidates(index, ASIDE)[0].id in {"7.5", "7.6", "7.7"}
-    ids = {candidate.id for candidate in candidates(index, ABOLISH, "No.", ASIDE)}
-    assert ids == {argument.id for argument in arguments}
-
-
-def test_words_that_the_collection_has_not_end_as_before() -> None:
-    grounded = find("debater", "grounded").make(Services(index=BothSides()))
-    assert grounded.answer(debate("Zzz qqq.")).content == NOTHING_FOUND
-    assert grounded.answer(debate("Zzz qqq.", "No.", "Der Cent ist nichts wert.")).content
+@pytest.mark.parametrize("with_engine", [nullcontext, without_pisa])
+@pytest.mark.parametrize("topics", [{}, {"topic": ""}, {"topic": PENNY}])
+def test_every_message_gets_an_argument_or_nothing_found(
+    server: Scripted, tmp_path: Path, with_engine: Any, topics: dict[str, str]
+) -> None:
+    arguments = [argument.model_copy(update=topics) for argument in ARGUMENTS]
+    with with_engine():
+        services = Services(index=opened(arguments, tmp_path / "index"))
+    grounded = find("debater", "grounded").make(services)
+    explained = grounded.explain(debate(ABOLISH, "No.", ASIDE))
+    assert {candidate.id for candidate in explained} == {argument.id for argument in arguments}
+    topical = find("retriever", "topical").make(services)
+    for message, finds in MESSAGES.items():
+        unanswered = [debate(message), debate(ABOLISH, "No.", message)]
+        composed = answers(server, "composed", unanswered, services.index)
+        for first, later in (map(grounded.answer, unanswered), composed):
+            assert (bool(first.arguments), first.content == NOTHING_FOUND) == (finds, not finds)
+            assert later.arguments
+        assert bool(topical.search(message, 9)) == finds
 
 
 def test_rdebater_and_inspiredebate_keep_to_the_topic_outside_paper() -> None:
