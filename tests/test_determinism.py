@@ -24,7 +24,7 @@ import pytest
 from tests.models import scripted
 from tests.models.by_prompt import answer_by_prompt
 from tests.models.scripted import Scripted
-from tests.records import write_records
+from tests.records import read_json, write_records
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -45,22 +45,7 @@ KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 
 DEBATES: Final = demo_file("debates.jsonl")
-_CITED: Final[list[dict[str, Any]]] = [
-    {"id": "0", "text": "x\x00y\u2028z", "topic": None, "tags": ["a", "b"], "score": 0.5},
-    {"id": "1", "text": " ", "attacks": "Why?", "references": None, "original": None},
-]
-_SYSTEM: Final[list[dict[str, Any]]] = [
-    {"utterance": 42, "response": {"content": "half \ud83d a sign", "arguments": _CITED}},
-    {"utterance": None, "response": {"content": "Why?", "arguments": None}},
-]
-ODD: Final[dict[str, Any]] = {
-    "simulation": {
-        "userTurns": [
-            {"utterance": "Never!\n- cages harm", "systemResponse": _SYSTEM[0], "milliseconds": 1},
-            {"utterance": " ", "systemResponse": _SYSTEM[1]},
-        ]
-    }
-}
+ODD: Final[dict[str, Any]] = read_json(ROOT / "tests/odd_simulation.json")
 """A simulation with missing, null and unknown fields, as clients and converters write it."""
 
 

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import anyio
 import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, debate
-from tests.test_prompt_formats import PLAYS, Play, answer_of, missing
+from tests.test_prompt_formats import PLAYS, Play, answer_of, missing, played
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import WorkError
 from touche_rad.models import Model
 from touche_rad.models.examples import Examples
-from touche_rad.plugins import Services, find
+from touche_rad.plugins import Services
 
 pytestmark = pytest.mark.long
 CUT = "The penny costs more than it is worth, and shops lose time with it, such as"
@@ -78,22 +79,11 @@ async def run(play: Play, case: str, backend: Examples) -> None:
     """Play; a plugin may give up, such as with an empty index or after a refusal of the model."""
     unanswered = debate(*MESSAGES.get(case, MESSAGES["first turn"]))
     index = BothSides(() if case == "no arguments" else ARGUMENTS)
-    plugin = find(play.kind, play.name).make(
-        Services(index=index, model=Model(backend)), play.options
-    )
-    try:
-        if play.kind == "debater":
-            await plugin.answer(unanswered)
-        elif play.kind == "panel":
-            teams = TEAMS if case == "four teams" else {"Ada": "pro", "Bob": "con"}
-            await plugin.judge(contest(MESSAGES.get(case, MESSAGES["cut off"]), teams))
-        else:
-            view = with_response(unanswered, case)
-            verdicts = await plugin.judge_all(view) if hasattr(plugin, "judge_all") else None
-            if verdicts is None:
-                await plugin.judge(view)
-    except WorkError:
-        return
+    teams = TEAMS if case == "four teams" else {"Ada": "pro", "Bob": "con"}
+    spoken = contest(MESSAGES.get(case, MESSAGES["cut off"]), teams)
+    services = Services(index=index, model=Model(backend))
+    with suppress(WorkError):
+        await played(play, services, unanswered, spoken, with_response(unanswered, case))
 
 
 @pytest.mark.parametrize(

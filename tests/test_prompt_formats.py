@@ -13,16 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-import anyio
 import pytest
 
-from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.debaters.world import ARGUMENTS, debate, with_services
 from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, content
 from touche_rad.contest import Contest, Speech
-from touche_rad.debate import Response
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
+from touche_rad.debate import Debate, Response
 from touche_rad.plugins import Services, find
 from touche_rad.plugins.registry import Kind
 
@@ -159,22 +156,23 @@ def answer_of(play: Play, body: Mapping[str, Any], schema: Mapping[str, Any]) ->
 def result_of(play: Play, server: Scripted) -> Any:
     """Play, and return what the plugin made."""
 
-    async def run() -> Any:
-        model = Model(Address(server.url, "tiny"), deadline=60)
-        plugin = find(play.kind, play.name).make(
-            Services(index=BothSides(), model=model), play.options
-        )
-        try:
-            if play.kind == "debater":
-                return await plugin.answer(UNANSWERED)
-            if play.kind == "panel":
-                return await plugin.judge(CONTEST)
-            verdicts = await plugin.judge_all(ANSWERED) if hasattr(plugin, "judge_all") else None
-            return await plugin.judge(ANSWERED) if verdicts is None else verdicts
-        finally:
-            await model.close()
+    async def work(services: Services) -> Any:
+        return await played(play, services, UNANSWERED, CONTEST, ANSWERED)
 
-    return anyio.run(run)
+    return with_services(server, None, work)
+
+
+async def played(
+    play: Play, services: Services, unanswered: Debate, contest: Contest, answered: Debate
+) -> Any:
+    """Return what the plugin makes of the debate that fits its kind."""
+    plugin = find(play.kind, play.name).make(services, play.options)
+    if play.kind == "debater":
+        return await plugin.answer(unanswered)
+    if play.kind == "panel":
+        return await plugin.judge(contest)
+    verdicts = await plugin.judge_all(answered) if hasattr(plugin, "judge_all") else None
+    return await plugin.judge(answered) if verdicts is None else verdicts
 
 
 def missing(text: str, schema: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.debaters.world import ARGUMENTS, BothSides, answers, assert_valid, cited_texts, debate
+from tests.debaters.world import (
+    ARGUMENTS,
+    CHARITY,
+    JARS,
+    ROUNDED,
+    BothSides,
+    answers,
+    assert_valid,
+    cited_texts,
+    debate,
+)
 from tests.models import scripted
 from tests.models.by_schema import answering, called, last_asked, last_message, prompts, roles_of
 from tests.models.scripted import Scripted
@@ -20,7 +30,6 @@ from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 
-ROUNDED, JARS, CHARITY = (argument.text for argument in ARGUMENTS[:3])
 TERMS = {"terms": ["penny rounding", "charity coin collections"]}
 SPOKEN = {
     "reasoning": "SECRET-REASONING: coins fill tins.",

@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from retrieval.index.pisa import PisaArguments
-from tests.debaters.world import ARGUMENTS, WORTHLESS, BothSides, answers, assert_valid, debate
+from tests.debaters.world import (
+    ARGUMENTS,
+    CHARITY,
+    ROUNDED,
+    WORTHLESS,
+    BothSides,
+    answers,
+    assert_valid,
+    debate,
+)
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
 from tests.records import read_json, read_status, write_records
@@ -25,7 +34,6 @@ from touche_rad.files.append_log import AppendLog
 from touche_rad.runs.journal import RUN
 from touche_rad.text import count_words
 
-ROUNDED, JARS, CHARITY = (argument.text for argument in ARGUMENTS[:3])
 SAID = ("Pennies cost 3 percent more each year.", "Do they?", WORTHLESS)
 ASKED = debate(*SAID)
 ANSWERS = read_json(Path(__file__).with_name("rdebater_answers.json"))

@@ -9,7 +9,10 @@ import pytest
 
 from tests.debaters.world import (
     ARGUMENTS,
+    CHARITY,
+    JARS,
     PENNY,
+    ROUNDED,
     WORTH,
     WORTHLESS,
     BothSides,
@@ -37,7 +40,6 @@ def query(idea: str, field: str = "ATTACK") -> dict[str, str]:
 
 
 TWO = {"SEARCH_1": query(IDEA), "SEARCH_2": query(CASH, "SUPPORT")}
-ROUNDED, JARS, CHARITY = (argument.text for argument in ARGUMENTS[:3])
 
 
 def numbered(prompt: str) -> dict[str, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from tests.debaters.world import (
@@ -16,14 +15,13 @@ from tests.debaters.world import (
     assert_valid,
     cited_texts,
     debate,
+    with_services,
 )
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
 from tests.records import read_table
 from touche_rad.debate import Debate, Response
-from touche_rad.models import Model
-from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import make_answerer
 
@@ -34,16 +32,11 @@ CHARITY = ARGUMENTS[2].text
 def answer(
     server: Scripted, name: str, unanswered: Debate = ASKED, index: Any = None, **options: str
 ) -> Response:
-    async def run() -> Any:
-        model = Model(Address(server.url, "tiny"), deadline=60)
-        services = Services(index=index or BothSides(), model=model)
+    async def work(services: Services) -> Any:
         answerer = make_answerer(find("debater", name).configure(options), services)
-        try:
-            return await answerer.answer(unanswered)
-        finally:
-            await model.close()
+        return await answerer.answer(unanswered)
 
-    outcome = anyio.run(run)
+    outcome = with_services(server, index, work)
     assert outcome.by == name, outcome.events
     return outcome.response  # type: ignore[no-any-return]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 import anyio
@@ -72,6 +72,9 @@ ARGUMENTS = tuple(
 )
 
 
+ROUNDED, JARS, CHARITY = (argument_of_ours.text for argument_of_ours in ARGUMENTS[:3])
+
+
 class BothSides(SmallIndex):
     """An index in memory that notes its searches; its hits have their field as the path."""
 
@@ -90,13 +93,24 @@ def answers(
 ) -> list[Response]:
     """Let a debater answer debates; settings of its profiles can be given as options."""
 
-    async def run() -> list[Response]:
-        model = Model(Address(server.url, "tiny"), deadline=60)
-        services = Services(index=index or BothSides(), model=model)
+    async def work(services: Services) -> list[Response]:
         factory: Any = find("debater", debater).factory
         instance = factory(factory.Options.model_validate(options), services)
+        return [await instance.answer(debate_of_user) for debate_of_user in unanswered]
+
+    answered: list[Response] = with_services(server, index, work)
+    return answered
+
+
+def with_services(
+    server: Scripted, index: Any, work: Callable[[Services], Awaitable[Any]], deadline: float = 60
+) -> Any:
+    """Work with an index and the scripted model, and return what comes of it."""
+
+    async def run() -> Any:
+        model = Model(Address(server.url, "tiny"), deadline=deadline)
         try:
-            return [await instance.answer(debate_of_user) for debate_of_user in unanswered]
+            return await work(Services(index=index or BothSides(), model=model))
         finally:
             await model.close()
 

@@ -33,15 +33,21 @@ def calls_of(page: Page) -> list[dict[str, Any]]:
     return calls
 
 
+def page_of(run: Path) -> Page:
+    """Write the report of a run."""
+    path = run.with_name("page.html")
+    touche_rad("report", run, "-o", path, code=0)
+    return Page(path)
+
+
 def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
-    out, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
+    out = tmp_path / "run.jsonl"
     five = tmp_path / "five.jsonl"
     copy_lines(DEBATES, five, 5)
     with scripted.serving() as server:
         server.always = content(ANSWER)
         touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out, code=0)
-    touche_rad("report", out, "-o", page_path, code=0)
-    page = Page(page_path)
+    page = page_of(out)
     calls = calls_of(page)
     assert [call["step"] for call in calls] == [STEP] * 15
     assert {call["answer"] for call in calls} == {ANSWER}
@@ -70,12 +76,11 @@ def call_line(text: str) -> str:
 
 
 def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path: Path) -> None:
-    run, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
+    run = tmp_path / "run.jsonl"
     evil = "<script>alert(1)</script>"
     other = json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []})
     write_trace(run, "{broken", "[]", other, call_line(evil))
-    touche_rad("report", run, "-o", page_path, code=0)
-    page = Page(page_path)
+    page = page_of(run)
     assert evil not in page.html
     (call,) = calls_of(page)
     assert call["step"] == evil
@@ -85,10 +90,9 @@ def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path:
 
 
 def test_a_long_prompt_is_cut(tmp_path: Path) -> None:
-    run, page_path = tmp_path / "run.jsonl", tmp_path / "page.html"
+    run = tmp_path / "run.jsonl"
     write_trace(run, call_line("x" * 6_010), call_line("y" * 6_000))
-    touche_rad("report", run, "-o", page_path, code=0)
-    long, short = calls_of(Page(page_path))
+    long, short = calls_of(page_of(run))
     assert long["answer"].startswith("x" * 6_000)
     assert "10 letters" in long["answer"]
     assert short["answer"] == "y" * 6_000

@@ -9,8 +9,8 @@ from typing import Any
 from fastapi import FastAPI
 
 from touche_rad.demo import DEMO
-from touche_rad.plugins import Services, find, open_index
-from touche_rad.runs.answering import make_answerer
+from touche_rad.plugins import LoadedDebater, LoadedJudge, Services, find, open_index
+from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.serve import create_app
 
 
@@ -21,6 +21,12 @@ def app_of_the_demo() -> FastAPI:
     answerer = make_answerer(find("debater", "grounded").configure(), services)
     judge = find("judge", "grounded").make(services)
     return create_app(answerer, judge)
+
+
+def app_of(plugin: Any, **options: Any) -> FastAPI:
+    """An app whose debater and judge are one object."""
+    answerer = Answerer([LoadedDebater(plugin, "plain")])
+    return create_app(answerer, LoadedJudge(plugin), **options)
 
 
 def assert_valid_answer(body: dict[str, Any]) -> None:

@@ -186,6 +186,18 @@ def url(app: FastAPI) -> Iterator[str]:
         yield address
 
 
+def _wait(page: Any, selector: str) -> None:
+    page.locator(selector).wait_for()
+
+
+def _wait_for_text(page: Any, text: str) -> None:
+    page.get_by_text(text).wait_for()
+
+
+def _press(page: Any, turn: int, button: str) -> None:
+    page.locator(f"#t{turn}").get_by_role("button", name=button).click()
+
+
 def _type(page: Any, text: str = ZOOS) -> None:
     """Type a message and send it."""
     page.locator("#say").focus()
@@ -197,7 +209,7 @@ def _send(page: Any, text: str, turn: int) -> None:
     """Send a message, and wait until its answer is judged."""
     _type(page, text)
     page.locator(f"#t{turn} .verdict-list").last.wait_for()
-    page.locator("#send").wait_for()
+    _wait(page, "#send")
 
 
 @pytest.mark.services
@@ -207,12 +219,12 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     page = open_page(url)
     page.keyboard.type(ZOOS)  # the text field has the focus
     page.keyboard.press("Enter")
-    page.locator("#t0 .verdict-list").wait_for()
+    _wait(page, "#t0 .verdict-list")
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.keyboard.type("Animals suffer in small cages.")
     page.keyboard.press("Enter")
-    page.locator("#t1 .verdict-list").wait_for()
+    _wait(page, "#t1 .verdict-list")
     page.locator("#second").select_option("verbatim")
     _send(page, "Breeding does not save species.", 2)
     assert page.locator("#t2 .answer").count() == 2
@@ -225,20 +237,20 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     # Another answer of an earlier turn begins a branch.
     page.locator("#second").select_option("")
     _send(page, "Rare animals die out there.", 3)
-    page.locator("#t2").get_by_role("button", name="Select this answer of verbatim").click()
+    _press(page, 2, "Select this answer of verbatim")
     assert page.locator("#t4 .answer.picked b").first.inner_text() == "verbatim"
     page.get_by_label("Previous branch").click()
     assert page.locator("#t2 .answer.picked b").first.inner_text() == "grounded"
     page.get_by_label("Next branch").click()
     # A branch from turn 1.
-    page.locator("#t0").get_by_role("button", name="Continue from here").click()
+    _press(page, 0, "Continue from here")
     _send(page, "Children learn nothing there.", 5)
     assert page.locator(".turn").count() == 2
     assert str(page.locator("#heard").text_content()).startswith("grounded: ")
     assert "branch 2 of 2" in page.locator("#t5").inner_text()
     # The address reopens it, with the other branch.
     again = open_page(page.url)
-    again.locator("#t5 .verdict-list").wait_for()
+    _wait(again, "#t5 .verdict-list")
     again.get_by_label("Previous branch").click()
     assert again.locator("#t4 .answer.picked b").first.inner_text() == "verbatim"
     again.locator("#t4").focus()
@@ -248,14 +260,10 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     path = tmp_path / "debate.jsonl"
     download.value.save_as(path)
     turns = read_json(path)["simulation"]["userTurns"]
-    assert [turn["utterance"] for turn in turns] == [
-        ZOOS,
-        "Animals suffer in small cages.",
-        "Breeding does not save species.",
-    ]
+    said = [ZOOS, "Animals suffer in small cages.", "Breeding does not save species."]
+    assert [turn["utterance"] for turn in turns] == said
     assert all(turn["systemResponse"]["response"]["arguments"] for turn in turns)
-    checked = touche_rad("check", str(path))
-    assert checked.code == 0, checked
+    touche_rad("check", path, code=0)
 
 
 @pytest.mark.services
@@ -289,7 +297,7 @@ def test_typed_text_survives_a_dead_server(open_page: OpenPage, app: FastAPI) ->
             except OSError:
                 break
         _type(page)
-        page.get_by_text("The server cannot be reached.").wait_for()
+        _wait_for_text(page, "The server cannot be reached.")
         assert page.get_by_role("alert").count() == 1
         assert page.locator("#say").input_value() == ZOOS
         assert page.get_by_role("button", name="Try again").is_visible()
@@ -303,8 +311,8 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
     page = open_page(url, phone=phone)
     for turn in (0, 1):
         _type(page, ZOOS * 300)
-        page.locator(f"#t{turn} .verdict-list").wait_for()
-        page.locator("#send").wait_for()
+        _wait(page, f"#t{turn} .verdict-list")
+        _wait(page, "#send")
         for chip in page.locator(f"#t{turn} .answer .chip").all():
             box = chip.bounding_box()
             composer = page.locator("#composer").bounding_box()
@@ -312,18 +320,18 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
             assert composer is not None
             assert 0 < box["y"] < box["y"] + box["height"] <= composer["y"]
     assert_accessible(page)
-    page.locator("#t0").get_by_role("button", name="Answer again").click()
-    page.locator("#t2 .verdict-list").wait_for()
-    page.get_by_text("Turn 2 is in branch 1.").wait_for()
+    _press(page, 0, "Answer again")
+    _wait(page, "#t2 .verdict-list")
+    _wait_for_text(page, "Turn 2 is in branch 1.")
     assert "branch 2 of 2" in page.locator("#t2").inner_text()
-    page.locator("#send").wait_for()
+    _wait(page, "#send")
     page.locator("#say").press_sequentially("A draft")
     page.keyboard.insert_text(ZOOS * 400)
-    page.get_by_text("A message has at most 20,000 characters.").wait_for()
+    _wait_for_text(page, "A message has at most 20,000 characters.")
     page.locator("#first").select_option("verbatim")
     page.get_by_label("hostile").check()
     page.reload()
-    page.locator("#t2").wait_for()
+    _wait(page, "#t2")
     assert page.locator("#first").input_value() == "verbatim"
     assert page.locator("#say").input_value().startswith("A draft")
     assert page.get_by_label("hostile").is_checked()
@@ -331,9 +339,9 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
     page.locator("#second").select_option("slow")
     page.locator("#say").fill(ZOOS)
     page.locator("#send").click()
-    page.locator("#t3 .bubble.system").wait_for()
+    _wait(page, "#t3 .bubble.system")
     page.reload()
-    page.get_by_text("Stopped.").wait_for()
+    _wait_for_text(page, "Stopped.")
     assert page.locator("#say").input_value() == ZOOS
 
 
@@ -346,7 +354,7 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
     first = page.locator("#first")
     say.fill("A draft")
     for leave in (page.locator("#cancel").click, lambda: page.keyboard.press("Escape")):
-        page.locator("#t0").get_by_role("button", name="Edit").click()
+        _press(page, 0, "Edit")
         assert say.input_value() == ZOOS
         assert page.locator(".turn.off").count() == 2
         assert_accessible(page)
@@ -354,25 +362,25 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
         assert say.input_value() == "A draft"
         assert page.locator(".turn:not(.off)").count() == 2
         assert not page.locator("#cancel").is_visible()
-    page.locator("#t0").get_by_role("button", name="Edit").click()
+    _press(page, 0, "Edit")
     page.get_by_role("link", name="New").click()
-    page.locator("#start").wait_for()
+    _wait(page, "#start")
     assert say.input_value() == "A draft"
     page.go_back()
-    page.locator("#t0").get_by_role("button", name="Edit").click()
+    _press(page, 0, "Edit")
     first.select_option("slow")
     for leave in (page.reload, page.locator("#stop").click):
         page.locator("#send").click()
-        page.locator("#t2 .running").wait_for()
+        _wait(page, "#t2 .running")
         leave()
         page.locator("#problem").get_by_text("Stopped.").wait_for()
-    page.locator("#send").wait_for()
+    _wait(page, "#send")
     assert say.input_value() == ZOOS
     assert page.locator(".turn.off").count() == 2
     first.select_option("grounded")
     page.locator("#send").click()
-    page.locator("#t2 .verdict-list").wait_for()
-    page.locator("#send").wait_for()
+    _wait(page, "#t2 .verdict-list")
+    _wait(page, "#send")
     assert say.input_value() == "A draft"
     assert page.locator(".turn").count() == 1
     page.get_by_label("Previous branch").click()
@@ -388,18 +396,18 @@ def test_a_stopped_message_and_the_next_one_are_both_kept(open_page: OpenPage, u
     _type(page)
     say.press_sequentially("My next thought.")
     say.press("Enter")
-    page.get_by_text("Wait for the answer, or stop it.").wait_for()
+    _wait_for_text(page, "Wait for the answer, or stop it.")
     page.locator("#stop").click()
-    page.get_by_text(f"Stopped. Not answered: {ZOOS}").wait_for()
+    _wait_for_text(page, f"Stopped. Not answered: {ZOOS}")
     first.select_option("grounded")
     page.get_by_role("button", name="Try again").click()
-    page.locator("#t0 .verdict-list").wait_for()
+    _wait(page, "#t0 .verdict-list")
     assert ZOOS in page.locator("#t0").inner_text()
     assert say.input_value() == "My next thought."
     first.select_option("slow")
-    page.locator("#t0").get_by_role("button", name="Answer again").click()
+    _press(page, 0, "Answer again")
     page.locator("#stop").click()
-    page.locator("#send").wait_for()
+    _wait(page, "#send")
     assert not page.locator("#cancel").is_visible()
     assert say.input_value() == "My next thought."
 
@@ -409,19 +417,19 @@ def test_back_shows_the_last_debate(open_page: OpenPage, url: str) -> None:
     page = open_page(url)
     _send(page, ZOOS, 0)
     page.locator("#new").click()
-    page.locator("#start").wait_for()
+    _wait(page, "#start")
     page.reload()
     page.go_back()
-    page.locator("#t0 .verdict-list").wait_for()
+    _wait(page, "#t0 .verdict-list")
     page.go_forward()
-    page.locator("#start").wait_for()
+    _wait(page, "#start")
     _send(page, "Another debate.", 0)
     page.locator("#first").select_option("slow")
     _type(page, "Not answered yet.")
-    page.locator("#t1 .running").wait_for()
+    _wait(page, "#t1 .running")
     page.go_back()
     page.locator(".bubble.user", has_text=ZOOS).wait_for()
-    page.locator("#send").wait_for()
+    _wait(page, "#send")
     assert page.locator(".turn").count() == 1
     assert page.locator("#say").input_value() == "Not answered yet."
     page.go_forward()
@@ -456,7 +464,7 @@ def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
         page.get_by_text("How it was found").click()
         page.get_by_text("model: writing").first.wait_for()
         again = open_page(page.url)
-        again.locator("#t0 .verdict-list").wait_for()
+        _wait(again, "#t0 .verdict-list")
         assert again.locator("#t0 .answer .head").first.inner_text() == spent
 
 
@@ -466,9 +474,9 @@ def test_a_page_says_who_answered_instead(open_page: OpenPage, answer: scripted.
     with _with_a_model(answer) as address:
         page = open_page(address)
         _type(page)
-        page.locator("#t0 .verdict-list").wait_for()
+        _wait(page, "#t0 .verdict-list")
         head = page.locator("#t0 .answer")
         assert "this answer is from composed without its model" in head.inner_text()
         assert answer is scripted.silent or "set OPENAI_API_KEY" in head.inner_text()
         assert "the model did not answer" in head.locator(".head").inner_text()
-        page.locator("#send").wait_for()
+        _wait(page, "#send")

@@ -24,11 +24,9 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from tests.serve.careless import Serve, end_server
+from tests.serve.served import app_of
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.plugins import LoadedDebater, LoadedJudge
-from touche_rad.runs.answering import Answerer
-from touche_rad.serve import create_app
 from touche_rad.serve.limits import Access, Gate, Limits, TimedConnection
 
 TOKEN = "0123456789abcdef"
@@ -54,8 +52,7 @@ class Plain:
 
 
 def _client(plain: Plain | None = None, host: str = "localhost", **options: Any) -> TestClient:
-    plugin = plain or Plain()
-    app = create_app(Answerer([LoadedDebater(plugin, "plain")]), LoadedJudge(plugin), **options)
+    app = app_of(plain or Plain(), **options)
     return TestClient(app, base_url=f"http://{host}")
 
 
@@ -136,9 +133,7 @@ def test_every_response_has_the_headers_of_a_closed_page() -> None:
 def test_above_the_bound_and_only_there_a_client_is_asked_to_come_back() -> None:
     plain = Plain()
     plain.go_on.clear()
-    app = create_app(
-        Answerer([LoadedDebater(plain, "plain")]), LoadedJudge(plain), limits=Limits(requests=2)
-    )
+    app = app_of(plain, limits=Limits(requests=2))
 
     async def ask() -> None:
         transport = httpx2.ASGITransport(app=app)
@@ -313,12 +308,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr("touche_rad.serve.limits.HEADER_SECONDS", 0.5)
     monkeypatch.setattr("touche_rad.serve.limits.READ_SECONDS", 0.5)
     monkeypatch.setattr("touche_rad.serve.limits.CHECK_SECONDS", 0.1)
-    plain = Plain()
-    app = create_app(
-        Answerer([LoadedDebater(plain, "plain")]),
-        LoadedJudge(plain),
-        limits=Limits(body_seconds=0.5),
-    )
+    app = app_of(Plain(), limits=Limits(body_seconds=0.5))
     config = uvicorn.Config(app, port=0, http=TimedConnection, log_level="warning", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

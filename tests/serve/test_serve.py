@@ -15,12 +15,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.records import read_records
-from tests.serve.served import app_of_the_demo, assert_valid_answer, assert_valid_score
+from tests.serve.served import app_of, app_of_the_demo, assert_valid_answer, assert_valid_score
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Verdict
 from touche_rad.plugins import LoadedDebater, LoadedJudge
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
 
+JSON = {"content-type": "application/json"}
 USER = "Zoos should be closed because captivity harms animals."
 
 
@@ -48,8 +49,7 @@ class Scripted:
 
 
 def _client(scripted: Scripted) -> TestClient:
-    answerer = Answerer([LoadedDebater(scripted, "scripted")])
-    return TestClient(create_app(answerer, LoadedJudge(scripted)))
+    return TestClient(app_of(scripted))
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +139,7 @@ def test_an_invalid_request_names_the_field(body: dict[str, Any], detail: str) -
 def test_a_key_occurs_once_in_a_body(path: str) -> None:
     body = json.dumps({**_messages("U1"), **_question(userTurnIndex=0)})
     twice = body.replace("{", '{"a": 1, "a": 1, ', 1)
-    sent = {"content-type": "application/json"}
-    response = _client(Scripted()).post(path, content=twice, headers=sent)
+    response = _client(Scripted()).post(path, content=twice, headers=JSON)
     assert response.status_code == 422
     assert "key" in response.json()["detail"]
 
@@ -149,15 +148,14 @@ def test_a_key_occurs_once_in_a_body(path: str) -> None:
     "body", [b"\xff{}", b'{"messages": %s}' % (b"9" * 5000), b"[" * 10_000, b"\x1f\x8b"]
 )
 def test_an_unreadable_body_is_told_what_is_read(body: bytes) -> None:
-    sent = {"content-type": "application/json"}
-    response = _client(Scripted()).post("/", content=body, headers=sent)
+    response = _client(Scripted()).post("/", content=body, headers=JSON)
     assert response.status_code == 400
     assert response.json()["detail"].startswith("body: expected JSON in UTF-8")
 
 
 def test_a_body_with_two_lengths_is_refused() -> None:
-    sent = {"content-type": "application/json", "transfer-encoding": "chunked"}
-    response = _client(Scripted()).post("/", content=b"{}", headers={**sent, "content-length": "2"})
+    sent = {**JSON, "transfer-encoding": "chunked", "content-length": "2"}
+    response = _client(Scripted()).post("/", content=b"{}", headers=sent)
     assert response.status_code == 400
     assert "not both" in response.json()["detail"]
     assert response.headers["connection"] == "close"
@@ -179,7 +177,7 @@ def test_if_the_debater_fails_a_valid_answer_is_sent() -> None:
     )
     assert response.status_code == 200
     body = response.json()
-    assert body.pop("fallback").startswith("debater scripted failed: RuntimeError: index gone")
+    assert body.pop("fallback").startswith("debater plain failed: RuntimeError: index gone")
     assert body == {"content": NOTHING_FOUND, "arguments": []}
 
 
@@ -265,7 +263,7 @@ def test_equal_questions_at_the_same_moment_are_one_computation() -> None:
             return super().judge(debate)
 
     slow = Slow()
-    app = create_app(Answerer([LoadedDebater(slow, "slow")]), LoadedJudge(slow))
+    app = app_of(slow)
 
     async def ask() -> list[httpx2.Response]:
         transport = httpx2.ASGITransport(app=app)
@@ -300,14 +298,8 @@ def test_the_server_says_what_it_is(demo: TestClient) -> None:
     assert page.text.count("the body is too large") == 1
     assert "http://" not in page.text.replace("http://localhost", "")
     assert "touche-rad debate" in demo.get("/").text
-    assert set(demo.get("/openapi.json").json()["paths"]) == {
-        "/",
-        "/quantity",
-        "/quality",
-        "/relation",
-        "/manner",
-        "/health",
-    }
+    paths = set(demo.get("/openapi.json").json()["paths"])
+    assert paths == {"/", "/health", *(f"/{maxim}" for maxim in Maxim)}
 
 
 def test_health_and_the_log_at_the_end_count_answers_verdicts_and_fallbacks(
