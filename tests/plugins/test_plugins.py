@@ -65,7 +65,7 @@ def test_a_plugin_cannot_have_the_name_of_ours() -> None:
 
 
 def test_the_nearest_name_is_offered() -> None:
-    with pytest.raises(OptionError, match=r"'grunded'.*'grounded'"):
+    with pytest.raises(OptionError, match=r"'grunded'.*'grounded'.*--plugin FILE\.py"):
         find("debater", "grunded")
 
 

@@ -226,8 +226,11 @@ def test_runs_are_called_by_their_files_with_their_plugins_below(tmp_path: Path)
     assert names_of_runs(page) == ["team1", "team2"]
     for name in ("team1 grounded", "team2 verbatim"):
         assert f"{name}, judged by length" in page.words
-    assert page.data["data-debates"]["runs"][1]["about"] == "verbatim, judged by length"
     assert "2 different indexes: team1; team2" in page.words
+    for debater in ("grounded", "verbatim"):
+        (tmp_path / f"{debater}.jsonl.status.json").unlink()  # the lines name the debaters, too
+        assert page.data["data-debates"]["runs"][1]["about"] == "verbatim, judged by length"
+        page = report_page(runs, tmp_path / "r.html")
 
 
 def test_missing_debates_count_as_no_and_long_responses_are_named(tmp_path: Path) -> None:
@@ -415,7 +418,7 @@ def test_a_lost_debate_alone_does_not_stop_a_report(tmp_path: Path) -> None:
 def test_a_debate_that_a_run_has_twice_counts_once(tmp_path: Path) -> None:
     write_damaged_runs(tmp_path)
     page = report_page([tmp_path / "twice.jsonl"], tmp_path / "r.html")
-    assert "1 run · 21 debates (20 different), 60 turns" in page.words
+    assert "1 run · 21 debates, 63 turns (20 and 60 different)" in page.words
 
 
 def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:

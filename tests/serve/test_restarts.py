@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -57,6 +58,7 @@ def test_how_a_server_ends_whose_workers_end(
     log = tmp_path / "starts"
 
     def work() -> int:
+        logging.getLogger("touche_rad").addHandler(logging.FileHandler(log))
         listener = bind("127.0.0.1", 0)
         try:
             serve_in_workers(listener)
@@ -71,5 +73,7 @@ def test_how_a_server_ends_whose_workers_end(
         os._exit(end)
 
     _, status = os.waitpid(fork(work), 0)
-    assert log.read_text().count("started") == starts
+    lines = log.read_text()
+    assert lines.count("started\n") == starts
+    assert lines.count(f"{MOST_SHORT} times in a row") == (starts == MOST_SHORT)
     assert os.waitstatus_to_exitcode(status) == code

@@ -283,6 +283,14 @@ def has_configuration(debate: Debate) -> bool:
     return record is None or isinstance(record["simulation"].get("configuration"), dict)
 
 
+def debater_of(debate: Debate) -> str:
+    """Return the debater that the configuration of a simulation names; else empty."""
+    record: Any = debate.wire.get("record")
+    for key in ("simulation", "configuration", "system", "debater"):
+        record = record.get(key) if isinstance(record, dict) else None
+    return record if isinstance(record, str) else ""
+
+
 def simulation_line(debate: Debate) -> str:
     """Write a debate as the official client does."""
     return dump(simulation_record(debate))

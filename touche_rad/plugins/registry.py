@@ -465,7 +465,7 @@ def find(kind: Kind, name: str) -> Plugin[Any]:
     """Return the plugin of this name; the error suggests the nearest name."""
     plugins = registered(kind)
     if name not in plugins:
-        hint = nearest(name, plugins)
+        hint = f"{nearest(name, plugins)}; load your own with --plugin FILE.py"
         modules = {plugin.source for plugin in _decorated.values()}
         for place in IMPORTED:
             if place.endswith(".py") and f"{_OF_FILE}{Path(place).stem}" not in modules:

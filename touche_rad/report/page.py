@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import mul
 from pathlib import Path
 from typing import Any, Final
 
@@ -241,15 +242,17 @@ def _rate_board(
 
 def _count_debates(conversations: Sequence[Conversation], scored: Scored | None) -> Iterator[str]:
     """Yield the numbers of labelled debates and of all debates, with their turns."""
-    turns = sum(len(debate.turns) for debate in conversations)
     if isinstance(scored, JudgementReport):
         labelled = count_of(scored.debates, "labelled debate")
         yield f"{labelled}, {count_of(scored.turns, 'turn')}"
         if len(conversations) == scored.debates:
             return
-    total = sum(len(debate.runs) + len(debate.repeated) for debate in conversations)
-    different = f" ({len(conversations)} different)" if total > len(conversations) else ""
-    yield f"{count_of(total, 'debate')}{different}, {count_of(turns, 'turn')}"
+    turns = [len(debate.turns) for debate in conversations]
+    copies = [len(debate.runs) + len(debate.repeated) for debate in conversations]
+    total = sum(copies)
+    different = f" ({len(turns)} and {sum(turns)} different)" if total > len(turns) else ""
+    all_turns = count_of(sum(map(mul, copies, turns)), "turn")
+    yield f"{count_of(total, 'debate')}, {all_turns}{different}"
 
 
 def _long_responses(

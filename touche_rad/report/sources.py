@@ -17,13 +17,14 @@ from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import STATUS, read_status, sha256_of, total_of
-from touche_rad.files.simulations import fallback_of
+from touche_rad.files.simulations import debater_of, fallback_of
 from touche_rad.report.calls import calls
 from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, plugin_of
 from touche_rad.score.validation import check
+from touche_rad.score.words import names_of
 
 LOST: Final = (Debate(), ())
 """A lost debate, which keeps its place and is not shown."""
@@ -36,10 +37,13 @@ class RunOrigin:
 
     status: Mapping[str, Any]
     judged: Mapping[str, Any]
+    debater: str = ""
+    """The debater that the lines of the run name."""
 
     def plugin(self, kind: str) -> str:
-        """Return the debater or the judge, with its model; empty if no status names one."""
-        return plugin_of(self.status, kind) or plugin_of(self.judged, kind)
+        """Return the debater or the judge, with its model; empty if nothing names one."""
+        plugin = plugin_of(self.status, kind) or plugin_of(self.judged, kind)
+        return plugin or (self.debater if kind == "debater" else "")
 
     @property
     def about(self) -> str:
@@ -134,7 +138,12 @@ def read_sources(
         deque(files.read_run(path, bad), maxlen=0)
         return source
 
-    return list(each_run(runs, read, refused).values())
+    sources = []
+    for source in each_run(runs, read, refused).values():
+        debaters = {debater_of(debate) for debate, _ in source.debates} - {""}
+        origin = replace(source.origin, debater=names_of(sorted(debaters)))
+        sources.append(replace(source, origin=origin))
+    return sources
 
 
 def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[DebateOfRun]:

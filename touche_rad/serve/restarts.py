@@ -16,7 +16,9 @@ from touche_rad.errors import UserError
 
 SHORT_SECONDS: Final = 60.0
 MOST_SHORT: Final = 5
-"""A server that ends so often in a row, each time within these seconds, is not started again."""
+"""A server that ends so often in a row is not started again.
+
+Each time within these seconds of its start, whether it answered or not."""
 _SET_SIGNAL_OF_PARENTS_DEATH: Final = 1
 
 log = logging.getLogger(__name__)
@@ -61,6 +63,10 @@ def serve_in_workers(listener: socket.socket) -> None:
         code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
         short_lives = short_lives + 1 if time.monotonic() - begun < SHORT_SECONDS else 0
         was_ready = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-        if received or code == 0 or not was_ready or short_lives == MOST_SHORT:
-            sys.exit(code if code >= 0 else 128 - code)  # as a shell says it of a signal
+        if received or code == 0 or not was_ready:
+            break
+        if short_lives == MOST_SHORT:
+            log.error("the server ended %d times in a row: it is not started again", MOST_SHORT)
+            break
         log.warning("the server ended with code %d: it is started again", code)
+    sys.exit(code if code >= 0 else 128 - code)  # as a shell says it of a signal
