@@ -125,7 +125,7 @@ bench: $(VENV)/dev.stamp  ## measure the tables of docs/performance.md; WORDS="s
 runs: $(VENV)/core.stamp  ## make the small example runs in runs/
 	cd runs && ../$(BIN)/touche-rad respond example.claims.jsonl -i demo -o responses.jsonl --replace --quiet
 	cd runs && ../$(BIN)/touche-rad simulate example.claims.tsv -i demo -o simulations.jsonl --turns 2 --replace --quiet
-	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -o evaluations.jsonl --replace --quiet
+	cd runs && ../$(BIN)/touche-rad judge simulations.jsonl -i demo -o evaluations.jsonl --replace --quiet
 	cd runs && ../$(BIN)/touche-rad retrieve example.claims.tsv -i demo -r attack -k 5 -o attack.run --replace --quiet
 
 pins: $(VENV)/core.stamp  ## pin the newest package versions for Python 3.11, for the images

@@ -29,7 +29,7 @@ VOTES: Final = "votes"
 class Jury:
     """Averages the scores of several judges."""
 
-    uses: ClassVar = ("model",)
+    uses: ClassVar = ("index", "model")
 
     class Options(PluginOptions):
         """Options."""

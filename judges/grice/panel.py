@@ -24,7 +24,7 @@ Scores = dict[str, float | None]
 class GricePanel:
     """Judges each side's speeches by the four maxims; the higher mean wins. Needs no model."""
 
-    uses: ClassVar = ("model",)
+    uses: ClassVar = ("index", "model")
 
     class Options(PluginOptions):
         """The judge of the speeches, and the margin of a tie."""

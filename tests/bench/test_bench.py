@@ -90,6 +90,16 @@ def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None
         assert first[key] == second[key], key
 
 
+def test_a_judge_of_played_debates_gets_the_index(tmp_path: Path) -> None:
+    plan = write_bench(tmp_path / "small", WITH_LABELS.replace("length", "grounded"))
+    touche_rad("bench", "run", plan.parent, code=0)
+    results = plan.parent / "results"
+    played = read_json(results / f"{VERDICTS.replace('length', 'grounded')}.status.json")
+    labelled = read_json(results / "labelled/seed-0/grounded.jsonl.status.json")
+    assert played["identity"]["index"]
+    assert "index" not in labelled["identity"]
+
+
 def test_the_screen_of_a_finished_bench(bench: Path) -> None:
     check_screen("bench.run", touche_rad("bench", "run", "small", cwd=bench.parent), bench.parent)
 

@@ -28,6 +28,7 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     assert len(list(files.read_evaluations(out / "judge-grounded.jsonl"))) == 20
     assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
     assert (out / "debaters.html").read_text().startswith("<!doctype html>")
+    assert read_json(out / "verbatim.jsonl.status.json")["identity"]["index"]
     again = touche_rad("demo", "-o", out, "--quiet", "--replace", code=0)
     assert len(again.err) < len(ended.err), "each step is quiet, too"
 

@@ -186,10 +186,10 @@ def next_after(
     kind: Kind, out: Path, source: Path, index: str | None = None, *, demo: bool = False
 ) -> list[list[str | Path]]:
     """Return what a user would call on a finished run, whose output is of this kind."""
-    judge: list[str | Path] = ["judge", out, "-o", out.with_suffix(".evaluations.jsonl")]
+    cited = ["-i", index] if index else []
+    judge: list[str | Path] = ["judge", out, *cited, "-o", out.with_suffix(".evaluations.jsonl")]
     check: list[str | Path] = ["check", out, "--input", source]
     report: list[str | Path] = ["report", out, "-o", out.with_suffix(".html")]
-    cited = ["-i", index] if index else []
     match kind:
         case "responses" | "simulations" if demo:
             return [judge, MAKE_INDEX_STEP]
@@ -200,7 +200,8 @@ def next_after(
         case "evaluations":
             return [check, report]
         case "contests":
-            return [["judge", out, "-j", "grice", "-o", out.with_suffix(".outcomes.jsonl")]]
+            outcomes = out.with_suffix(".outcomes.jsonl")
+            return [["judge", out, "-j", "grice", *cited, "-o", outcomes]]
         case "outcomes":
             return [["score", out, source], [*report, "--labels", source]]
         case _:
@@ -232,8 +233,11 @@ def next_step(*steps: str | Sequence[object]) -> None:
 # --- the status of a run
 
 
-def show_status(status: Status) -> None:
-    """Print what a run did and its warnings; with `--quiet`, the warnings only."""
+def show_status(status: Status, index: str = "") -> None:
+    """Print what a run did and its warnings; with `--quiet`, the warnings only.
+
+    `index` says whether a judge had one.
+    """
     from touche_rad.events import OF_FALLBACKS, EventKind
 
     line = f"{status.verb}: {status.done}"
@@ -241,7 +245,9 @@ def show_status(status: Status) -> None:
         line += f" of {status.units}"
     line += f" {status.state} in {status.seconds:.1f} s"
     results = ", ".join(f"{count} {noun}" for noun, count in status.counts.items())
-    say(f"{line} ({results})" if results else line)
+    if results:
+        line += f" ({results})"
+    say(line + index)
     if status.resumed:
         say(f"{status.resumed} of them were taken over from an earlier run")
 

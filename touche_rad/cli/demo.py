@@ -28,9 +28,9 @@ STEPS: Final = {
     "Play ten debates of 3 turns with the debater verbatim": f"{_SIMULATE} verbatim"
     " -o {out}/simulations-verbatim.jsonl",
     "Judge the debates of the debater grounded": "judge {out}/simulations-grounded.jsonl"
-    " -j grounded -o {out}/grounded.jsonl",
+    " -i {out}/index -j grounded -o {out}/grounded.jsonl",
     "Judge the debates of the debater verbatim": "judge {out}/simulations-verbatim.jsonl"
-    " -j grounded -o {out}/verbatim.jsonl",
+    " -i {out}/index -j grounded -o {out}/verbatim.jsonl",
     "Judge twenty labelled debates with the judge grounded": "judge {debates} -j grounded"
     " -o {out}/judge-grounded.jsonl",
     "Judge twenty labelled debates with the judge length": "judge {debates} -j length"

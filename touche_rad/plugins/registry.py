@@ -210,7 +210,7 @@ class Plugin(Generic[L]):
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """What the plugin uses if it is available: `model`."""
+        """What the plugin uses if it is available: `model`, `index`."""
         return tuple(getattr(self.factory, "uses", ()))
 
     @property

@@ -42,6 +42,12 @@ class JobSpec(ABC):
         return any("index" in configured.plugin.needs for configured in self.plugins)
 
     @property
+    def uses_index(self) -> bool:
+        """Whether an index can change the results."""
+        plugins = [configured.plugin for configured in self.plugins]
+        return any("index" in (*plugin.needs, *plugin.uses) for plugin in plugins)
+
+    @property
     def cites(self) -> bool:
         """Whether results have arguments of the index, if there is one."""
         return self.needs_index
