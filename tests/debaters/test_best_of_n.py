@@ -146,22 +146,18 @@ def test_what_cannot_be_is_told_before_anything_is_asked(
         answer_by_best_of_n(**options)
 
 
-@pytest.fixture
-def server(server: Scripted) -> Scripted:
-    filling(server)
-    return server
-
-
 def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) -> None:
     def verdict(prompt: str) -> Any:
         good = "No, and that" in prompt
         mark = {"comment": "c", "score": 9 if good else 2}
+        average = {"comment": "c", "score": 5}
+        winner = "debater_2" if good else "debater_1"
         return {
             "analysis": "a",
-            "debater_1": {"comment": "c", "score": 5},
+            "debater_1": average,
             "debater_2": mark,
             "comment": "c",
-            "winner": "debater_2" if good else "debater_1",
+            "winner": winner,
         }
 
     filling(server, Verdict=verdict)

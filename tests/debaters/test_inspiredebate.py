@@ -155,13 +155,6 @@ def naming(text: str, **fields: Any) -> Any:
     return speech
 
 
-def test_an_argument_that_paraphrases_is_kept_and_cites_what_it_names(server: Scripted) -> None:
-    answering(server, {**PAPER, "Speech": naming(CHARITY)})
-    response = answer(server)
-    assert response.content == PARAPHRASE["argument"]
-    assert cited_texts(response) == [CHARITY]
-
-
 def test_faulty_sentences_are_named_once_without_new_reasoning_and_then_removed(
     server: Scripted,
 ) -> None:
@@ -191,11 +184,16 @@ def test_if_only_faults_are_left_what_the_model_named_is_quoted(
     assert answer(server).content == named
 
 
-def test_a_quotation_with_the_wrong_number_cites_what_it_quotes(server: Scripted) -> None:
-    answering(server, {**PAPER, "Speech": naming(ROUNDED, argument=CHARITY)})
+@pytest.mark.parametrize(
+    ("named", "argument"), [(CHARITY, PARAPHRASE["argument"]), (ROUNDED, CHARITY)]
+)
+def test_a_paraphrase_cites_what_it_names_and_a_quotation_what_it_quotes(
+    server: Scripted, named: str, argument: str
+) -> None:
+    answering(server, {**PAPER, "Speech": naming(named, argument=argument)})
     response = answer(server)
     assert called(server) == ["Terms", "Speech"]
-    assert response.content == CHARITY
+    assert response.content == argument
     assert cited_texts(response) == [CHARITY]
 
 

@@ -77,12 +77,7 @@ def test_a_turn_of_the_paper_costs_four_calls_and_one_a_query(server: Scripted, 
     response = answer(server, profile="paper")
     assert called(server) == ["Plan", "Searches", *["Best"] * count, "Choice", "Written"]
     assert response.content == WRITTEN["response"]
-
-
-def test_the_lean_profile_asks_three_times(server: Scripted) -> None:
-    answering(server, lean([IDEA, CASH], 1))
-    answer(server)
-    assert called(server) == ["Outline", "Numbers", "Written"]
+    assert cited_texts(response) == [CHARITY], "of two that were selected, what the model names"
 
 
 def lean(ideas: list[str], *numbers: int) -> dict[str, Any]:
@@ -94,9 +89,10 @@ def lean(ideas: list[str], *numbers: int) -> dict[str, Any]:
     }
 
 
-def test_the_lean_profile_asks_for_no_reasons_and_shows_none(server: Scripted) -> None:
-    answering(server, lean([IDEA], 1))
+def test_the_lean_profile_asks_three_times_and_for_no_reasons(server: Scripted) -> None:
+    answering(server, lean([IDEA, CASH], 1))
     answer(server)
+    assert called(server) == ["Outline", "Numbers", "Written"]
     assert "Socratic" in prompts(server, "Written")[0]
     asked = str(server.asked)
     assert not [word for word in ("REASON", "justification", "approach") if word in asked]
@@ -148,13 +144,6 @@ def test_if_the_model_fails_after_it_selected_none_an_argument_is_quoted(server:
     answering(server, {**lean([IDEA, CASH]), "Uncited": RuntimeError()})
     response = answer(server)
     assert response.content == response.arguments[0].text
-
-
-def test_only_what_the_model_names_is_cited(server: Scripted) -> None:
-    """The response shares a word with another argument that was selected, too."""
-    assert "penny" in ROUNDED
-    answering(server, {**PAPER, "Written": {**WRITTEN, "arguments": [CHARITY]}})
-    assert cited_texts(answer(server, profile="paper")) == [CHARITY]
 
 
 def test_what_needs_its_context_comes_after_what_does_not_in_the_lean_profile(

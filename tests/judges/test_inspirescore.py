@@ -99,16 +99,9 @@ def test_the_paper_asks_once_a_round_and_five_times_a_response(
 ) -> None:
     answer_as(server, detailed=True)
     judge_contest(server, profile="paper", web=web.url)
-    all_of_them = 6
-    with_facts = 5
-    assert Counter(called(server)) == {
-        "Subjective": 3,
-        "Facts": all_of_them,
-        "Queries": with_facts,
-        "Verdicts": with_facts,
-        "Formalised": all_of_them,
-        "Inference": all_of_them,
-    }
+    of_all = ["Facts", "Formalised", "Inference"] * 6
+    with_facts = ["Queries", "Verdicts"] * 5
+    assert Counter(called(server)) == Counter(["Subjective"] * 3 + of_all + with_facts)
 
 
 def test_the_debate_may_be_scored_in_one_look(server: Scripted) -> None:
@@ -125,13 +118,8 @@ def test_long_debates_are_asked_about_in_batches(server: Scripted) -> None:
 def test_long_responses_are_asked_about_in_more_calls(server: Scripted) -> None:
     long = [(name, f"{text} " + "word " * 1_000) for name, text in SIX]
     judge_contest(server, contest(*long))
-    assert Counter(called(server)) == {
-        "Subjective": 3,
-        "Facts": 3,
-        "Verdicts": 1,
-        "Formalised": 3,
-        "Inference": 1,
-    }
+    thrice = ["Subjective", "Facts", "Formalised"]
+    assert Counter(called(server)) == Counter([*thrice * 3, "Verdicts", "Inference"])
 
 
 def test_each_step_has_room_for_its_answer(server: Scripted) -> None:
@@ -160,7 +148,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(server: Scripted) -> N
     assert outcome.reason == ""
 
 
-@pytest.mark.parametrize("step", ["Subjective", "Facts", "Verdicts", "Formalised", "Inference"])
+@pytest.mark.parametrize("step", ANSWERED)
 def test_a_single_response_that_is_cut_off_gets_twice_the_limit(
     server: Scripted, step: str
 ) -> None:
@@ -264,12 +252,8 @@ def test_facts_count_over_the_debate_and_unknown_is_not_true(server: Scripted) -
 
 
 def test_conclusions_count_over_the_debate(server: Scripted) -> None:
-    argued = {
-        "ANN-1": logic(["P"], ["P"]),
-        "ANN-2": logic(["P"], ["Q", "R", "S"]),
-        "ANN-3": logic(["P"], []),
-        "BOB": logic([], ["Q"]),
-    }
+    concluded = {"ANN-1": ["P"], "ANN-2": ["Q", "R", "S"], "ANN-3": [], "BOB": ["Q"]}
+    argued = {word: logic(["P"], conclusions) for word, conclusions in concluded.items()}
     says = inferred(lambda line: "true" if line.startswith("P ") else "false")
     answer_as(server, Formalised=formalised(argued), Inference=says)
     scores = judge_contest(server).scores
@@ -306,10 +290,7 @@ def test_close_totals_are_a_tie_where_that_is_wanted(server: Scripted) -> None:
 
 
 def test_the_sides_decide_nothing_but_the_labels(server: Scripted) -> None:
-    def mark(_: str, text: str) -> float:
-        return 0.5
-
-    answer_as(server, Subjective=subjective(mark))
+    answer_as(server, Subjective=subjective(lambda *_: 0.5))
     straight = judge_contest(server)
     swapped = judge_contest(server, DEBATE.swapped())
     assert straight.scores == swapped.scores
@@ -672,13 +653,8 @@ def test_a_debate_of_nothing_costs_nothing(
 def test_a_step_that_fails_costs_its_own_dimensions(server: Scripted, failing: str) -> None:
     answer_as(server, **{failing: "I would rather not."})
     outcome = judge_contest(server)
-    lost = {
-        "Subjective": set(SUBJECTIVE),
-        "Facts": {OBJECTIVE[0]},
-        "Verdicts": {OBJECTIVE[0]},
-        "Formalised": {OBJECTIVE[1]},
-        "Inference": {OBJECTIVE[1]},
-    }[failing]
+    facts_or_logic = OBJECTIVE[failing in ("Formalised", "Inference")]
+    lost = set(SUBJECTIVE) if failing == "Subjective" else {facts_or_logic}
     for scores in outcome.scores.values():
         assert {name for name in DIMENSIONS if scores[name] is None} == lost
         assert scores["total"] is not None
