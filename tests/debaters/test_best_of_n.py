@@ -127,23 +127,21 @@ def test_a_debater_with_a_model_answers_n_times_first_in_its_own_manner() -> Non
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("of", "judge", "message"),
     [
-        ({"of": "best-of-n"}, "contain itself"),
-        ({"of": "nobody"}, "'nobody'"),
-        ({"of": "sinai"}, "needs an argument index"),
-        ({"of": "says-short", "judge": "nobody"}, "'nobody'"),
-        ({"of": "says-short", "judge": "debatrix"}, "cannot judge here"),
-        ({"of": "grounded(x)"}, "KEY=VALUE"),
-        ({"of": "verbatim(wit=1)"}, "wit"),
-        ({"of": ","}, "at least one"),
+        ("best-of-n", "grounded", "contain itself"),
+        ("nobody", "grounded", "'nobody'"),
+        ("sinai", "grounded", "needs an argument index"),
+        ("says-short", "nobody", "'nobody'"),
+        ("says-short", "debatrix", "cannot judge here"),
+        ("grounded(x)", "grounded", "KEY=VALUE"),
+        ("verbatim(wit=1)", "grounded", "wit"),
+        (",", "grounded", "at least one"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_asked(
-    options: dict[str, str], message: str
-) -> None:
+def test_what_cannot_be_is_told_before_anything_is_asked(of: str, judge: str, message: str) -> None:
     with pytest.raises((OptionError, UserError), match=message):
-        answer_by_best_of_n(**options)
+        answer_by_best_of_n(of=of, judge=judge)
 
 
 def test_a_panel_chooses_too_by_how_far_the_system_is_ahead(server: Scripted) -> None:

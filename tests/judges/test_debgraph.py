@@ -408,19 +408,18 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"decision": "dp", "profile": "no-judge"}, "needs a profile"),
-        ({"fact": "0", "persuasion": "0", "structure": "0"}, "above 0"),
-        ({"fact": "-1"}, "greater than or equal"),
-        ({"fact": "inf"}, "finite"),
-        ({"batch": "1000"}, "less than or equal"),
-        ({"judge": "once"}, "judge"),
+        ("decision=dp profile=no-judge", "needs a profile"),
+        ("fact=0 persuasion=0 structure=0", "above 0"),
+        ("fact=-1", "greater than or equal"),
+        ("fact=inf", "finite"),
+        ("batch=1000", "less than or equal"),
+        ("judge=once", "judge"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(
-    options: dict[str, str], problem: str
-) -> None:
+def test_options_that_contradict_each_other_are_refused(options: str, problem: str) -> None:
+    settings = dict(option.split("=") for option in options.split())
     with pytest.raises(OptionError, match=problem):
-        find("panel", "debgraph").configure(options)
+        find("panel", "debgraph").configure(settings)
 
 
 # What the debate may be

@@ -21,6 +21,7 @@ from judges.debgraph.graph import (
     rounds_of,
 )
 from tests.judges.debgraph_debate import DRAFTS
+from tests.records import read_table
 from touche_rad.contest import Contest, Side, Speech
 
 RELATIONS = [relation.value for relation in Relation]
@@ -119,19 +120,7 @@ def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another(
 
 
 @pytest.mark.parametrize(
-    ("spoken", "in_time", "pro_first"),
-    [
-        ("PCPC", "PC PC", "PC PC"),
-        ("CPCP", "CP CP", "PC PC"),
-        ("PPC", "P PC", "PC P"),
-        ("PCCP", "PC CP", "PC PC"),
-        ("PCP", "PC P", "PC P"),
-        ("C", "C", "C"),
-        ("PCxP", "PC P", "PC P"),
-        ("CCPPCP", "C CP PC P", "PC PC PC"),
-        ("", "", ""),
-        ("xx", "", ""),
-    ],
+    ("spoken", "in_time", "pro_first"), read_table("judges/orders_of_speeches.tsv")
 )
 def test_speeches_are_paired_in_time_or_by_their_number(
     spoken: str, in_time: str, pro_first: str

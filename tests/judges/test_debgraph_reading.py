@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,36 +20,10 @@ from tests.judges.debgraph_debate import (
 )
 from tests.models.by_schema import called, prompts, roles_of
 from tests.models.scripted import Scripted, cut_off
+from tests.records import read_table
 
-WRONG: dict[str, tuple[Any, str]] = {
-    "a target that is not there": (draft({3: "x"}, "3 rebuttal 99"), "no argument 99"),
-    "a source that is not there": (draft({}, "98 rebuttal 1"), "no argument 98"),
-    "a taken id": (draft({2: "x"}, "2 rebuttal 1"), "the id 2 is already used"),
-    "an id twice": (
-        {**draft({}), "arguments": [{"id": 3, "text": "x"}, {"id": 3, "text": "y"}]},
-        "the id 3 is used twice",
-    ),
-    "the opponent's words again": (
-        draft({3: "Pro claim!"}, "3 claim 0"),
-        "argument 3 is already in",
-    ),
-    "no words": (draft({3: " "}), "argument 3 has no text"),
-    "an argument on itself": (draft({3: "x"}, "3 premise 3"), "related to itself"),
-    "a rebuttal of its own side": (
-        draft({3: "x", 4: "y"}, "3 claim 0", "4 rebuttal 3"),
-        "a rebuttal must have a target of the other side",
-    ),
-    "a premise for the other side": (
-        draft({3: "x"}, "3 premise 1"),
-        "only a rebuttal may have a target of the other side",
-    ),
-    "words in the opponent's mouth": (
-        draft({3: "x"}, "3 claim 0", "2 rebuttal 3"),
-        "the source must be an argument of your own side",
-    ),
-    "the motion as a source": (draft({3: "x"}, "0 premise 3"), "can only be a target"),
-    "a rebuttal of the motion": (draft({3: "x"}, "3 rebuttal 0"), "is a claim"),
-}
+WRONG = read_table("judges/wrong_graphs.tsv")
+"""A fault, the arguments and the relations of a graph that has it, and what is said of it."""
 
 
 def prompts_of(server: Scripted, speech: str) -> list[str]:
@@ -68,9 +43,13 @@ def first_wrong(wrong: Any, then: Any = None) -> Callable[[str], Any]:
     return act
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_the_paper_asks_again_for_a_graph_that_is_not_valid(server: Scripted, name: str) -> None:
-    wrong, fault = WRONG[name]
+@pytest.mark.parametrize(("name", "arguments", "relations", "fault"), WRONG)
+def test_the_paper_asks_again_for_a_graph_that_is_not_valid(
+    server: Scripted, name: str, arguments: str, relations: str, fault: str
+) -> None:
+    numbered = re.findall(r"(\d)=([^;]*)", arguments)
+    wrong = draft({}, relations)
+    wrong["arguments"] = [{"id": int(id_), "text": text} for id_, text in numbered]
     outcome = judge_contest(server, profile="paper", answers={"SceneGraph": first_wrong(wrong)})
     first, second = prompts_of(server, "CON-ONE")
     assert fault not in first

@@ -111,18 +111,16 @@ def test_members_that_judge_whole_debates_do_so_in_a_jury(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
+    ("of", "problem"),
     [
-        ({"of": f"{A},{A}"}, "reads(key=a)"),
-        ({"of": ","}, "at least one judge"),
-        ({"of": "jury,length"}, "a jury cannot contain a jury"),
-        ({"of": "lenght"}, "'lenght'"),
-        ({"of": "zsl"}, "judge zsl"),
+        (f"{A},{A}", "reads(key=a)"),
+        (",", "at least one judge"),
+        ("jury,length", "a jury cannot contain a jury"),
+        ("lenght", "'lenght'"),
+        ("zsl", "judge zsl"),
     ],
 )
-def test_wrong_options_are_refused_in_one_line(
-    tmp_path: Path, options: dict[str, str], problem: str
-) -> None:
-    ended = run_jury(debates(tmp_path / "d.jsonl", ["a=1"]), **options)
+def test_wrong_options_are_refused_in_one_line(tmp_path: Path, of: str, problem: str) -> None:
+    ended = run_jury(debates(tmp_path / "d.jsonl", ["a=1"]), of=of)
     assert ended.code == 2
     assert problem in " ".join(ended.err.split())
