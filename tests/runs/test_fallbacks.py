@@ -157,6 +157,14 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
         number = {"answers": 1, "verdicts": 4}[kind]
         assert f"{number} of {number} {kind}" in page.read_text()
 
+    judged = tmp_path / "elsewhere/judged.jsonl"
+    for command in (("judge", copy.with_name("answers.jsonl"), "-o", judged), ("score", judged)):
+        assert "judged.jsonl: 1 of 1 answers are fallbacks" in touche_rad(*command).err
+    touche_rad("report", judged, "-o", page, "--replace")
+    assert "1 of 1 answers" in page.read_text()
+    checked = touche_rad("check", judged, code=1)
+    assert "not fit to upload: all answers are fallbacks" in checked.out
+
 
 def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     tmp_path: Path, buggy: Path, index: tuple[str, str]

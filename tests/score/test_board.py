@@ -165,8 +165,8 @@ def test_a_bad_run_is_listed_and_the_others_are_scored(folder: Path) -> None:
     score(folder, "broken.jsonl", "none.jsonl", "labels.jsonl", code=2)
 
 
-@pytest.mark.parametrize(("count", "warns"), [(192, True), (191, False)])
-def test_a_run_of_fallbacks_only_is_scored_with_a_warning(
+@pytest.mark.parametrize(("count", "warns"), [(192, True), (3, True), (0, False)])
+def test_a_run_with_fallbacks_is_scored_with_a_warning(
     folder: Path, count: int, warns: bool
 ) -> None:
     fallbacks = [{"what": "verdicts", "count": count}]

@@ -198,10 +198,12 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
         response["utterance"] = text
         response["response"]["content"] = text
     responses[2]["response"]["arguments"] = []
+    responses[1]["response"]["fallback"] = "timeout"
     evaluate_debater(tmp_path, records, "-j", "always-yes", "--quiet", code=0)
     measures = read_measures(tmp_path / "out")
     assert measures["responses over 60 words"] == 1
     assert measures["responses without citation"] == 2
+    assert measures["fallback responses"] == 1
 
 
 def test_a_debaters_run_on_another_claim_is_refused_with_its_line(tmp_path: Path) -> None:

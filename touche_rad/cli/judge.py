@@ -176,6 +176,7 @@ def _explain_contests(error: InputError, source: Path) -> InputError:
 
 def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:
     """Print the shares of yes of the evaluations."""
+    from touche_rad.cli.score import warn_of_fallbacks
     from touche_rad.score.shares import score_shares
 
     if not outputs:
@@ -184,6 +185,7 @@ def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:
         report = score_shares(outputs, seed=options.seed)
     except UserError:
         return  # there is no verdict at all, as a warning says
+    warn_of_fallbacks(outputs)
     if options.as_json:
         print_json(report.to_json())
     else:

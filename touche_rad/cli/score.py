@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -101,7 +102,7 @@ def score_command(options: ScoreOptions) -> int:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad.score.naming import names
     from touche_rad.score.shares import ShareReport
-    from touche_rad.score.validation import CollectedErrors, all_fallbacks
+    from touche_rad.score.validation import CollectedErrors
 
     bad = CollectedErrors()
     report: Any = score_runs(options, bad if options.skip_bad else None)
@@ -127,17 +128,21 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
-    for path in scored:
-        for kind in all_fallbacks(path):
-            say(
-                f"{path}: all {kind} are fallbacks: its scores are not those of the plugin that it "
-                "names",
-                Label.WARNING,
-            )
+    warn_of_fallbacks(scored)
     click.echo(_printed(report, options, refused))
     for error in refused.values():
         say(f"not scored: {error}", Label.ERROR)
     return 1 if refused else 0
+
+
+def warn_of_fallbacks(runs: Iterable[Path]) -> None:
+    """Warn of results that are not from the plugin that a run names."""
+    from touche_rad.score.validation import count_fallbacks
+
+    for run in runs:
+        counts = ", ".join(count_fallbacks(run).values())
+        if counts:
+            say(f"{run}: {counts} are fallbacks, not of the plugin that it names", Label.WARNING)
 
 
 def score_runs(

@@ -23,7 +23,7 @@ from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, plugin_of
-from touche_rad.score.validation import check
+from touche_rad.score.validation import count_fallbacks
 from touche_rad.score.words import names_of
 
 LOST: Final = (Debate(), ())
@@ -57,14 +57,15 @@ class RunOrigin:
         return str(((self.judged or self.status).get("identity") or {}).get("index") or "")
 
     @property
-    def fallbacks(self) -> str:
+    def fallbacks(self) -> dict[str, str]:
         """How many results of each kind are fallbacks, such as "3 of 60 answers"."""
         numbers: Counter[str] = Counter()
+        totals: dict[str, int] = {}
         for status in (self.judged, self.status):
             for row in status.get("fallbacks") or ():
-                total = total_of(row["what"], status.get("counts") or {})
-                numbers[f"{total} {row['what']}"] += row["count"]
-        return ", ".join(f"{number} of {total}" for total, number in numbers.items())
+                totals[row["what"]] = total_of(row["what"], status.get("counts") or {})
+                numbers[row["what"]] += row["count"]
+        return {what: f"{number} of {totals[what]} {what}" for what, number in numbers.items()}
 
 
 def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
@@ -100,13 +101,8 @@ class Source:
     @property
     def fallbacks(self) -> str:
         """How many results of each kind are fallbacks, by the statuses or else by the lines."""
-        if self.origin.status:
-            return self.origin.fallbacks
-        result = check(self.path, words=0)
-        counts = [
-            f"{count} of {result.totals[what]} {what}" for what, count in result.fallbacks.items()
-        ]
-        return ", ".join(counts)
+        of_lines = count_fallbacks(self.path) if self.debates else {}
+        return ", ".join((of_lines | self.origin.fallbacks).values())
 
 
 def read_sources(

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from touche_rad import files
 from touche_rad.criteria import grice
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, Turn
 from touche_rad.errors import InputError, InputProblem, UserError
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
@@ -97,7 +97,7 @@ class Validation:
     totals: Counter[str] = field(default_factory=Counter)
     """The results by kind, such as answers."""
     fallbacks: Counter[str] = field(default_factory=Counter)
-    """Those whose lines say that they are fallbacks."""
+    """Those that are fallbacks, as their lines say, or else the status."""
 
     @property
     def unfit(self) -> list[str]:
@@ -289,6 +289,14 @@ def check(
     return result
 
 
+def _count_answer(result: Validation, line: int, number: int, turn: Turn) -> None:
+    """Count a turn's message and its answer, also where verdicts are added."""
+    place = f"turn {number}: "
+    result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
+    if turn.response is not None:
+        result.count(ANSWERS, fallback_of(turn.response.extra), line, place)
+
+
 def _check_debate(
     result: Validation, line: int, debate: Debate, index: ArgumentIndex | None, words: int
 ) -> None:
@@ -299,11 +307,10 @@ def _check_debate(
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         place = f"turn {number}: "
         response = turn.response
-        result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
+        _count_answer(result, line, number, turn)
         if response is None:
             result.add(line, "the turn has no answer", f"{place}there is no answer")
             continue
-        result.count(ANSWERS, fallback_of(response.extra), line, place)
         if is_blank(response.content):
             result.add(line, "the answer is empty", f"{place}the answer is empty")
         count = count_words(response.content)
@@ -344,6 +351,8 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
     if debate.turns and len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
         result.add(line, "the verdicts do not match the turns", message)
+    for number, debated in enumerate(debate.turns, 1):
+        _count_answer(result, line, number, debated)
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for criterion in grice():
             verdict = verdicts.get(criterion.key)
@@ -426,11 +435,15 @@ def _shortened(claim: str) -> str:
     return f"“{shorten(claim, _LONGEST_CLAIM, placeholder=' …')}”"
 
 
-def all_fallbacks(run: Path) -> list[str]:
-    """Return the kinds of results of a run that are all fallbacks."""
+def count_fallbacks(run: Path) -> dict[str, str]:
+    """Count the fallbacks of a run by kind of result, such as "3 of 60 answers"."""
     with suppress(UserError):  # the status is that of a newer version
-        return check(run, words=0).all_fallbacks
-    return []
+        result = check(run, words=0)
+        return {
+            what: f"{count} of {result.totals[what]} {what}"
+            for what, count in result.fallbacks.items()
+        }
+    return {}
 
 
 def _add_fallbacks(result: Validation, run: Path) -> None:
@@ -444,14 +457,16 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             of_status[clean(str(row.get("what")))] += row["count"]
-    for what, count in (of_status | result.fallbacks).items():
+    of_lines = result.fallbacks
+    result.fallbacks = of_status | of_lines
+    for what, count in result.fallbacks.items():
+        if not result.totals[what] and isinstance(counts, dict):
+            result.totals[what] = counts.get(what, 0)
         total = result.totals[what]
-        if not total and isinstance(counts, dict):
-            total = counts.get(what, 0)
         # The debater's answers can be its own although all messages of the user are fallbacks.
         if what != UTTERANCES and count >= total > 0:
             result.all_fallbacks.append(what)
-        elif not result.fallbacks[what]:  # else the lines say it
+        elif not of_lines[what]:  # else the lines say it
             of_total = f" of {total}" if total else ""
             result.add(
                 None,

@@ -18,6 +18,7 @@ from touche_rad.debate import Response, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines, write_text
+from touche_rad.files.simulations import fallback_of
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
@@ -108,5 +109,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     measures += measure("responses over 60 words", long)
     uncited = sum(not response.arguments for response in responses)
     measures += measure("responses without citation", uncited)
+    fallbacks = sum(bool(fallback_of(response.extra)) for response in responses)
+    measures += measure("fallback responses", fallbacks)
     write_text(out / PROTOTEXT, measures)
     return out / PROTOTEXT
