@@ -194,7 +194,7 @@ def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> Jud
 def _is_broken(run: Path) -> bool:
     """Whether all verdicts of a run are fallbacks."""
     status = read_status(run)
-    return VERDICTS in all_replaced(status.get("fallbacks", ()), status.get("counts", {}))
+    return VERDICTS in all_replaced(status.get("fallbacks"), status.get("counts", {}))
 
 
 def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def end_of_run(status: Status, out: Path | None) -> int:
     """Return the exit code: 1 if everything is a fallback, unless the output is uploaded anyway."""
     from touche_rad.files.outputs import all_replaced
 
-    kinds = all_replaced(status.fallbacks, status.counts) if status.fallbacks else []
+    kinds = all_replaced(status.fallbacks, status.counts)
     if not kinds or tira_takes(out):
         return 0
     place = f" in {out}" if out is not None else ""

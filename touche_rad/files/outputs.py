@@ -14,7 +14,7 @@ import hashlib
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from itertools import chain
@@ -34,6 +34,7 @@ from touche_rad.files.records import (
     read_json,
     refuse_links,
 )
+from touche_rad.text import clean
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 2
@@ -191,11 +192,18 @@ class Status(BaseModel):
         return self.model_dump(include=set(Setup.__annotations__))
 
 
-def all_replaced(fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:
-    """Return the kinds of results that are all fallbacks, from the fields of a status."""
+def count_replaced(fallbacks: object) -> Counter[str]:
+    """Count the fallbacks by kind of result, from the field of a status."""
     replaced: Counter[str] = Counter()
-    for fallback in fallbacks:
-        replaced[fallback["what"]] += fallback["count"]
+    for row in fallbacks if isinstance(fallbacks, list | tuple) else ():
+        if isinstance(row, dict) and isinstance(row.get("count"), int):
+            replaced[clean(str(row.get("what")))] += row["count"]
+    return replaced
+
+
+def all_replaced(fallbacks: object, counts: Mapping[str, int]) -> list[str]:
+    """Return the kinds of results that are all fallbacks, from the fields of a status."""
+    replaced = count_replaced(fallbacks)
     return [what for what, number in replaced.items() if number >= total_of(what, counts)]
 
 

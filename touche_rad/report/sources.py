@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.labels import digests
-from touche_rad.files.outputs import STATUS, read_status, sha256_of, total_of
+from touche_rad.files.outputs import STATUS, count_replaced, read_status, sha256_of, total_of
 from touche_rad.files.simulations import debater_of, fallback_of
 from touche_rad.report.calls import calls
 from touche_rad.score import kind_of
@@ -59,13 +59,12 @@ class RunOrigin:
     @property
     def fallbacks(self) -> dict[str, str]:
         """How many results of each kind are fallbacks, such as "3 of 60 answers"."""
-        numbers: Counter[str] = Counter()
-        totals: dict[str, int] = {}
+        numbers = {}
         for status in (self.judged, self.status):
-            for row in status.get("fallbacks") or ():
-                totals[row["what"]] = total_of(row["what"], status.get("counts") or {})
-                numbers[row["what"]] += row["count"]
-        return {what: f"{number} of {totals[what]} {what}" for what, number in numbers.items()}
+            for what, number in count_replaced(status.get("fallbacks")).items():
+                total = total_of(what, status.get("counts") or {})
+                numbers[what] = f"{number} of {total} {what}"
+        return numbers
 
 
 def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:

@@ -21,7 +21,7 @@ from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.labels import digests
-from touche_rad.files.outputs import read_status
+from touche_rad.files.outputs import count_replaced, read_status
 from touche_rad.files.records import original_record
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.plugins import ArgumentIndex
@@ -450,15 +450,8 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
     """Add how the run was made: by its own lines, and by the status of a run that has one."""
     status = read_status(run)
     counts = status.get("counts")
-    rows = status.get("fallbacks")
-    of_status: Counter[str] = Counter()
-    if not isinstance(rows, list):
-        rows = []
-    for row in rows:
-        if isinstance(row, dict) and isinstance(row.get("count"), int):
-            of_status[clean(str(row.get("what")))] += row["count"]
     of_lines = result.fallbacks
-    result.fallbacks = of_status | of_lines
+    result.fallbacks = of_lines | count_replaced(status.get("fallbacks"))
     for what, count in result.fallbacks.items():
         if not result.totals[what] and isinstance(counts, dict):
             result.totals[what] = counts.get(what, 0)
