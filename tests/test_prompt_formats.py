@@ -272,29 +272,19 @@ def as_it_is(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
     return value
 
 
-def empty(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
-    """Return an answer with the empty value for each key whose value may be empty by the prompt."""
+def emptied(value: Any, prompt: str, leaves_out: bool) -> Any:
+    """Return an answer in which what may be empty by the prompt is empty, or left out."""
     if isinstance(value, list):
-        return [empty(part, schema, prompt) for part in value]
-    if isinstance(value, dict):
-        return {
-            key: type(inner)() if may_be_empty(key, inner, prompt) else empty(inner, schema, prompt)
-            for key, inner in value.items()
-        }
-    return value
-
-
-def without_keys(value: Any, schema: Mapping[str, Any], prompt: str) -> Any:
-    """Return an answer without the keys whose value may be empty by the prompt."""
-    if isinstance(value, list):
-        return [without_keys(part, schema, prompt) for part in value]
-    if isinstance(value, dict):
-        return {
-            key: without_keys(inner, schema, prompt)
-            for key, inner in value.items()
-            if not may_be_empty(key, inner, prompt)
-        }
-    return value
+        return [emptied(part, prompt, leaves_out) for part in value]
+    if not isinstance(value, dict):
+        return value
+    result = {}
+    for key, inner in value.items():
+        if not may_be_empty(key, inner, prompt):
+            result[key] = emptied(inner, prompt, leaves_out)
+        elif not leaves_out:
+            result[key] = type(inner)()
+    return result
 
 
 NEEDED = {"arguments", "flaws", "numbers", "selected", "unsupported"}
@@ -324,7 +314,11 @@ STYLES = {
         lambda value: f"Sure!\n\n{json.dumps(value)}\n\nDone.",
         lambda value, schema, prompt: bold(value, schema),
     ),
-    "missing keys": Style(json.dumps, without_keys, same_as=empty),
+    "missing keys": Style(
+        json.dumps,
+        lambda value, schema, prompt: emptied(value, prompt, leaves_out=True),
+        same_as=lambda value, schema, prompt: emptied(value, prompt, leaves_out=False),
+    ),
 }
 
 

@@ -68,11 +68,15 @@ def wait_for_position(page: Any, text: str) -> None:
     )
 
 
-def set_filter(page: Any, **values: str) -> None:
+def toggle_filter(page: Any) -> None:
     page.locator(".filter > summary").click()
+
+
+def set_filter(page: Any, **values: str) -> None:
+    toggle_filter(page)
     for name, value in values.items():
         page.select_option(f"select[name={name}]", value)
-    page.locator(".filter > summary").click()
+    toggle_filter(page)
 
 
 def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, judges: str) -> None:
@@ -90,10 +94,10 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
     wait_for_position(page, result)
     assert page.locator("select[name=run]").input_value() == "kind"
     for leave in (lambda: page.keyboard.press("Escape"), page.locator("h1").first.click):
-        page.locator(".filter > summary").click()
+        toggle_filter(page)
         leave()
         assert page.locator(".filter[open]").count() == 0
-    page.locator(".filter > summary").click()
+    toggle_filter(page)
     page.get_by_role("button", name="Clear the filter").first.click()
     wait_for_position(page, "1 of 20")
 
@@ -280,6 +284,6 @@ def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
         page = open_page(f"{(tmp_path / 'w.html').as_uri()}#wholes&disagree=1", phone=phone)
         wait_for_position(page, "1 of 1")
         assert page.locator(".reader .turn").count() == 2
-        page.locator(".filter > summary").click()
+        toggle_filter(page)
         assert_accessible(page)
         assert_fits(page)
