@@ -84,10 +84,15 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
     for name in DEBATERS:
         touche_rad("judge", f"{name}.jsonl", "-o", f"{name}.j.jsonl", "-q", cwd=folder)
     runs = [f"{name}.j.jsonl" for name in DEBATERS]
-    compared = touche_rad(
-        "score", *runs, "--baseline", runs[1], "--pairs", "--csv", "--samples", "200", cwd=folder
-    )
-    assert compared.out.count("grounded.j,verbatim.j,") == 5
+    call = ("score", *runs, "--pairs", "--samples", "200")
+    for baseline in (runs[1], "verbatim.j"):
+        compared = touche_rad(*call, "--baseline", baseline, "--csv", cwd=folder)
+        assert compared.out.count("grounded.j,verbatim.j,") == 5
+    unknown = touche_rad(*call, "--baseline", "verbatin.j", cwd=folder, code=2)
+    assert "(did you mean 'verbatim.j.jsonl'?)" in unknown.err
+    shown = touche_rad(*call, "--baseline", "verbatim.j", cwd=folder).out
+    assert "* baseline, without a rank." in shown
+    assert "over all comparisons of mean with the same run" in shown
 
 
 @pytest.mark.parametrize(
@@ -96,6 +101,7 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
         (["grounded.jsonl"], "touche-rad judge makes them"),
         (["e.jsonl", "--correct"], "--correct is not for runs without labels"),
         (["e.jsonl", "grounded.jsonl"], "the last file must be"),
+        (["."], "./*.jsonl"),
     ],
 )
 def test_what_has_no_shares_is_refused(folder: Path, words: list[str], part: str) -> None:

@@ -256,7 +256,7 @@ def show_status(status: Status, index: str = "") -> None:
         if status.fallbacks and event.kind in OF_FALLBACKS:
             continue  # a warning has their causes
         line = f"{event.title}: {events.count}"
-        if event.kind is EventKind.JUDGED_IN_PART:
+        if event.kind in (EventKind.CUT, EventKind.JUDGED_IN_PART):
             line += f"; the first: {event.detail} ({event.place.debate})"
         say(line)
 

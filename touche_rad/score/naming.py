@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, nearest
 from touche_rad.runs.work import Progress
 from touche_rad.score.result import BASELINE, MEAN
 from touche_rad.text import clean, printable
@@ -53,11 +53,13 @@ def plugin_of(status: Mapping[str, Any], kind: str) -> str:
 def baseline_names(
     baselines: Sequence[Path], runs: Sequence[Path], tags: Sequence[str]
 ) -> list[str]:
-    """Return the names of the runs that are baselines."""
+    """Return the names of the runs that are baselines, which are given as paths or as names."""
+    name_of = dict(zip((*map(Path, tags), *runs), (*tags, *tags), strict=True))
     for path in baselines:
-        if path not in runs:
-            raise UserError(f"the baseline {path} is not one of the runs: add it to the runs")
-    return list(dict.fromkeys(tags[list(runs).index(path)] for path in baselines))
+        if path not in name_of:
+            hint = nearest(str(path), map(str, runs))
+            raise UserError(f"the baseline {path} is not one of the runs{hint}")
+    return list(dict.fromkeys(name_of[path] for path in baselines))
 
 
 def each_run(

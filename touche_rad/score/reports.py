@@ -42,8 +42,8 @@ _SHOWN_PROBLEMS: Final = 10
 COMPARISON_COLUMNS: Columns = {
     "{run} – {against}": "runs",
     "{measure}": "measure",
-    "{difference:+.4f}": "diff.",
-    "{low:+.3f} to {high:+.3f}": "95 %",
+    "{difference:z.3f}": "diff.",
+    "{low:z.3f} to {high:z.3f}": "95 %",
     "{p:.4f}": "p",
     "{p_holm:.4f}": "p (Holm)",
 }
@@ -147,9 +147,16 @@ class Report(Printed):
         return None
 
     def pair_table(self) -> Iterator[Part]:
-        """Yield the table of the comparisons, if it is asked for."""
-        if self.shows_pairs:
+        """Yield the comparisons, if they are asked for, and what is corrected together."""
+        if self.shows_pairs and self.comparisons:
             yield table(COMPARISON_COLUMNS, self.comparisons)
+            measure = self.comparisons[0].measure
+            yield Notes(
+                [
+                    f"p (Holm): over all comparisons of {measure} with the same run, and over all "
+                    "of the further measures with it."
+                ]
+            )
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each run and kind of problem, with the first place."""
@@ -171,8 +178,7 @@ class Report(Printed):
             yield f"{len(lines) - _SHOWN_PROBLEMS} more problems (--json lists all)"
 
     def _drawn(self, what: str) -> str:
-        samples = f"{self.samples} bootstrap samples of {what}, seed {self.seed}"
-        return f"95 % intervals from {samples}"
+        return f"95 % intervals from {self.samples} bootstrap samples of {what}, seed {self.seed}"
 
 
 class JudgementReport(Report):
@@ -217,7 +223,7 @@ class JudgementReport(Report):
             yield self._by_maxim()
         yield from self.pair_table()
         yield [*self._official(), *self._shown_warnings()]
-        yield Notes([*_notes(self), *self._head()])
+        yield Notes([*rank_notes(self), *self._head()])
 
     def _by_maxim(self) -> Table:
         """Return the measures of the run by criterion, with the F1 of the baseline."""
@@ -342,8 +348,8 @@ class RetrievalReport(Report):
         yield self.board()
         yield from self.pair_table()
         yield self._shown_warnings()
-        queries = f"{self.queries} queries; a query without results counts as 0"
-        yield Notes([*_notes(self), f"{self.truth}: {queries}", self._drawn("queries")])
+        queries = f"{self.truth}: {self.queries} queries; a query without results counts as 0"
+        yield Notes([*rank_notes(self), queries, self._drawn("queries")])
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
@@ -375,7 +381,8 @@ class RetrievalReport(Report):
         return Table(columns, lines, name=1, optional=len(intervals))
 
 
-def _notes(report: Report) -> Iterator[str]:
+def rank_notes(report: Report) -> Iterator[str]:
+    """Yield what the ranks, the stars and the lost debates of a table mean."""
     if len(report.runs) < 2:
         return
     if any(ranked.rank for ranked in report.ranking):

@@ -16,7 +16,7 @@ from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.rates import count_verdicts, measure_yes
-from touche_rad.score.reports import SHORT_INTERVAL, Report
+from touche_rad.score.reports import SHORT_INTERVAL, Report, rank_notes
 from touche_rad.score.result import MEAN, RankedRun
 from touche_rad.score.significance import rank
 from touche_rad.score.tables import (
@@ -85,7 +85,7 @@ class ShareReport(Report):
             yield self.board()
         yield from self.pair_table()
         yield self.notes
-        yield Notes(["missing verdicts count as no", self._drawn("claims")])
+        yield Notes([*rank_notes(self), "missing verdicts count as no", self._drawn("claims")])
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""

@@ -91,7 +91,9 @@ class Table:
             blocks[-1] = [*blocks[-1], *group]
         lines = _joined(self._aligned(block, number) for number, block in enumerate(blocks))
         if left_out:
-            lines += _wrapped(f"no room for: {', '.join(left_out)}", width)
+            heads = ", ".join(left_out)
+            text = f"no room for: {heads} (a wider terminal or score --csv has them)"
+            lines += _wrapped(text, width)
         return lines
 
     def _aligned(self, columns: Sequence[Column], block: int) -> list[str]:
@@ -163,10 +165,9 @@ def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
     for part in parts:
         if isinstance(part, Table):
             lines = part.lines(width)
-        elif isinstance(part, Notes):
-            lines = [line for text in part.lines for line in _wrapped(text, width)]
         else:
-            lines = [line for text in part for line in _wrapped(text, width)]
+            texts = part.lines if isinstance(part, Notes) else part
+            lines = [line for text in texts for line in _wrapped(text, width)]
         block = [printable(line) for line in lines]
         if isinstance(part, Notes):
             block = [_GREY.format(line) for line in block]
