@@ -92,7 +92,7 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
     assert "(did you mean 'verbatim.j.jsonl'?)" in unknown.err
     shown = touche_rad(*call, "--baseline", "verbatim.j", cwd=folder).out
     assert "* baseline, without a rank." in shown
-    assert "over all comparisons of mean with the same run" in shown
+    assert "over all comparisons of the measure that ranks" in shown
 
 
 @pytest.mark.parametrize(

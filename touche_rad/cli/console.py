@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from touche_rad.text import colour_setting, printable, redact
+from touche_rad.text import colour_setting, count_of, printable, redact
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -262,15 +262,14 @@ def show_status(status: Status, index: str = "") -> None:
 
     if status.usage:
         total = status.usage["total"]
-        calls = total["calls"]
-        noun = "call" if calls == 1 else "calls"
+        calls = count_of(total["calls"], "call")
         prompt_tokens = total["prompt_tokens"]
         from_cache = total["from_cache"]
-        if calls and total["failures"] and not from_cache + prompt_tokens:
-            say(f"model: {calls} {noun} failed")
+        if total["calls"] and total["failures"] and not from_cache + prompt_tokens:
+            say(f"model: {calls} failed")
         else:
             tokens = f"{prompt_tokens} + {total['completion_tokens']} tokens"
-            say(f"model: {calls} {noun}, {from_cache} more from the cache, {tokens}")
+            say(f"model: {calls}, {from_cache} more from the cache, {tokens}")
 
     for warning in status.warnings:
         say(warning.detail, Label.WARNING)

@@ -22,7 +22,7 @@ from touche_rad.errors import UserError, nearest
 from touche_rad.plugins import ExplainedCandidate
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
-from touche_rad.text import redact_data
+from touche_rad.text import count_of, redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,8 +119,7 @@ def print_explanation(explanation: Explanation, console: Console, *heads: str) -
 def _summary(explanation: Explanation) -> str:
     """Describe in words which candidate the answer cites, and why."""
     number = len(explanation.candidates)
-    noun = "candidate" if number == 1 else "candidates"
-    count = f"{number} {noun} of {explanation.debater}"
+    count = f"{count_of(number, 'candidate')} of {explanation.debater}"
     ranked = enumerate(explanation.candidates, 1)
     chosen = [(rank, candidate) for rank, candidate in ranked if explanation.is_chosen(candidate)]
     if not chosen:

@@ -32,7 +32,7 @@ from touche_rad.plugins import (
 )
 from touche_rad.plugins.profiles import prompt_files
 from touche_rad.session import Session
-from touche_rad.text import printable
+from touche_rad.text import count_of, printable
 
 _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
@@ -111,10 +111,8 @@ def prompts_command(options: PromptsOptions) -> None:
             _print_request(number, request)
         printed_schemas.add(request.schema_name)
     tokens = sum(request.tokens for request in requests)
-    noun = "call" if len(requests) == 1 else "calls"
-    say(
-        f"{len(requests)} {noun}, about {tokens} prompt tokens (estimate: 4 letters per token)",
-    )
+    calls = count_of(len(requests), "call")
+    say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
 
 
 def _copy(plugin: Plugin, folder: Path) -> None:

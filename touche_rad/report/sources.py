@@ -135,8 +135,8 @@ def read_sources(
 
     sources = []
     for source in each_run(runs, read, refused).values():
-        debaters = {debater_of(debate) for debate, _ in source.debates} - {""}
-        origin = replace(source.origin, debater=names_of(sorted(debaters)))
+        debaters = sorted({debater_of(debate) for debate, _ in source.debates} - {""})
+        origin = replace(source.origin, debater=names_of(debaters))
         sources.append(replace(source, origin=origin))
     return sources
 

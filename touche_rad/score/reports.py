@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -39,6 +39,10 @@ from touche_rad.score.units import Row, debate_rows
 from touche_rad.score.words import by_pair, headline, interval
 
 _SHOWN_PROBLEMS: Final = 10
+_OFFICIAL_FAULTS: Final = {
+    OfficialResult.WRONG: "score wrongly (another order):",
+    OfficialResult.REFUSED: "refuse",
+}
 COMPARISON_COLUMNS: Columns = {
     "{run} – {against}": "runs",
     "{measure}": "measure",
@@ -78,6 +82,10 @@ SHORT_INTERVAL: Final = "{low:.3f}–{high:.3f}"
 RANKS: Final = (
     "Runs share a rank unless they are significantly worse than its first: p (Holm) < .05."
 )
+_FAMILIES: Final = (
+    "p (Holm): over all comparisons of the measure that ranks with the same run, and over all of "
+    "the other measures with it."
+)
 
 
 Figure = tuple[str, float, float | None, float | None]
@@ -110,14 +118,13 @@ class Report(Printed):
         raise NotImplementedError
 
     def _in_words(
-        self, figures: Iterable[Figure], what: str, measure: str, units: str, count: int
+        self, figures: Sequence[Figure], what: str, measure: str, units: str, count: int
     ) -> list[str]:
         """Say it with the value and the interval of each run in the measure of the ranking."""
-        by_run = {run: (value, interval(low, high)) for run, value, low, high in figures}
-        order = [ranked.run for ranked in self.ranking]
+        values = {run: value for run, value, _, _ in figures}
         return headline(
-            {run: by_run[run][0] for run in order},
-            {run: by_run[run][1] for run in order},
+            {ranked.run: values[ranked.run] for ranked in self.ranking},
+            {run: interval(low, high) for run, _, low, high in figures},
             what,
             (BASELINE, *self.baselines),
             by_pair(self.comparisons, measure),
@@ -150,13 +157,7 @@ class Report(Printed):
         """Yield the comparisons, if they are asked for, and what is corrected together."""
         if self.shows_pairs and self.comparisons:
             yield table(COMPARISON_COLUMNS, self.comparisons)
-            measure = self.comparisons[0].measure
-            yield Notes(
-                [
-                    f"p (Holm): over all comparisons of {measure} with the same run, and over all "
-                    "of the further measures with it."
-                ]
-            )
+            yield Notes([_FAMILIES])
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each run and kind of problem, with the first place."""
@@ -281,16 +282,10 @@ class JudgementReport(Report):
 
     def _official(self) -> Iterator[str]:
         """Yield which runs the official scorer does not score in the same way."""
-        runs_of: dict[OfficialResult, list[str]] = {}
-        for run, result in self.by_official_scorer.items():
-            runs_of.setdefault(result, []).append(run)
-        for result, runs in runs_of.items():
-            if result is OfficialResult.WRONG:
-                yield (
-                    "the official scorer would score wrongly (another order): " + ", ".join(runs)
-                )
-            elif result is OfficialResult.REFUSED:
-                yield f"the official scorer would refuse {', '.join(runs)}"
+        for result, verb in _OFFICIAL_FAULTS.items():
+            runs = [run for run, of_run in self.by_official_scorer.items() if of_run is result]
+            if runs:
+                yield f"the official scorer would {verb} {', '.join(runs)}"
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""

@@ -139,9 +139,9 @@ def score_shares(
         debates += [DebateOfRun(run, debate, verdicts or ({},)) for debate, verdicts in present]
     all_topics = topics(debates)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
-    figures = {}
-    for at, tag in enumerate(tags):
-        figures[tag] = measure_yes(counts[:, [at]], criteria, samples, seed)
+    figures = {
+        tag: measure_yes(counts[:, [at]], criteria, samples, seed) for at, tag in enumerate(tags)
+    }
 
     marked = [tag for tag in baseline_names(baselines, runs, names(runs)) if tag in figures]
     ranking = rank(figures, MEAN, len(counts), baselines=marked, others=criteria.keys)

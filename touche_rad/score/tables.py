@@ -91,9 +91,10 @@ class Table:
             blocks[-1] = [*blocks[-1], *group]
         lines = _joined(self._aligned(block, number) for number, block in enumerate(blocks))
         if left_out:
-            heads = ", ".join(left_out)
-            text = f"no room for: {heads} (a wider terminal or score --csv has them)"
-            lines += _wrapped(text, width)
+            lines += _wrapped(
+                f"no room for: {', '.join(left_out)} (a wider terminal or score --csv has them)",
+                width,
+            )
         return lines
 
     def _aligned(self, columns: Sequence[Column], block: int) -> list[str]:
