@@ -41,7 +41,7 @@ def test_a_wide_table_is_split_with_whole_names_and_each_interval_beside_its_val
 def test_further_columns_repeat_both_labels_of_the_rows_with_values() -> None:
     rows = [("few", 1.0), ("a" * 45, 1.0), ("none", None)]
     cells = tuple(PaperCell(row=row, column="c", paper=1, ours=ours) for row, ours in rows)
-    table = PaperComparison(table="", title="", paper="", note="", ours="", cells=cells)
+    table = PaperComparison(table="", title="", paper="", note="", ours="", inputs={}, cells=cells)
     labels = re.findall(r"\n(\w+) +c ", "\n".join(table.lines(70)))
     assert [label for label in labels if label.strip("a")] == ["few", "none", "few"]
 
