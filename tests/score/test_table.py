@@ -43,7 +43,7 @@ def test_further_columns_repeat_both_labels_of_the_rows_with_values() -> None:
     cells = tuple(PaperCell(row=row, column="c", paper=1, ours=ours) for row, ours in rows)
     table = PaperComparison(table="", title="", paper="", note="", ours="", inputs={}, cells=cells)
     labels = re.findall(r"\n(\w+) +c ", "\n".join(table.lines(70)))
-    assert [label for label in labels if label.strip("a")] == ["few", "none", "few"]
+    assert [label for label in labels if label.strip("a")] == ["few", "none", "few", "few"]
 
 
 def test_problems_are_counted_with_the_first_place(tmp_path: Path) -> None:

@@ -155,8 +155,8 @@ def read_judged(
                     fallback=fallback_of(record_of_verdict),
                 )
             verdicts_of_turns.append(verdicts)
-        named = debate.model_copy(update={"id": debate.id or f"debate-{row.line}"})
-        yield named, tuple(verdicts_of_turns)
+        fields = {"id": debate.id or f"debate-{row.line}", "wire": {"record": record}}
+        yield debate.model_copy(update=fields), tuple(verdicts_of_turns)
 
 
 def _rows(
