@@ -53,6 +53,7 @@ def test_frames_with_labels_agree_with_the_scores(folder: Path) -> None:
     verdicts = frames.verdicts(folder / "grounded.jsonl")
     labels = frames.labels(LABELS, DEBATES)
     both = verdicts.merge(labels, on=["debate", "turn", "criterion"]).dropna(subset="label")
+    assert set(both["run"]) == {"grounded"}
     right = (both["yes"] == both["label"].astype("boolean")).groupby(both["criterion"]).mean()
     scored = json.loads(touche_rad("score", "grounded.jsonl", LABELS, "--json", cwd=folder).out)
     accuracy = {row["maxim"]: row["accuracy"] for row in scored["rows"] if row["run"] == "grounded"}

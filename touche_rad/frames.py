@@ -20,6 +20,7 @@ from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.errors import UserError
 from touche_rad.files import BadLines
+from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
 from touche_rad.score.naming import names
 from touche_rad.score.retrieval import MEASURES, score_retrieval
@@ -52,7 +53,7 @@ def verdicts(*runs: File) -> DataFrame:
 def responses(*runs: File) -> DataFrame:
     """Return the responses of simulations, evaluations and other files of debates.
 
-    `cited` has the ids of the cited arguments.
+    `cited` has the ids of the cited arguments, `fallback` the cause, if it is a fallback's answer.
     """
     sources = _read(runs)
     rows = []
@@ -70,11 +71,11 @@ def responses(*runs: File) -> DataFrame:
                         "response": turn.response.content,
                         "words": count_words(turn.response.content),
                         "cited": [argument.id for argument in turn.response.arguments],
-                        "fallback": at in debate_of_run.fallbacks,
+                        "fallback": fallback_of(turn.response.extra),
                     }
                 )
     texts = {"claim": _TEXT, "utterance": _TEXT, "response": _TEXT, "words": _COUNT}
-    return _frame(rows, {**_PLACE, **texts, "cited": "object", "fallback": _TRUTH})
+    return _frame(rows, {**_PLACE, **texts, "cited": "object", "fallback": _TEXT})
 
 
 def labels(path: File, debates: File | None = None) -> DataFrame:

@@ -83,9 +83,9 @@ def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) ->
     assert judge[0] == "judge"
     checked = touche_rad(*check, cwd=tmp_path, code=0)
     assert "not fit" not in checked.out, checked.out
-    assert "verdicts), with an index\n" in touche_rad(*judge, cwd=tmp_path, code=0).err
+    assert "\nwith an index\n" in touche_rad(*judge, cwd=tmp_path, code=0).err
     alone = touche_rad("judge", "runs.jsonl", "-o", "alone.jsonl", cwd=tmp_path, code=0)
-    assert "verdicts), without an index (-i)\n" in alone.err
+    assert "\nwithout an index (-i)\n" in alone.err
 
 
 def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path, tmp_path: Path) -> None:

@@ -175,13 +175,14 @@ def test_a_sentence_names_four_runs_and_counts_the_others(tmp_path: Path) -> Non
 def test_turns_are_marked(tmp_path: Path) -> None:
     long = "Elephants never forget the moon. " * 13
     debate = make_debate(("U1", long, "Zoos."), ("U2", NOTHING_FOUND, "t")).with_utterance("U3")
-    run = tmp_path / "sim.jsonl"
-    run.write_text(files.simulation_line(debate) + "\n")
+    record = json.loads(files.simulation_line(debate))
+    record["simulation"]["userTurns"][1]["systemResponse"]["response"]["fallback"] = "timeout"
+    run = write_records(tmp_path / "sim.jsonl", record)
     page = report_page([run], tmp_path / "r.html")
     assert "no verdicts" in page.words
     marks = page.data["data-debates"]["debates"][0][4]
     assert marks[0] == "3", "long, and not supported"
-    assert int(marks[1]) & 4, "the answer of the last fallback"
+    assert int(marks[1]) & 4, "a fallback answer"
     assert marks[2] == "8", "unanswered"
 
 
@@ -226,7 +227,7 @@ def test_runs_are_called_by_their_files_with_their_plugins_below(tmp_path: Path)
     assert names_of_runs(page) == ["team1", "team2"]
     for name in ("team1 grounded", "team2 verbatim"):
         assert f"{name}, judged by length" in page.words
-    assert "2 different indexes: team1; team2" in page.words
+    assert "different indexes (or none) of the answers: team1; team2" in page.words
     assert page.data["data-debates"]["runs"][1]["about"] == "verbatim, judged by length"
     (tmp_path / "verbatim.jsonl.status.json").unlink()  # the lines name the debater, too
     page = report_page(runs, tmp_path / "r.html")

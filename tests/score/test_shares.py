@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import read_json
+from tests.records import read_json, read_records, write_records
 from tests.terminal import touche_rad
+from touche_rad import frames
 from touche_rad.debate import Debate, Turn
 from touche_rad.demo import demo_file
 from touche_rad.score.conversations import DebateOfRun, topics
@@ -78,6 +79,25 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     page = (folder / "r.html").read_text()
     for row in record["rows"]:
         assert f"{row['yes']:.3f}" in page
+
+
+def test_fallback_answers_and_other_indexes_are_named(folder: Path) -> None:
+    first, *others = read_records(folder / "verbatim.jsonl")
+    first["simulation"]["userTurns"][0]["systemResponse"]["response"]["fallback"] = "timeout"
+    write_records(folder / "late.jsonl", first, *others)
+    touche_rad("judge", "late.jsonl", "-o", "late.j.jsonl", cwd=folder, code=0)
+    touche_rad("judge", "grounded.jsonl", "-i", "demo", "-o", "looked.jsonl", cwd=folder, code=0)
+    scored = touche_rad("score", "looked.jsonl", "late.j.jsonl", cwd=folder)
+    assert "different indexes (or none) of grounded: looked.jsonl; late.j.jsonl" in scored.err
+    assert "late.j.jsonl: 1 of 20 answers are fallbacks" in scored.err
+    assert "judge without a language model" in scored.out
+    touche_rad("report", "looked.jsonl", "late.j.jsonl", "-o", "late.html", cwd=folder, code=0)
+    assert (
+        "different indexes (or none) of grounded: looked; late.j"
+        in (folder / "late.html").read_text()
+    )
+    causes = frames.responses(folder / "late.j.jsonl")["fallback"].tolist()
+    assert causes == ["timeout", *[""] * 19]
 
 
 def test_pairs_compare_with_a_baseline(folder: Path) -> None:

@@ -12,10 +12,11 @@ from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import PAGE
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report import write_report
-from touche_rad.report.boards import Board, BoardTable, board_table, without_model
+from touche_rad.report.boards import Board, BoardTable, board_table
 from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import judgement_board
 from touche_rad.report.page import INDEX
+from touche_rad.score.cautions import without_model
 from touche_rad.score.result import MEAN
 from touche_rad.score.words import by_pair, number, ranking_in_words, too_few
 

@@ -141,7 +141,7 @@ class Bench:
         else:
             job = JudgeJob(source=source, judge=cell.entry.configured, deadline=plan.deadline)
             # The labelled debates may cite another collection than the index of the bench.
-            if not (job.needs_index or (job.uses_index and cell.of is not None)):
+            if not (job.needs_index or (job.uses_index and cell.of)):
                 services = replace(services, index=None)
         identity = whole_identity(job.verb, job.identity(services), job.source)
         if not options.restart and is_finished(out, identity):

@@ -233,11 +233,8 @@ def next_step(*steps: str | Sequence[object]) -> None:
 # --- the status of a run
 
 
-def show_status(status: Status, index: str = "") -> None:
-    """Print what a run did and its warnings; with `--quiet`, the warnings only.
-
-    `index` says whether a judge had one.
-    """
+def show_status(status: Status) -> None:
+    """Print what a run did and its warnings; with `--quiet`, the warnings only."""
     from touche_rad.events import OF_FALLBACKS, EventKind
 
     line = f"{status.verb}: {status.done}"
@@ -245,9 +242,7 @@ def show_status(status: Status, index: str = "") -> None:
         line += f" of {status.units}"
     line += f" {status.state} in {status.seconds:.1f} s"
     results = ", ".join(f"{count} {noun}" for noun, count in status.counts.items())
-    if results:
-        line += f" ({results})"
-    say(line + index)
+    say(f"{line} ({results})" if results else line)
     if status.resumed:
         say(f"{status.resumed} of them were taken over from an earlier run")
 

@@ -191,11 +191,9 @@ def run_on_files(
     if status.finished < begun:
         what = f"shard {part.shard}" if part is not None else out
         say(f"{what} is finished already; --restart makes it again")
-    about_index = ""
-    if job.verb == "judge" and job.uses_index:
-        has_index = bool(status.identity.get("index"))
-        about_index = ", with an index" if has_index else ", without an index (-i)"
-    show_status(status, about_index)
+    show_status(status)
+    if job.uses_index:
+        say("with an index" if "index" in status.identity else "without an index (-i)")
     say(out, Label.WRITTEN)
     if part is not None:
         missing = part.others_missing()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -100,6 +101,8 @@ def score_command(options: ScoreOptions) -> int:
     """
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
+    from touche_rad.files.outputs import read_status
+    from touche_rad.score.cautions import different_indexes
     from touche_rad.score.naming import names
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
@@ -128,6 +131,9 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
+    with suppress(UserError):  # a status is that of a newer version
+        for warning in different_indexes((str(path), read_status(path)) for path in scored):
+            say(warning, Label.WARNING)
     warn_of_fallbacks(scored)
     click.echo(_printed(report, options, refused))
     for error in refused.values():

@@ -29,6 +29,7 @@ from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report import boards
 from touche_rad.report.boards import Board
 from touche_rad.score import words
+from touche_rad.score.cautions import WITHOUT_MODEL
 from touche_rad.score.tables import table
 from touche_rad.score.words import names_of
 from touche_rad.text import count_of
@@ -131,7 +132,7 @@ def tournament_board(result: Tournament) -> Board:
     dots = [
         Dot(standing.name, standing.rating, standing.low, standing.high) for standing in standings
     ]
-    warnings = [] if result.judge_model else [boards.WITHOUT_MODEL]
+    warnings = [] if result.judge_model else [WITHOUT_MODEL]
     return Board(
         f"Tournament: {count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}",
         list(_in_words(standings, result.claims)),

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import fmean
-from typing import Final
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from touche_rad.files.outputs import read_status
 from touche_rad.score.tables import Table, csv_rows
 from touche_rad.score.words import number
 
@@ -110,18 +107,3 @@ class Board:
     """The score of each run, by which it is ranked."""
     squares: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
     """Verdicts against labels, by run: a table of two by two for each maxim."""
-
-
-WITHOUT_MODEL: Final = (
-    "These verdicts are from a judge without a language model: it does not see on which side "
-    "an answer argues, and it may share code with a debater. Rank debaters by people, or by a "
-    "judge with a model."
-)
-
-
-def without_model(runs: Iterable[Path]) -> list[str]:
-    """Return a warning if a judge without a language model made some of these verdicts."""
-    statuses = map(read_status, runs)
-    if any(status.get("verb") == "judge" and not status.get("usage") for status in statuses):
-        return [WITHOUT_MODEL]
-    return []

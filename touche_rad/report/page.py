@@ -32,17 +32,17 @@ from touche_rad.report._tournament import (
     split_runs_and_ratings,
     tournament_board,
 )
-from touche_rad.report.boards import Board, BoardTable, without_model
+from touche_rad.report.boards import Board, BoardTable
 from touche_rad.report.calls import cost_board
 from touche_rad.report.leaderboards import contest_board, judgement_board, retrieval_board
 from touche_rad.report.sources import LOST, Source, debates_of, origins_of, read_sources
 from touche_rad.score import kind_of, score
+from touche_rad.score.cautions import different_indexes, without_model
 from touche_rad.score.conversations import ClaimTopic, Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.reports import JudgementReport, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.tables import NONE
-from touche_rad.score.words import names_of
 from touche_rad.text import count_of, count_words
 
 INDEX: Final = "index.html"
@@ -333,13 +333,8 @@ def _warnings(
     tournaments: Collection[Path],
 ) -> Iterator[str]:
     """Yield warnings on indexes, lines, verdicts, fallbacks, and lost debates of unranked runs."""
-    runs_of_index: dict[str, list[str]] = {}
-    for source in sources:
-        runs_of_index.setdefault(source.origin.index, []).append(source.name)
-    runs_of_index.pop("", None)  # unknown
-    if len(runs_of_index) > 1:
-        groups = "; ".join(map(names_of, runs_of_index.values()))
-        yield f"the runs have answers from {len(runs_of_index)} different indexes: {groups}"
+    yield from different_indexes((source.name, source.origin.judged) for source in sources)
+    yield from different_indexes((source.name, source.origin.status) for source in sources)
     for source in sources:
         lines = skipped[source.path]
         if lines.count:

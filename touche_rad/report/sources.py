@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.criteria import Criteria
-from touche_rad.debate import NOTHING_FOUND, Debate, Verdicts
+from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.labels import digests
@@ -28,7 +27,6 @@ from touche_rad.score.words import names_of
 
 LOST: Final = (Debate(), ())
 """A lost debate, which keeps its place and is not shown."""
-_PLACE: Final = re.compile(r"(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,6 @@ class RunOrigin:
         """Who answered and who judged, as far as statuses say it."""
         judge = self.plugin("judge")
         return ", ".join(filter(None, (self.plugin("debater"), judge and f"judged by {judge}")))
-
-    @property
-    def index(self) -> str:
-        """The fingerprint of the index that the answers are from, if a status names it."""
-        return str(((self.judged or self.status).get("identity") or {}).get("index") or "")
 
     @property
     def fallbacks(self) -> dict[str, str]:
@@ -146,26 +139,12 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
     labels_by_words = _labels_by_words(sources, labels)
     for run, source in enumerate(sources):
         run_calls = calls(source.path)
-        # The turns that another debater answered, by debate; both are counted from 0 here.
-        replaced: dict[int, set[int]] = {}
-        origin = source.origin
-        places = origin.status.get("replaced_turns") or origin.judged.get("replaced_turns")
-        if not isinstance(places, list):
-            places = []
-        for place in places:
-            match = _PLACE.fullmatch(str(place))
-            if match is not None:
-                replaced.setdefault(int(match[1]) - 1, set()).add(int(match[2]) - 1)
-        for number, (debate, verdicts) in enumerate(source.debates):
+        for debate, verdicts in source.debates:
             if (debate, verdicts) == LOST:
                 continue
-            # Also the turns that were answered with the last fallback's fixed sentence.
-            fallbacks = replaced.get(number, set())
+            fallbacks = set()
             for at, turn in enumerate(debate.turns):
-                response = turn.response
-                if response is not None and (
-                    response.content == NOTHING_FOUND or fallback_of(response.extra)
-                ):
+                if turn.response is not None and fallback_of(turn.response.extra):
                     fallbacks.add(at)
             labelled = labels_by_words.get(digests(debate), ())
             if not verdicts and source.kind is Kind.EVALUATIONS:

@@ -43,9 +43,8 @@ class JobSpec(ABC):
 
     @property
     def uses_index(self) -> bool:
-        """Whether an index can change the results."""
-        plugins = [configured.plugin for configured in self.plugins]
-        return any("index" in (*plugin.needs, *plugin.uses) for plugin in plugins)
+        """Whether the run works without an index, but has other results with one."""
+        return any("index" in configured.plugin.uses for configured in self.plugins)
 
     @property
     def cites(self) -> bool:

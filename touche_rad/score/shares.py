@@ -12,6 +12,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.files.outputs import read_status
+from touche_rad.score.cautions import without_model
 from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
@@ -52,7 +53,7 @@ class ShareReport(Report):
     """How many of the debates each run has."""
     rows: tuple[YesRow, ...]
     notes: tuple[str, ...] = ()
-    """Missing and lost debates and verdicts."""
+    """Missing and lost debates and verdicts, and a judge without a language model."""
     is_ranked: bool
     """Whether one judge gave the verdicts."""
     criteria: Criteria = Field(exclude=True, repr=False)
@@ -153,6 +154,9 @@ def score_shares(
     ranked = ranking.runs
     if not is_ranked:
         ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)
+    notes = [f"{problem}: {times}" for problem, times in problems.items() if times]
+    if is_of_one_judge:
+        notes += without_model(runs)
     rows = []
     for tag, of_run in figures.items():
         for maxim, measured in of_run.items():
@@ -171,7 +175,7 @@ def score_shares(
         rows=tuple(rows),
         comparisons=ranking.comparisons,
         shows_pairs=compare,
-        notes=tuple(f"{problem}: {times}" for problem, times in problems.items() if times),
+        notes=tuple(notes),
         samples=samples,
         seed=seed,
     )
