@@ -333,7 +333,9 @@ def test_panels_are_sorted_ranked_and_compared(tmp_path: Path) -> None:
     csv = touche_rad(*words, "--csv", cwd=tmp_path).out
     assert "run1,run2,accuracy on general," in csv
     (sentence, *_) = contest_board(score_runs(tmp_path, contests, poor, good)).sentences
-    assert sentence.startswith("general: run2 leads run1 by 0.792 accuracy, significantly (p 0.0")
+    assert sentence.startswith(
+        "general: run2 leads run1 by 0.792 accuracy, significantly (p (Holm) 0.0"
+    )
 
 
 def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:

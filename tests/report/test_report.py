@@ -511,6 +511,17 @@ def test_no_text_of_a_plot_is_cut_at_its_top(tmp_path: Path) -> None:
         assert min(float(y) for y in re.findall(r'<text x="[^"]*" y="([^"]*)"', plot)) >= 16
 
 
+def test_missing_debates_count_as_no_in_the_plot_of_turns(tmp_path: Path) -> None:
+    runs = []
+    for name, count in (("complete", 4), ("part", 2)):
+        turns = [(text, f"{name} {text}", "t") for text in "UV"]
+        debates = [make_debate(*turns, claim=f"Claim {at}") for at in range(count)]
+        runs.append(write_evaluations(tmp_path / f"{name}.jsonl", debates, 0.9))
+    page = report_page(runs, tmp_path / "r.html").html
+    plot = page.partition("<figcaption>Share of yes by turn")[2].partition("</figure>")[0]
+    assert re.findall(r' cy="([^"]*)"', plot) == ["16.0", "16.0", "76.0", "76.0"]
+
+
 def test_the_plot_of_lengths_shows_the_middle_90_percent(tmp_path: Path) -> None:
     lengths = [50, *[10] * 19]
     debates = [make_debate(("U", "word " * n, "t"), claim=f"{at}") for at, n in enumerate(lengths)]

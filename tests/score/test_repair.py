@@ -196,6 +196,8 @@ def test_simulations_are_repaired_with_their_input(runs: Path, tmp_path: Path, n
     good = read_records(runs / "simulations.jsonl")
     out = tmp_path / "new.jsonl"
     ended = repair_damaged(good, name, CLAIMS, out)
+    checked = touche_rad("check", tmp_path / "wrong.jsonl", "--input", CLAIMS, code=1)
+    assert ("--fix" in checked.out) == out.exists()
     if name in ("a record is lost", "a debate is there twice"):
         assert not out.exists(), "what is lost needs a new debate, and which copy counts is unknown"
     elif name == "the order is another":
@@ -203,6 +205,7 @@ def test_simulations_are_repaired_with_their_input(runs: Path, tmp_path: Path, n
         assert read_records(out) == good
     else:
         assert ended.code == 1, "a debate is lost"
+        assert "counts as no" in ended.out
         assert read_records(out) == [*good[:3], {}, *good[4:]]
 
 

@@ -211,6 +211,9 @@ def test_a_debaters_run_on_another_claim_is_refused_with_its_line(tmp_path: Path
     records[2]["simulation"]["configuration"]["topic"]["description"] = "Zoos do good."
     ended = evaluate_debater(tmp_path, records, code=2)
     assert "run/simulations.jsonl:3: " in ended.error
+    write_lines(tmp_path / "run/simulations.jsonl", [json.dumps(records[1]), "nonsense"])
+    refused = evaluate(tmp_path / "run", code=2)
+    assert f"check {tmp_path}/run/simulations.jsonl --input" in refused.error
 
 
 @pytest.mark.parametrize("strictness", [(), ("--strict",)])

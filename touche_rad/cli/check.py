@@ -170,17 +170,18 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
     source_name = "DEBATES" if is_judged else "CLAIMS"
     if source:
         source_name = plain(str(source))
-    can_repair = False
+    fix = "It cannot be repaired: get the file again, or make the run again"
     with suppress(UserError):
-        is_lost = not is_judged and result.unread  # a debate that was not played to its end
-        can_repair = not (fixed or is_lost) and bool(repair(Path(result.path), source).done)
-        can_repair = can_repair or (is_judged and not source)
-    if can_repair:
-        command = f"check {plain(result.path)} --input {source_name} --fix"
-        click.echo(f"To repair it:\n  touche-rad {command} -o NEW")
-        return
+        repaired = repair(Path(result.path), source)
+        can_repair = not fixed and (repaired.done or (is_judged and not source))
+        if can_repair:
+            command = f"check {plain(result.path)} --input {source_name} --fix"
+            click.echo(f"To repair it:\n  touche-rad {command} -o NEW")
+        if "{}" in repaired.lines:
+            fix = "A lost debate stays lost and counts as no; to get it, make the run again"
+        elif can_repair:
+            return
     command = f"simulate {source_name} -i INDEX -d DEBATER"
     if is_judged:
         command = f"judge {source_name} -j JUDGE"
-    fix = "It cannot be repaired: get the file again, or make the run again"
     click.echo(f"{fix}:\n  touche-rad {command} -o NEW")

@@ -64,6 +64,7 @@ def judge_command(options: JudgeOptions) -> int:
     from touche_rad import files
     from touche_rad.plugins import find
     from touche_rad.runs.judging import JudgeJob
+    from touche_rad.score.words import names_of
     from touche_rad.session import Session
 
     name = options.judge.name
@@ -115,6 +116,7 @@ def judge_command(options: JudgeOptions) -> int:
     each_options = list(_into_folder(options)) if is_several else [options]
     worst = 0
     outputs: list[Path] = []
+    refused: list[str] = []
     with Session(options.seed) as session:
         backend = None
         asks_model = prepare.names_model(options) and judge.plugin.uses_model
@@ -138,6 +140,7 @@ def judge_command(options: JudgeOptions) -> int:
                 if not is_several:
                     raise error from None
                 say(f"not judged: {error}", Label.ERROR)
+                refused.append(str(places.source))
                 code = error.exit_code
             else:
                 outputs += [places.out] if places.out is not None else []
@@ -148,6 +151,8 @@ def judge_command(options: JudgeOptions) -> int:
     shows_shares = options.as_json or not options.quiet
     if shows_shares and not (is_panel or options.dry_run or options.shard):
         _print_shares(outputs, options)
+    if refused:
+        say(f"not judged: {names_of(refused)} (--skip-bad skips invalid lines)", Label.ERROR)
     return worst
 
 

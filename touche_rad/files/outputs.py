@@ -195,7 +195,9 @@ class Status(BaseModel):
 def count_replaced(fallbacks: object) -> Counter[str]:
     """Count the fallbacks by kind of result, from the field of a status."""
     replaced: Counter[str] = Counter()
-    for row in fallbacks if isinstance(fallbacks, list | tuple) else ():
+    if not isinstance(fallbacks, list | tuple):
+        return replaced
+    for row in fallbacks:
         if isinstance(row, dict) and isinstance(row.get("count"), int):
             replaced[clean(str(row.get("what")))] += row["count"]
     return replaced

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
@@ -11,7 +10,7 @@ from touche_rad.criteria import Criteria
 from touche_rad.plots.svg import Dot, dot_plot, line_plot
 from touche_rad.report.boards import Board, BoardTable, Votes, agreement
 from touche_rad.score.conversations import ClaimTopic, Conversation
-from touche_rad.score.rates import count_verdicts, count_yes, measure_yes
+from touche_rad.score.rates import count_verdicts, measure_yes
 from touche_rad.score.result import MEAN
 from touche_rad.score.significance import Measured, rank
 from touche_rad.score.tables import NONE
@@ -124,22 +123,16 @@ def _votes(
 
 
 def turn_plot(
-    conversations: Sequence[Conversation], names: Sequence[str], criteria: Criteria
+    topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
 ) -> Markup | None:
-    """Plot the share of yes by turn, if debates with verdicts have several turns."""
-    yes: dict[str, Counter[int]] = {}
-    verdicts_by_turn: dict[str, Counter[int]] = {}
-    for conversation in conversations:
-        for run, turn, verdicts in conversation.counted:
-            count = int(count_yes([verdicts], criteria)[:, 0].sum())
-            yes.setdefault(names[run], Counter())[turn] += count
-            verdicts_by_turn.setdefault(names[run], Counter())[turn] += len(criteria)
-    series: dict[str, list[float | None]] = {}
-    for name, totals in verdicts_by_turn.items():
-        series[name] = [
-            yes[name][turn] / totals[turn] if turn in totals else None
-            for turn in range(max(totals) + 1)
-        ]
-    if max(map(len, series.values()), default=0) < 2:
+    """Plot the share of yes by turn, counted as in the table, if debates have several turns."""
+    turns = max(len(debate.turns) for topic in topics for debate in topic.conversations)
+    series: dict[str, list[float | None]] = {name: [] for name in names}
+    for turn in range(turns):
+        counts, _, _ = count_verdicts(topics, names, lost, criteria, turn)
+        for name, (yes, total) in zip(names, counts.sum(axis=(0, 2)).tolist(), strict=True):
+            series[name].append(yes / total if total else None)
+    series = {name: values for name, values in series.items() if {*values} - {None}}
+    if turns < 2 or not series:
         return None
     return line_plot("Share of yes by turn", series, axis=(0.0, 1.0))

@@ -124,14 +124,15 @@ def write_report(
         conversations = [debate for topic in all_topics for debate in topic.conversations]
         if not boards:
             names_of_runs = [source.name for source in sources]
+            lost = [source.debates.count(LOST) for source in sources]
             rated = None
             if scored is None:
-                rated = _rate_board(all_topics, sources, criteria, seed)
+                rated = _rate_board(all_topics, sources, lost, criteria, seed)
             if rated is not None:
                 all_boards.append(rated)
             elif not all_boards:
                 all_boards.append(Board("Responses", ["These runs contain no verdicts."]))
-            by_turn = turn_plot(conversations, names_of_runs, criteria)
+            by_turn = turn_plot(all_topics, names_of_runs, lost, criteria)
             if by_turn:
                 all_boards[-1].plots.append(by_turn)
             all_boards[-1].plots.append(_length_plot(conversations, names_of_runs))
@@ -229,11 +230,14 @@ def _fragment_browser(
 
 
 def _rate_board(
-    all_topics: Sequence[ClaimTopic], sources: Sequence[Source], criteria: Criteria, seed: int
+    all_topics: Sequence[ClaimTopic],
+    sources: Sequence[Source],
+    lost: Sequence[int],
+    criteria: Criteria,
+    seed: int,
 ) -> Board | None:
     """Return the board of runs without labels, if they have verdicts."""
     judges = {source.name: source.origin.plugin("judge") for source in sources}
-    lost = [source.debates.count(LOST) for source in sources]
     board = rate_board(all_topics, judges, lost, criteria, samples=_SAMPLES, seed=seed)
     if board is not None:
         board.warnings.extend(without_model(source.path for source in sources))

@@ -121,6 +121,8 @@ def read_evaluated(
         fix = ""
         if kind in files.DEBATES:
             fix = f": run `touche-rad judge {path} -o EVALUATIONS` first"
+        if kind is files.Kind.LABELS:
+            fix = ": the last file must be the labels"
         raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
     # Read again, so that the caller learns of bad lines.
     if skipped.count:

@@ -51,9 +51,15 @@ def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> 
 
 
 def count_verdicts(
-    topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
+    topics: Sequence[ClaimTopic],
+    names: Sequence[str],
+    lost: Sequence[int],
+    criteria: Criteria,
+    turn: int | None = None,
 ) -> tuple[Floats, dict[str, str], Counter[str]]:
     """Count each run's verdicts that are yes, and all verdicts, by claim, run and criterion.
+
+    With `turn`, counted from 0, only those on this turn.
 
     Runs on the same claims are compared on the claims of all of them, so that nobody gains from
     debates or turns that are missing, lost or cannot be read: their verdicts are no.
@@ -66,7 +72,9 @@ def count_verdicts(
         for conversation in topic.conversations:
             for run in conversation.repeated:
                 problems[f"{names[run]}: debates given twice, the first counts"] += 1
-            for run, _, verdicts in conversation.counted:
+            for run, place, verdicts in conversation.counted:
+                if turn not in (None, place):
+                    continue
                 of_turn = count_yes([verdicts], criteria)
                 missing = len(criteria) - int(of_turn[:, 1].sum())
                 problems[f"{names[run]}: missing verdicts, counted as no"] += missing

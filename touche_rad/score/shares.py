@@ -125,10 +125,9 @@ def score_shares(
     refused: dict[str, str] = {}
 
     def read(tag: str, path: Path) -> list[tuple[Debate, tuple[Verdicts, ...]]]:
-        debates = list(read_judged(path, criteria, bad or files.BadLines()))
-        if not any(verdicts for _, verdicts in debates):
-            read_evaluated(tag, path, criteria, bad)  # raises the error of a file without verdicts
-        return debates
+        # Refuses a file without verdicts, before its bad lines.
+        read_evaluated(tag, path, criteria, files.BadLines(skip=True))
+        return list(read_judged(path, criteria, bad or files.BadLines()))
 
     debates_of_runs = each_run(paths, read, refused)
     tags = list(debates_of_runs)

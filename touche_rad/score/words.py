@@ -61,12 +61,15 @@ def ranking_in_words(
             # The tested difference is second minus leader; the sentence has it the other way.
             between = interval(-tested.high, -tested.low)
             lead += ", significantly" if tested.significant else ", not significantly"
-            p = "p < 0.001" if (tested.p_holm or 1) < 0.001 else f"p {number(tested.p_holm)}"
-            lead += f" ({p}, 95 % interval of the difference {between})"
+            p = "< 0.001" if (tested.p_holm or 1) < 0.001 else number(tested.p_holm)
+            lead += f" (p (Holm) {p}, 95 % interval of the difference {between})"
         sentences.append(f"{lead}.")
         equal = [run for run in others if not _is_significant(difference(run, leader))]
         if equal:
             sentences.append(f"{are(equal)} not significantly different from {leader} either.")
+        worse = [run for run in others if run not in equal]
+        if worse:
+            sentences.append(f"{are(worse)} significantly worse than {leader}.")
     for baseline, baseline_value in baselines.items():
         groups: dict[str, list[str]] = {}
         for run, value in runs.items():

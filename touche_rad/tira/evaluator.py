@@ -15,7 +15,7 @@ from typing import Final
 from touche_rad import files, session
 from touche_rad.criteria import grice
 from touche_rad.debate import Response, Verdicts
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, UserError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines, write_text
 from touche_rad.files.simulations import fallback_of
@@ -23,6 +23,7 @@ from touche_rad.plugins import LoadedJudge
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
 from touche_rad.score import Policy, score_judgements
+from touche_rad.score.evaluations import REPAIR
 from touche_rad.score.export import PROTOTEXT, measure, prototext
 from touche_rad.score.rates import count_yes
 from touche_rad.score.result import MEAN
@@ -87,7 +88,10 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     criteria = grice()
     out.mkdir(parents=True, exist_ok=True)
     work = judging.work(simulations, judge, criteria, identity={"judge": tag})
-    session.run(run_work, work, evaluations)
+    try:
+        session.run(run_work, work, evaluations)
+    except InputError as error:
+        raise UserError(f"{error}{REPAIR.format(simulations)}") from None
     # Debates and turns beyond the expected ones do not count, so that they hide no lost ones.
     verdicts: list[Verdicts] = []
     responses: list[Response] = []
