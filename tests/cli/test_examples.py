@@ -83,6 +83,8 @@ def test_the_examples_run_as_written(tmp_path: Path) -> None:
     (tmp_path / "tira.yml").symlink_to(ROOT / "tira.yml")
     first = [
         "judge touche_rad/demo/debates.jsonl -o rj.jsonl",
+        "judge touche_rad/demo/debates.jsonl -o mine.jsonl",
+        "judge touche_rad/demo/debates.jsonl -j length -o length.jsonl",
         "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d verbatim -o tournament",
     ]
     ran = 0

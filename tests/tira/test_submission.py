@@ -107,7 +107,7 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
     assert second == {**environment, "OPENAI_BASE_URL": "EMPTY", "OPENAI_API_KEY": "EMPTY"}
     wrote = [(ended.output(run) / "simulations.jsonl").read_bytes() for run in (0, 1)]
     assert wrote[0] == wrote[1]
-    assert b"Not so: " in wrote[0]
+    assert b'"fallback"' not in wrote[0]
     again = read_json(ended.output() / "status.json")["usage"]["total"]
     assert again["calls"] == 0
     assert again["from_cache"] == 4

@@ -46,7 +46,7 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
 @command(
     "judge",
     "judge simulations.jsonl -o evaluations.jsonl",
-    "judge runs/*.jsonl -o judged",
+    "judge touche_rad/demo/debates.jsonl touche_rad/demo/adversarial.jsonl -o judged",
     "judge contests.jsonl -j grice -o outcomes.jsonl",
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
     "judge simulations.jsonl --explain --debate 2 --turn 1",

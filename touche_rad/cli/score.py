@@ -84,7 +84,7 @@ class ScoreOptions:
 @command(
     "score",
     "score rj.jsonl touche_rad/demo/labels.jsonl",
-    "score anchor.jsonl verbatim.jsonl --baseline verbatim.jsonl --pairs",
+    "score mine.jsonl length.jsonl --baseline length.jsonl --pairs",
     "score runs/*.jsonl labels.jsonl --csv > scores.csv",
     "score attack.run qrels.txt",
     "score INDEX other.jsonl experts.jsonl",

@@ -218,7 +218,7 @@ def _field(name: str, debate: Debate) -> str:
     return "supports" if name == "attacks" and opens(debate) else name
 
 
-MAX_CACHED: Final = 25_000
+MAX_CACHED_CALLS: Final = 5_000
 
 
 class SchemeAnnotations:
@@ -228,9 +228,9 @@ class SchemeAnnotations:
         """Without an annotator, only the annotations of the index are used."""
         self._stored = annotations_of(index).get(SCHEMES)
         self._annotator = annotator
-        # By debate and argument, so that the results of a debate do not depend on other debates, or
-        # on where a run was killed.
-        self._cache: dict[tuple[str, str], Annotation | None] = {}
+        # By debate and by the arguments of a call, so that the results of a debate do not depend
+        # on other debates, or on where a run was killed.
+        self._cache: dict[tuple[str, ...], list[Annotation | None]] = {}
 
     def stored(self, ids: Sequence[str]) -> list[Annotation | None]:
         """Return the annotations of arguments that the index contains."""
@@ -246,40 +246,41 @@ class SchemeAnnotations:
     ) -> list[RetrievedArgument]:
         """Return the records with their annotations; without them if a call fails.
 
-        An argument is annotated once in a debate. Of the turn's calls, `keep` must
+        Annotations of earlier turns of a debate are used again. Of the turn's calls, `keep` must
         remain for later steps.
         """
         ids = [record.argument.id for record in evidence]
         stored = await anyio.to_thread.run_sync(self.stored, ids, abandon_on_cancel=True)
         records = [
-            replace(record, annotation=annotation or self._cache.get((debate, record.argument.id)))
+            replace(record, annotation=annotation)
             for record, annotation in zip(evidence, stored, strict=True)
         ]
         annotator = self._annotator
         if annotator is None:
             return records
-        missing = [
-            place
-            for place, record in enumerate(records)
-            if record.annotation is None and (debate, record.argument.id) not in self._cache
-        ]
+        missing = [place for place, annotation in enumerate(stored) if annotation is None]
 
         async def annotate(places: Sequence[int]) -> None:
             """Annotate the records of one call."""
-            try:
-                calls = 1 if annotator.options.calls == "merged" else 2
-                allowance.take(calls, keep=keep)
-            except ModelError:
-                return
-            answers = await annotator.annotate([records[place].argument.text for place in places])
-            annotations = [None if isinstance(answer, ModelError) else answer for answer in answers]
+            key = (debate, *(ids[place] for place in places))
+            annotations = self._cache.get(key)
+            if annotations is None:
+                try:
+                    calls = 1 if annotator.options.calls == "merged" else 2
+                    allowance.take(calls, keep=keep)
+                except ModelError:
+                    return
+                texts = [records[place].argument.text for place in places]
+                annotations = [
+                    None if isinstance(answer, ModelError) else answer
+                    for answer in await annotator.annotate(texts)
+                ]
+                if any(annotations):
+                    self._cache[key] = annotations
+                    if len(self._cache) > MAX_CACHED_CALLS:
+                        del self._cache[next(iter(self._cache))]
             for place, annotation in zip(places, annotations, strict=True):
                 records[place] = replace(records[place], annotation=annotation)
-                # If the whole call failed, the next turn asks again.
-                if any(annotations):
-                    self._cache[debate, ids[place]] = annotation
-            while len(self._cache) > MAX_CACHED:
-                del self._cache[next(iter(self._cache))]
 
         async with anyio.create_task_group() as group:
             for start in range(0, len(missing), annotator.per_call):
