@@ -104,7 +104,7 @@ def _fresh(words: list[str], env: Mapping[str, str], stranger: bool) -> Iterator
         patch.object(sys, "path", [str(STRANGER), *sys.path] if stranger else [*sys.path]),
         patch.object(logging.root, "handlers", []),
         patch.dict(registry._decorated),
-        patch.dict(registry.IMPORTED),
+        patch.dict(registry.IMPORTED, clear=True),
     ):
         yield
 

@@ -525,5 +525,6 @@ def import_plugins(places: Iterable[str]) -> None:
                 sys.modules[name] = module
                 spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
+            del IMPORTED[place]
             reason = "it ends the program" if isinstance(error, SystemExit) else error
             raise UserError(f"--plugin {place}: cannot be imported: {reason}") from error
