@@ -19,7 +19,7 @@ test: $(VENV)/dev.stamp lint types  ## lint, types, and the tests that work with
 	$(PYTEST) $(PYTEST_ARGS)
 
 # The packages whose tests start no process and no server, or few.
-QUICK := $(addprefix tests/,contests debaters evidence exchange files judges plugins score users \
+QUICK := $(addprefix tests/,contests debaters evidence files judges plugins score users \
 	test_debate.py test_imports.py test_text.py)
 quick: $(VENV)/dev.stamp  ## the fast half of the plain tests, in a minute
 	$(PYTEST) $(QUICK) $(PYTEST_ARGS)

@@ -32,7 +32,7 @@ LAYERS = (
     ("retrieval", "touche_rad.debaters", "judges"),
     ("touche_rad.score", "touche_rad.testing", "touche_rad.pipelines"),
     ("touche_rad.contests",),
-    ("touche_rad.report", "touche_rad.labelling", "touche_rad.exchange"),
+    ("touche_rad.report", "touche_rad.labelling"),
     ("touche_rad.bench", "touche_rad.frames", "touche_rad.papers"),
     ("touche_rad.tira", "touche_rad.serve", "touche_rad.cli", "touche_rad.__main__"),
 )

@@ -93,7 +93,6 @@ WRITING = [
     "dataset debaters claims.tsv -o out --replace",
     "dataset evaluate dataset-run dataset/truths -o out",
     "demo -o out --replace",
-    "export autojudge debates.jsonl -o out --replace",
     f"judge debates.jsonl -j length {RUN}",
     "report judged.jsonl -o out --replace",
     f"respond debates.jsonl -d verbatim {RUN}",

@@ -59,7 +59,6 @@ def source(tmp_path: Path) -> Path:
         "audit in.jsonl -j length --turns 2",
         "contests in.jsonl -o out",
         "dataset judges in.jsonl labels.jsonl -o out",
-        "export autojudge in.jsonl -o out",
         "train examples in.jsonl labels.jsonl -o out --count 1",
     ],
 )

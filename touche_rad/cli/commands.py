@@ -36,7 +36,6 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "doctor": "Check this machine, the plugins and the index.",
         "schema": "List the kinds of files, or print the JSON schema of one.",
         "dataset": "Write a dataset for TIRA, and evaluate runs on it.",
-        "export": "Write runs for TREC AutoJudge.",
         "cache": "Merge caches of model answers.",
     },
 }
