@@ -23,11 +23,11 @@ SHAPES = {
     "Any": 200,  # but for JSON
     "except Exception": 30,  # the plugins and models of others may raise anything
     "getattr and hasattr": 60,  # abilities by name
-    "changes of the working folder": 1,  # of a Ray worker, which has its own process
+    "changes of the working folder": 1,  # back from where a plugin went
     "context variables": 1,  # for tracing and the deadline of a call
-    "starts of an event loop": 2,
+    "starts of an event loop": 1,
     "tables keyed by the event loop": 0,
-    "writing to os.environ": 3,
+    "writing to os.environ": 1,
     # Names that do not say what a thing is.
     "class names of several modules": 6,
     "loop variables without a name": 10,

@@ -63,9 +63,6 @@ class ElasticArguments:
                 again = f"touche-rad index SOURCE --to {_SUFFIX.sub('', location)} --replace"
                 raise UserError(f"{location}: {fault}; build it again: {again}")
 
-    def __reduce__(self) -> tuple[type[ElasticArguments], tuple[str]]:
-        return ElasticArguments, (self.location,)
-
     def close(self) -> None:
         """Close the connections to the servers, also to those of encoders and rerankers."""
         self.connection.close()

@@ -106,9 +106,6 @@ class PisaArguments:
         else:
             self._engines = postings_of(self._store)
 
-    def __reduce__(self) -> tuple[type[PisaArguments], tuple[Path]]:
-        return PisaArguments, (self.folder,)
-
     @property
     def fingerprint(self) -> str:
         """A digest of the content."""

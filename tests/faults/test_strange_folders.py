@@ -14,7 +14,7 @@ from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
 
-MODULES = ("click", "huggingface_hub", "numpy", "pydantic", "ray", "touche_rad", "vllm")
+MODULES = ("click", "huggingface_hub", "numpy", "pydantic", "touche_rad", "vllm")
 RUNS = "import os, pathlib\npathlib.Path({place!r}).write_text(repr(dict(os.environ)))\n"
 LOOP = """
 topics = "claims.tsv"
@@ -66,12 +66,6 @@ def what_ran(folder: Path) -> list[Path]:
     [
         pytest.param(
             "train loop loop.toml -o loop", 2, "round-0/debates.jsonl", marks=pytest.mark.services
-        ),
-        pytest.param(
-            "simulate claims.tsv -d verbatim -i demo --turns 1 --engine ray -o run.jsonl",
-            0,
-            "written: run.jsonl",
-            marks=pytest.mark.services,
         ),
         ("respond --say Zoos. -i demo -d sinai -m vllm:owner/name", 1, "No module named"),
         ("bench run .", 1, "vllm"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -104,8 +103,3 @@ def test_a_batch_finds_what_single_queries_find(fruit: PisaArguments) -> None:
         assert list(pool.map(lambda query: fruit.search("text", query, 4), queries)) == single
     assert fruit.search_all("text", [], 4) == []
     assert fruit.search("text", "fig", 0) == []
-
-
-def test_an_opened_index_can_be_sent_to_another_process(fruit: PisaArguments) -> None:
-    sent = pickle.loads(pickle.dumps(fruit))
-    assert sent.search("text", "fig plum", 7) == fruit.search("text", "fig plum", 7)

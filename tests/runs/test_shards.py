@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.cli.test_examples import parse_call
 from tests.records import read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
 
-RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
 
 TIMES = ("output", "started", "finished", "seconds", "errors")
@@ -132,31 +129,21 @@ def test_more_shards_than_debates(folder: Path) -> None:
 
 def test_a_finished_part_is_not_made_again(folder: Path) -> None:
     run_shards(folder, JUDGE, 2)
-    part = folder / "run.jsonl.shards/1-of-2/units.jsonl"
-    before = part.read_bytes()
+    part = folder / "run.jsonl.shards/1-of-2/run.jsonl"
+    before = read_status(part)
     again = touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/2", cwd=folder)
     assert "shard 1/2" in again.err
-    assert part.read_bytes() == before
+    assert read_status(part) == before
     run(folder, JUDGE, "run.jsonl", "--shard", "1/2", "--restart")
-    assert part.read_bytes() != before
+    assert read_status(part) != before
 
 
-def test_a_part_names_the_shards_that_merge_also_needs(folder: Path) -> None:
-    for number, needed in ((3, "1/6, 2/6, 4/6, 5/6, ..."), (1, "2/6, 4/6, 5/6, 6/6")):
-        shard = ("--shard", f"{number}/6")
-        ended = touche_rad(*JUDGE, "-o", "run.jsonl", *shard, cwd=folder)
-        assert f": shard {needed}\n" in ended.err
-    ended = touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/1", cwd=folder)
-    assert ": shard" not in ended.err
-
-
-def test_a_missing_shard_is_named_with_its_command(folder: Path) -> None:
+def test_a_missing_shard_is_named(folder: Path) -> None:
     run_shards(folder, JUDGE, 3)
     shutil.rmtree(folder / "run.jsonl.shards/2-of-3")
     ended = merge(folder, code=2)
     assert "shard 2/3" in ended.err
-    command = ended.err.strip().partition("make it: touche-rad ")[2].split()
-    touche_rad(*command, cwd=folder, code=0)
+    run(folder, JUDGE, "run.jsonl", "--shard", "2/3")
     merge(folder)
 
 
@@ -169,19 +156,17 @@ def test_parts_of_different_runs_are_refused(folder: Path) -> None:
     places = ("run.jsonl.shards/1-of-2", "other.jsonl.shards/2-of-2")
     options = merge(folder, *places, code=2)
     assert "judge was" in options.err
-    assert "-j length" in options.err
     twice = folder / "copy" / "1-of-2"
     shutil.copytree(folder / "run.jsonl.shards/1-of-2", twice)
     assert "shard 1/2" in merge(folder, "run.jsonl.shards", "copy", code=2).err
     assert not (folder / "run.jsonl").exists()
 
 
-@pytest.mark.parametrize("missing", [1, -1], ids=["a unit", "the end"])
-def test_a_damaged_part_is_refused(folder: Path, missing: int) -> None:
+@pytest.mark.parametrize("name", ["units.jsonl", "run.jsonl.status.json"])
+def test_a_damaged_part_is_refused(folder: Path, name: str) -> None:
     run_shards(folder, JUDGE, 2)
-    units = folder / "run.jsonl.shards/2-of-2/units.jsonl"
-    lines = units.read_text("utf-8").splitlines(keepends=True)
-    units.write_text("".join(line for line in lines if line != lines[missing]))
+    damaged = folder / "run.jsonl.shards/2-of-2" / name
+    damaged.write_text(damaged.read_text("utf-8").rpartition('{"unit"')[0])
     ended = merge(folder, code=1)
     assert "units.jsonl" in ended.err
     assert "--shard 2/2" in ended.err
@@ -225,36 +210,14 @@ def test_a_shard_that_cannot_be_made(folder: Path, words: tuple[str, ...], messa
     assert message in ended.err
 
 
-SSH = """#!/bin/bash
-# Stands in for ssh: each host is a home folder of this machine.
-cd "$HOSTS_AT" && mkdir -p "$1" && cd "$1" && exec bash -c "$2"
-"""
-
-
 @pytest.mark.long
-def test_the_recipes_write_the_run_of_one_machine(folder: Path) -> None:
-    """8 CPU seconds: five calls in processes of their own."""
+def test_the_slurm_array_writes_the_run_of_one_machine(folder: Path) -> None:
     run(folder, JUDGE, "whole.jsonl")
-    stub = folder / "bin" / "ssh"
-    stub.parent.mkdir()
-    stub.write_text(SSH)
-    stub.chmod(0o755)
-    path = f"{stub.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "HOSTS_AT": str(folder / "hosts"), "HOSTS": "one two"}
-    (folder / "hosts").mkdir()
-
-    def run_script(name: str, out: str, **variables: str) -> None:
-        words = ["bash", str(RECIPES / name), *JUDGE[:2], out, *JUDGE[2:]]
-        env_of_script = {**env, **variables}
-        subprocess.run(words, cwd=folder, env=env_of_script, check=True, capture_output=True)
-
-    run_script("ssh.sh", "ssh.jsonl")
+    script = Path(__file__).parents[2] / "docs" / "recipes" / "slurm-array.sh"
+    words = ["bash", script, *JUDGE[:2], "run.jsonl", *JUDGE[2:]]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for task in ("1", "2"):
-        variables = {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": "2"}
-        run_script("slurm-array.sh", "run.jsonl", **variables)
+        slurm = {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": "2"}
+        subprocess.run(words, cwd=folder, env={**os.environ, "PATH": path, **slurm}, check=True)
     merge(folder)
-    for name in ("ssh.jsonl", "run.jsonl"):
-        assert (folder / name).read_bytes() == (folder / "whole.jsonl").read_bytes()
-    job = yaml.safe_load((RECIPES / "kuberay.yml").read_text("utf-8"))
-    words = shlex.split(job["spec"]["entrypoint"])
-    parse_call(shlex.join(words[1:]))
+    assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()

@@ -23,7 +23,6 @@ class Section(StrEnum):
 
     MODEL = "Model"
     RUN = "Run"
-    CLUSTER = "Cluster"
     TRAINING = "Training"
     GLOBAL = "Global options"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from touche_rad import files
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, next_after, next_step, progress, say, show_status
+from touche_rad.cli.console import Label, progress, say, show_status
 from touche_rad.cli.program import command
 from touche_rad.cli.run_files import end_of_run
 from touche_rad.runs.parts import caches_of, find_parts, merge_parts
@@ -45,9 +44,4 @@ def merge_command(options: MergeOptions) -> int:
         line = shlex.join(["touche-rad", "cache", "merge", "CACHE", *map(str, caches)])
         say(f"to add the model answers of the parts to a cache: {line}", Label.NOTE)
     say(output, Label.WRITTEN)
-    code = end_of_run(status, output)
-    source = parts[0].source
-    if not code and source.is_file() and output.stat().st_size:
-        kind = files.detect_kind(output)
-        next_step(*next_after(kind, output, source, demo=status.demo))
-    return code
+    return end_of_run(status, output)

@@ -27,7 +27,6 @@ from typing import (
     Unpack,
     cast,
     dataclass_transform,
-    get_args,
     overload,
 )
 
@@ -40,7 +39,6 @@ from touche_rad.runs.shard import Shard
 
 Class = TypeVar("Class")
 Value = TypeVar("Value")
-Engine = Literal["local", "ray"]
 
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 _DECLARATIONS: Final = "__declarations__"
@@ -503,7 +501,7 @@ DEADLINE: Final = option(
 WORKERS: Final = option(
     int,
     "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
-    "model, unless --deadline or --engine ray is given]",
+    "model, unless --deadline is given]",
     most=10_000,
     env=True,
     section=Section.RUN,
@@ -544,21 +542,7 @@ SHARD: Final = option(
     "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
     metavar="I/N",
     env=True,
-    section=Section.CLUSTER,
-    is_rare=True,
-)
-ENGINE: Final[Engine] = option(
-    get_args(Engine),
-    "Do the work here, or with Ray: on the cluster of RAY_ADDRESS, or on one that is started here.",
-    env=True,
-    default="local",
-    section=Section.CLUSTER,
-    is_rare=True,
-)
-ACTORS: Final = option(
-    int,
-    "With --engine ray: number of worker processes. [default: one per CPU]",
-    section=Section.CLUSTER,
+    section=Section.RUN,
     is_rare=True,
 )
 
@@ -587,13 +571,10 @@ class Common:
     max_words: int = MAX_WORDS
     deadline: float | None = DEADLINE
     workers: int | None = WORKERS
-    engine: Engine = ENGINE
     shard: Shard | None = SHARD
     skip_bad: bool = SKIP_BAD
     strict: bool = STRICT
     quiet: bool = QUIET
-    in_worker: bool = False
-    """Whether this is a process of `--engine ray`, which has a cache of its own."""
 
 
 @options
@@ -621,7 +602,5 @@ class FileOptions(Common):
     replace: bool = REPLACE
     restart: bool = RESTART
     shard: Shard | None = SHARD
-    engine: Engine = ENGINE
-    actors: int | None = ACTORS
     quiet: bool = QUIET
     dry_run: bool = DRY_RUN

@@ -183,12 +183,11 @@ def parallel(options: Common, *, model: bool) -> int:
     """Return how many debates are processed at a time.
 
     A debate mostly waits for a server of a model, which answers many calls in little more time than
-    one. An answer with a time limit would lose it while it waits for others; the workers of a
-    cluster divide the debates between them.
+    one. An answer with a time limit would lose it while it waits for others.
     """
     if options.workers:
         return options.workers
-    return 4 if options.deadline or options.engine == "ray" or not model else 64
+    return 4 if options.deadline or not model else 64
 
 
 def open_model(
@@ -232,9 +231,8 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     # Machines do not share the file of a cache: each reads the user's, and writes to its own.
     cache = options.cache
     read_cache = None
-    is_part = options.shard is not None or options.in_worker
-    if is_part and cache is not None and out is not None:
-        from touche_rad.runs.parts import CACHE
+    if options.shard is not None and cache is not None and out is not None:
+        from touche_rad.runs.shard import CACHE
 
         read_cache = cache
         cache = out.parent / CACHE

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from touche_rad.files.outputs import Status
     from touche_rad.models.endpoint import Backend
     from touche_rad.runs.jobs import JobSpec
-
-_MOST_MISSING_SHARDS: Final = 4
-"""The most missing shards that are named."""
 
 
 @dataclass(frozen=True)
@@ -142,19 +139,6 @@ def run_on_files(
     ) as session:
         model = session.model
         work = job.open(session.services)
-        process = None
-        if options.engine == "ray":
-            from touche_rad.cli.engine import ray_engine
-
-            process = ray_engine(job, options, work, session.services, out)
-        elif options.actors is not None:
-            raise OptionError("--actors is for --engine ray")
-        part = None
-        if options.shard is not None and options.output is not None and out is not None:
-            from touche_rad.runs.parts import Part
-
-            words = click.get_current_context().find_root().obj.words
-            part = Part(options.shard, out.parent, options.output, places.source, words)
         demo, warnings = check_demo(options, session.index) if job.cites else (False, ())
         settings = RunOptions(
             parallel(options, model=model is not None),
@@ -164,7 +148,6 @@ def run_on_files(
             setup={"demo": demo},
             strict=options.strict,
             keep_finished=is_one_of_several,
-            process=process,
         )
         if out is None:
             status = run(work, STDOUT, settings)
@@ -181,7 +164,7 @@ def run_on_files(
                     must_finish=tira,
                     errors=beside(out, ERRORS),
                 )
-                status = run(work, out, settings, part)
+                status = run(work, out, settings, options.shard)
 
     if out is None:
         for warning in status.warnings:
@@ -189,20 +172,15 @@ def run_on_files(
         return end_of_run(status, None)
     # What is finished is not run again: its status is older than this call.
     if status.finished < begun:
-        what = f"shard {part.shard}" if part is not None else out
+        what = out if options.shard is None else f"shard {options.shard}"
         say(f"{what} is finished already; --restart makes it again")
     show_status(status)
     if job.uses_index:
         say("with an index" if "index" in status.identity else "without an index (-i)")
     say(out, Label.WRITTEN)
-    if part is not None:
-        missing = part.others_missing()
-        if missing:
-            shards = ", ".join(map(str, missing[:_MOST_MISSING_SHARDS]))
-            if len(missing) > _MOST_MISSING_SHARDS:
-                shards += ", ..."
-            say(f"merge also needs: shard {shards}")
-        next_step(["merge", part.folder.parent, "-o", part.run])
+    if options.shard is not None:
+        say(f"when all {options.shard.count} shards are finished:")
+        next_step(["merge", out.parent.parent, "-o", options.output])
         return 0
     code = end_of_run(status, out)
     if places.status is None and not code and not is_one_of_several:

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.records import drop_keys
 from touche_rad.models._endpoints import Endpoints
-from touche_rad.models.cache import VERSION, Cache, CachedAnswer
+from touche_rad.models.cache import VERSION, Cache
 from touche_rad.models.endpoint import NONE, URL, Address, Backend, Endpoint, parse_address
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import (
@@ -173,11 +173,6 @@ class Model:
     def identity(self) -> dict[str, Any]:
         """Name and settings: what the answers depend on."""
         return {"name": self.name, **self.settings.fields_for(self.name)}
-
-    def keep_answers(self, rows: Sequence[CachedAnswer]) -> None:
-        """Add rows that other processes made to the cache."""
-        if self._cache is not None and rows:
-            self._cache.add(rows)
 
     async def check(self) -> None:
         """Check before a run that an endpoint can be used, or raise ModelError.

@@ -13,11 +13,6 @@ _folders: list[Path] = []
 """The folder to return to, once for each block that has begun and not ended."""
 
 
-def enter_folder(folder: Path) -> None:
-    """Make this the working folder."""
-    os.chdir(folder)
-
-
 def working_folder() -> Path:
     """Return the working folder, also while a plugin has left it."""
     with _lock:
@@ -37,4 +32,4 @@ def keep_folder() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            enter_folder(_folders.pop())
+            os.chdir(_folders.pop())

@@ -7,7 +7,6 @@ __all__ = [
     "panels",
     "parts",
     "play",
-    "ray",
     "rewards",
     "runner",
     "sample",

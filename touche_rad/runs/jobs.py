@@ -1,7 +1,7 @@
 """What a run does, as data: its plugins, its input, and the settings that decide its results.
 
-A command, a bench, a tournament and a task of Ray describe a run by the same specification, so that
-each gets the same results and the same identity. The specifications lie beside the work that they
+A command, a bench and a tournament describe a run by the same specification, so that each gets the
+same results and the same identity. The specifications lie beside the work that they
 open: `play.py`, `judging.py`, `panels.py`, and `two_sides.py` of the contests.
 """
 
@@ -21,7 +21,7 @@ from touche_rad.runs.work import Work
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec(ABC):
-    """A run, before anything is opened or made. It can be sent to another process."""
+    """A run, before anything is opened or made."""
 
     verb: ClassVar[str]
     """The command that runs it, as its status and its identity say."""

@@ -50,8 +50,7 @@ class Journal(Generic[K]):
         """Where each unit's record is: its first byte in the log, or its number in memory."""
         if log is not None:
             for line in log.entries():
-                if UNIT in line.record:
-                    self.places[line.record[UNIT]] = line.offset
+                self.places[line.record[UNIT]] = line.offset
         self._records: list[JsonObject] = []
 
     def append(self, unit: K, done: Done) -> None:

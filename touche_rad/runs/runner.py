@@ -36,7 +36,7 @@ from touche_rad.models import ModelError
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
 from touche_rad.runs.journal import RUN, Journal, journal_beside
-from touche_rad.runs.parts import SHARD, Part
+from touche_rad.runs.shard import SHARD, UNITS, Shard
 from touche_rad.runs.work import (
     Done,
     RunOptions,
@@ -65,11 +65,11 @@ def run(
     work: Work[Any],
     out: Path,
     options: RunOptions = DEFAULT_OPTIONS,
-    part: Part | None = None,
+    shard: Shard | None = None,
 ) -> Status:
     """Run from synchronous code; Ctrl-C raises Interrupted, which says how to continue."""
     try:
-        return session.run(run_work, work, out, options, part)
+        return session.run(run_work, work, out, options, shard)
     except KeyboardInterrupt:
         if out == STDOUT:
             raise Interrupted("stopped") from None
@@ -83,13 +83,13 @@ async def run_work(
     work: Work[Any],
     out: Path,
     options: RunOptions = DEFAULT_OPTIONS,
-    part: Part | None = None,
+    shard: Shard | None = None,
 ) -> Status:
     """Process all units that are not in the journal, write the output, and return the status.
 
     The input is read completely before any work begins, so that an invalid line is reported at once
-    and not after hours; then it is streamed. With `part`, `out` is the part's output. On the
-    standard output, nothing is kept for another run.
+    and not after hours; then it is streamed. With `shard`, `out` is the output of this part. On
+    the standard output, nothing is kept for another run.
 
     Raises:
         UserError: The input or the output is wrong, or the journal is another run's.
@@ -104,13 +104,11 @@ async def run_work(
         if out.exists() and out.samefile(work.source):
             raise UserError(f"{out} is the input too: choose another output")
         output.identity = whole_identity(work.verb, work.identity, work.source)
-        if part is not None:
-            output.identity[SHARD] = str(part.shard)
-            finished = None if options.restart else part.finished(out, output.identity)
-            if finished is not None:
-                return finished
+        if shard is not None:
+            output.identity[SHARD] = str(shard)
         is_ours = out.is_file() and is_output_of(out, output.identity)
-        if is_ours and options.keep_finished and not options.restart:
+        is_kept = options.keep_finished if shard is None else out.with_name(UNITS).is_file()
+        if is_ours and is_kept and not (options.restart or output.log_path.exists()):
             return Status.model_validate(read_status(out))
         continues = not options.restart and is_begun(output.log_path, output.identity)
         if out.is_file() and not (continues or is_ours):
@@ -121,7 +119,7 @@ async def run_work(
 
         errors = options.errors.absolute() if options.errors is not None else None
         failures = FailureLog(errors, options.strict)
-        with output.begin(total, part) as log:
+        with output.begin(total, shard) as log:
             finished_units = output.journal.places
             options.progress(len(finished_units), len(output.units))
             with keep_folder():  # a plugin may leave it, and our paths are relative
@@ -130,11 +128,7 @@ async def run_work(
                 of_part = islice(read, output.units.start, output.units.stop)
                 units = ((number, unit) for number, unit in of_part if number not in finished_units)
                 try:
-                    if options.process is not None:
-                        count = len(output.units) - len(finished_units)
-                        failed = await options.process(units, count, options, output.append)
-                    else:
-                        failed = await process_units(work, units, options, failures, output.append)
+                    failed = await process_units(work, units, options, failures, output.append)
                 except (FallbackStop, ModelError) as error:
                     says_fix = isinstance(error, FallbackStop) or error.fix
                     fix = "" if says_fix else "fix the server (see its log), then "
@@ -147,10 +141,8 @@ async def run_work(
                 raise WorkError(summary) from failures.first_fault
             status = output.finish()
             # Last, so that the next call finishes a run that is killed before.
-            if log is not None and part is not None:
-                part.finish(log, status, output.warnings, options.model)
-            elif log is not None:
-                log.finish()
+            if log is not None:
+                log.finish(None if shard is None else out.with_name(UNITS))
             return status
     except asyncio.CancelledError:
         output.stop("stopped", "stopped before the end")
@@ -174,7 +166,7 @@ async def process_units(
     failures: FailureLog,
     keep: Callable[[int, Done], None],
 ) -> list[str]:
-    """Process units with parallel workers in this process; return a line for each that failed.
+    """Process units with parallel workers; return a line for each that failed.
 
     Raises:
         FallbackStop: A result is a fallback, and the run is strict.
@@ -238,7 +230,7 @@ class Output:
         self._clock = time.monotonic()
 
     @contextmanager
-    def begin(self, total: int, part: Part | None = None) -> Iterator[AppendLog | None]:
+    def begin(self, total: int, shard: Shard | None = None) -> Iterator[AppendLog | None]:
         """Open the journal, or create it; at the end it is closed, and the file is kept.
 
         Raises:
@@ -247,9 +239,7 @@ class Output:
         log: AppendLog | None = None
         if self.path.exists() and not self.path.is_file():
             raise UserError(f"{self.path} is a folder or a device: name a file to write")
-        header: dict[str, Any] = {IDENTITY: self.identity}
-        if part is not None:
-            header |= part.header(total)
+        header = {IDENTITY: self.identity}
         if self.path != STDOUT:
             with self._writing(self.log_path):
                 log = AppendLog(self.log_path, RUN, header, restart=self.options.restart)
@@ -257,7 +247,7 @@ class Output:
             self.journal = Journal[int](log)
             self.total = total
             self.resumed = len(self.journal.places)
-            self.units = range(total) if part is None else part.shard.units(total)
+            self.units = range(total) if shard is None else shard.units(total)
             if not self.resumed:
                 if self.options.errors is not None:
                     self.options.errors.unlink(missing_ok=True)

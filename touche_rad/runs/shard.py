@@ -9,6 +9,11 @@ from typing import Final
 
 from touche_rad.errors import OptionError
 
+UNITS: Final = "units.jsonl"
+"""The journal of a part that is complete."""
+CACHE: Final = "cache"
+SHARD: Final = "shard"
+"""The key of the shard in the identity of a part."""
 FOLDER: Final = ".shards"
 """Suffix of the folder with all parts of a run."""
 _SHARD: Final = re.compile(r"(\d{1,9})(?:/|-of-)(\d{1,9})")
@@ -51,9 +56,4 @@ class Shard:
 
     def share(self, limit: int | None) -> int | None:
         """Return the part of a budget that this shard may spend; the parts' sum is the budget."""
-        return share_of(limit, self.number - 1, self.number, self.count)
-
-
-def share_of(limit: int | None, begin: int, end: int, total: int) -> int | None:
-    """Return the part of a budget that units may spend; the parts of all units are the budget."""
-    return None if limit is None else limit * end // total - limit * begin // total
+        return None if limit is None else len(self.units(limit))

@@ -45,8 +45,7 @@ class Done:
 class Work(Generic[T]):
     """What a run does: the units of its input, and how one unit becomes a record.
 
-    It knows no output, no journal and no engine, so that a run, a sample of it, a shard and a task
-    of Ray take the same work.
+    It knows no output and no journal, so that a run, a sample of it and a shard take the same work.
     """
 
     verb: str
@@ -131,20 +130,10 @@ class RunOptions:
     """Finish also without the model, because TIRA takes only a finished output."""
     errors: Path | None = None
     """File for the first traceback of each kind of failure."""
-    process: Process | None = None
-    """Processes the units in other processes."""
     keep_finished: bool = False
     """Leave the output alone if this run wrote it already."""
     keep_trace: bool = False
     """Append to the trace of an earlier run also if nothing is in the journal."""
-
-
-Process = Callable[
-    [Iterator[tuple[int, object]], int, RunOptions, Callable[[int, Done], None]],
-    Awaitable[list[str]],
-]
-"""Processes units, of which there are so many, hands each record to the function, and returns a
-line for each that failed."""
 
 
 DebateTurn = tuple[int, int]

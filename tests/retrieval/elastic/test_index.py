@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -259,7 +258,6 @@ def test_both_homes_link_the_same_arguments(location: str, tmp_path: Path, parts
     for argument in ODD:
         assert there.links(argument.id) == here.links(argument.id)
     assert there.links("2")
-    assert pickle.loads(pickle.dumps(there)).links("2") == there.links("2")
     query, near = "Beehives on roofs starve the wild bees nearby.", {"near": "0.7"}
     chains = [find("retriever", "chain").make(Services(index=one), near) for one in (there, here)]
     found = [{hit.argument.id for hit in one.search(query, 9)} for one in chains]
