@@ -1,4 +1,4 @@
-"""Test collections derived from a collection, and the topics that are held out in training."""
+"""Test collections derived from a collection, and their splits by topic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.errors import OptionError, nearest
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)
@@ -65,19 +65,6 @@ def split_of(topic: str) -> str:
     """Return the split of a topic."""
     tenth = int(sha256(topic.encode("utf-8", "replace")).hexdigest(), 16) % 10
     return next(split for split, end in zip(SPLITS, _TENTHS, strict=True) if tenth < end)
-
-
-def hold_out(arguments: Sequence[Argument]) -> tuple[list[Argument], list[Argument]]:
-    """Split arguments into those to train on and those of the split `test`."""
-    held_out: list[Argument] = []
-    rest: list[Argument] = []
-    for argument in arguments:
-        (held_out if split_of(argument.topic) == "test" else rest).append(argument)
-    if not held_out or not rest:
-        raise UserError(
-            "the collection has too few topics: some must be held out to test the model"
-        )
-    return rest, held_out
 
 
 def topics(arguments: Iterable[Argument], task: RetrievalTask) -> list[RetrievalTopic]:

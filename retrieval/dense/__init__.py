@@ -1,3 +1,3 @@
 """Dense search: encoders, vectors beside an index, nearest neighbours."""
 
-__all__ = ["encoders", "search", "tuning", "vectors"]
+__all__ = ["encoders", "search", "vectors"]

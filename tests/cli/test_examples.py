@@ -21,7 +21,7 @@ from touche_rad.plugins import KINDS, registered
 ROOT = Path(__file__).parent.parent.parent
 NEEDS = re.compile(
     r" -m |URL#|vllm:|elasticsearch:|--dense |OWNER/|nli-model"  # a model, a server or an extra
-    r"|^(demo|serve|chat|submit|cache|train (encoder|sft|preferences|dpo|merge|loop)|bench|merge)\b"
+    r"|^(demo|serve|chat|submit|cache|train (sft|preferences|dpo|merge|loop)|bench|merge)\b"
     r"|debateart|panelbench|RUN-FOLDER| (debates|labels|arguments|a|other)\.jsonl|qrels|INDEX|\.\./"  # files
 )
 """Examples that need more than the repository and the files of earlier examples."""

@@ -24,7 +24,7 @@ OBVIOUS = {
     "model": re.compile(r" -m |vllm:|model\(persona|train (sft|dpo|merge)"),
     "server": re.compile(r"elasticsearch:|--user http"),
     "person": re.compile(r"^(serve|chat|label)\b(?!.* --(summary|help))"),
-    "extra": re.compile(r"--dense|-r dense|train (encoder|stance)|by=(nli|trained)"),
+    "extra": re.compile(r"--dense|-r dense|by=(nli|trained)"),
 }
 """Calls that show what they need; an example model (`scripted:`) is part of the package."""
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]

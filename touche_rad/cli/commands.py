@@ -30,7 +30,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Make and look up": {
         "new": "Write the package of a new debater, judge, panel or retriever.",
-        "train": "Train an encoder or a model of a debater; draw examples for a judge.",
+        "train": "Train a model of a debater; draw examples for a judge.",
         "prompts": "Print the prompts of a plugin, or copy them to change them.",
         "list": "List plugins, or the options and profiles of one plugin.",
         "doctor": "Check this machine, the plugins and the index.",

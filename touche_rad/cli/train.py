@@ -1,4 +1,4 @@
-"""The commands `train ...`: encoders, examples, and the model of a debater."""
+"""The commands `train ...`: examples, and the model of a debater."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from touche_rad.plugins import trainer
 from touche_rad.training.folder import TrainingFolder
 
 TRAINING: Final = Section.TRAINING
-EncoderPrecision = Literal["auto", "float32", "bfloat16"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 Pairing = Literal["context", "sides"]
 
 
 @click.group("train", cls=Group)
 def train_command() -> None:
-    """Train models on a collection of arguments or on labelled debates."""
+    """Train the model of a debater, and draw examples for a judge."""
 
 
 train_command.add_command(loop_command)
@@ -65,63 +64,6 @@ def _print_result(result: Mapping[str, Any]) -> None:
     serve: Mapping[str, str] = result.get("serve") or {}
     for kind, line in serve.items():
         say(f"play with the {kind} model:\n  {line}", Label.NEXT, wraps=False)
-
-
-# --- from a collection of arguments
-
-
-@opt.options
-class EncoderOptions(TrainingOptions):
-    """The options of `train encoder`."""
-
-    collection: Path = opt.argument(Path, "COLLECTION")
-    base: str = opt.option(
-        str,
-        "Model to train further: minilm, a folder, or OWNER/NAME.",
-        metavar="MODEL",
-        default="minilm",
-    )
-    epochs: int = opt.option(int, "Passes over the data.", default=4, section=TRAINING)
-    rate: float = opt.option(float, "Learning rate.", default=2e-4, section=TRAINING)
-    batch: int = opt.option(
-        int,
-        "Arguments per step; each is a negative example for the other claims.",
-        default=64,
-        section=TRAINING,
-    )
-    group: int = opt.option(
-        int, "Arguments of one topic that stay together in a batch.", default=8, section=TRAINING
-    )
-    layers: int = opt.option(
-        int, "Layers to train, from the top; 0 = all.", least=0, default=2, section=TRAINING
-    )
-    precision: EncoderPrecision = opt.option(
-        get_args(EncoderPrecision),
-        "Number format; auto uses bfloat16 on a GPU only.",
-        default="auto",
-        section=TRAINING,
-    )
-
-
-@command(
-    "encoder",
-    "train encoder touche_rad/demo/arguments.jsonl -o encoder",
-    "train encoder touche_rad/demo/arguments.jsonl -o encoder --epochs 1",
-    group=train_command,
-)
-def encoder(options: EncoderOptions) -> None:
-    """Fine-tune an encoder for dense search: claims move closer to the arguments about them.
-
-    Whole topics are held out; the command prints how well their claims find their arguments before
-    and after training. A stopped training is resumed by the same command.
-    """
-    of_command = ("collection", "output", "replace", "quiet")
-    settings = {key: value for key, value in vars(options).items() if key not in of_command}
-    result = _train("encoder", options.collection, options=options, **settings)
-    _print_result(result)
-    say(options.output, Label.WRITTEN)
-    step = ["index", options.collection, "-o", "index", "--dense", options.output]
-    next_step(step)
 
 
 # --- from labelled debates

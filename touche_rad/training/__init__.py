@@ -1,6 +1,6 @@
-"""What all trainers share: recipe, training folder, training loop and model card.
+"""What all trainers share: recipe, training folder and model card.
 
-Trainers are entry points of the group `touche_rad.trainers`. Only `loop` needs torch.
+Trainers are entry points of the group `touche_rad.trainers`.
 """
 
-__all__ = ["card", "folder", "loop", "recipe"]
+__all__ = ["card", "folder", "recipe"]

@@ -30,7 +30,6 @@ class TrainingFolder:
         self.data = root / "data.jsonl"
         self.held_out = root / "held_out.jsonl"
         self.counts = root / "counts.json"
-        self.metrics = root / "metrics.jsonl"
         self.state = root / "trainer_state.json"
         self.checkpoints = root / "checkpoints"
         self.adapter = root / "adapter"
@@ -93,7 +92,6 @@ class TrainingFolder:
             self.data,
             self.held_out,
             self.counts,
-            self.metrics,
             self.state,
             self.card,
             self.report,
