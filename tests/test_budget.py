@@ -66,8 +66,9 @@ def _shapes() -> dict[str, list[str]]:
 
 
 def test_the_javascript_and_css_stay_below_the_ceiling() -> None:
-    """White space around lines costs nothing."""
+    """White space around lines costs nothing, and the scripts of others do not count."""
     assets = paths(*PRODUCT, endings=(".js", ".css"))
+    assets = [path for path in assets if path.parent.name != "vendor"]
     texts = [path.read_text("utf-8") for path in assets]
     assert sum(len(line.strip()) for text in texts for line in text.splitlines()) <= 110_000
 

@@ -47,8 +47,12 @@ def marked_answer(response: Response) -> dict[str, Any]:
                 "uses": "; ".join(uses),
             }
         )
-    words = count_words(response.content)
-    return {"content": response.content, "words": words, "sentences": rows, "citations": citations}
+    return {
+        "content": response.content,
+        "words": count_words(response.content),
+        "sentences": rows,
+        "citations": citations,
+    }
 
 
 def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[MarkedPart]:

@@ -21,8 +21,13 @@ from markupsafe import Markup
 from touche_rad import __version__
 
 STYLE: Final = "pages/style.css"
-SCRIPTS: Final = ("pages/common.js", "pages/components.js")
-"""The scripts that every page has; `rad.h`, `rad.keys`, ... for the page's own scripts."""
+SCRIPTS: Final = (
+    "pages/vendor/preact.js",
+    "pages/common.js",
+    "pages/components.js",
+    "pages/views.js",
+)
+"""The scripts that every page has: Preact, and `rad` for the page's own scripts."""
 
 SERVED_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -1,0 +1,255 @@
+"use strict";
+/* Views: rad.html`<p>${text}</p>` makes elements with Preact. Texts are only ever set as texts.
+   Components: Verdict, VerdictTable, Reason, Notice, Answer, Citation, Chips, Pick, Menu.
+   Numbers: rad.number, rad.signed, rad.between. */
+{
+  const { h, render } = preact;
+  const shown = (child) =>
+    Array.isArray(child)
+      ? child.map(shown)
+      : typeof child === "string"
+        ? rad.visible(child)
+        : child;
+  /* No text can become markup, a script, or a link that leaves the page. */
+  const make = (tag, props, ...children) => {
+    if (typeof tag === "string") {
+      for (const [name, value] of Object.entries(props || {})) {
+        if (typeof value !== "string") {
+          if (/html$/i.test(name)) {
+            throw new Error(`${name} is not allowed`);
+          }
+        } else if (/^on|^srcdoc$|^style$/i.test(name)) {
+          throw new Error(`${name} is not allowed`);
+        } else if (name === "href" || name === "src") {
+          if (!/^(#|\/(?!\/)|\.\/|data:|blob:)/.test(value)) {
+            throw new Error(`${value}: expected a link inside the page`);
+          }
+        } else if (name !== "value" && name !== "id") {
+          props[name] = rad.visible(value);
+        }
+      }
+    }
+    return h(tag, props, ...children.map(shown));
+  };
+  const html = htm.bind(make);
+  Object.assign(rad, preactHooks, { html, mount: (view, element) => render(view, element) });
+
+  /* Numbers: two digits, no zero before the point, a true minus; "–" for none. */
+  rad.number = (value, digits = 2) => {
+    if (value === null || value === undefined) {
+      return "–";
+    }
+    const text = value.toFixed(digits);
+    return (Number(text) === 0 ? text.replace("-", "") : text)
+      .replace(/^(-?)0\./, "$1.")
+      .replace("-", "−");
+  };
+  rad.signed = (value, digits = 2) =>
+    (value > 0 && Number(value.toFixed(digits)) ? "+" : "") + rad.number(value, digits);
+  rad.between = (low, high, digits = 2) =>
+    low === null || low === undefined
+      ? ""
+      : `[${rad.number(low, digits)}, ${rad.number(high, digits)}]`;
+  rad.count = (number, noun, nouns = `${noun}s`) =>
+    `${number.toLocaleString("en")} ${number === 1 ? noun : nouns}`;
+
+  /* A verdict is a mark and a name: { name, yes, answer, score }. An answer that is not yes or no
+     is written out. */
+  const word = (yes) => (yes === null || yes === undefined ? "unknown" : yes ? "yes" : "no");
+  rad.Verdict = ({ name, yes, answer, score }) =>
+    html`<span class="verdict ${word(yes)}"
+      ><span class="visually-hidden">${word(yes)} </span>${name}${answer && ` ${answer}`}${
+        score === null || score === undefined
+          ? ""
+          : html`<span class="score"> ${rad.number(score)}</span>`
+      }</span
+    >`;
+
+  /* Move the focus in a group whose parts take one tab stop: [data-at="row.column"]. */
+  const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  rad.roving = (event) => {
+    const step = STEPS[event.key];
+    const place = step && event.target.dataset.at;
+    if (!place) {
+      return;
+    }
+    const [row, column] = place.split(".").map(Number);
+    event.preventDefault();
+    event.currentTarget.querySelector(`[data-at="${row + step[0]}.${column + step[1]}"]`)?.focus();
+  };
+
+  /* Verdicts as a table: criteria are the columns.
+     rows: [{ name, about, verdicts: [{ yes, answer, score, differs }], end }]; the label is the
+     first row. choose(row, column) makes cells that can be selected; at is "row.column". */
+  rad.VerdictTable = ({ criteria, label, rows, at, choose, end }) => {
+    const first = rows.length ? at || "0.0" : "";
+    const cell = (verdict, row, column) => {
+      const mark = verdict && html`<${rad.Verdict} ...${{ ...verdict, name: "" }} />`;
+      const place = `${row}.${column}`;
+      return html`<td class=${verdict?.differs ? "differs" : ""}>
+        ${
+          verdict && choose
+            ? html`<button
+                type="button"
+                class="cell"
+                data-at=${place}
+                tabindex=${place === first ? 0 : -1}
+                aria-pressed=${place === at}
+                aria-label=${`${rows[row].name}, ${criteria[column]}: ${word(verdict.yes)} ${verdict.differs ? ", differs from the label" : ""}`}
+                onClick=${() => choose(row, column)}
+              >
+                ${mark}
+              </button>`
+            : mark || "–"
+        }
+      </td>`;
+    };
+    return html`<table class="verdict-table" onKeyDown=${rad.roving}>
+      <thead>
+        <tr>
+          <td></td>
+          ${criteria.map((name) => html`<th scope="col">${name}</th>`)}${end && html`<th scope="col">${end}</th>`}
+        </tr>
+      </thead>
+      <tbody>
+        ${
+          label &&
+          html`<tr class="label">
+            <th scope="row">label</th>
+            ${label.map((verdict) => html`<td>${verdict ? html`<${rad.Verdict} ...${{ ...verdict, name: "" }} />` : "–"}</td>`)}${end && html`<td></td>`}
+          </tr>`
+        }
+        ${rows.map(
+          ({ name, about, verdicts, end: last }, row) =>
+            html`<tr>
+              <th scope="row">${name}${about && html` <small class="soft">${about}</small>`}</th>
+              ${verdicts.map((verdict, column) => cell(verdict, row, column))}${end && html`<td class="soft">${last}</td>`}
+            </tr>`,
+        )}
+      </tbody>
+    </table>`;
+  };
+  /* The reason of one verdict. */
+  rad.Reason = ({ name, verdict, reason, children }) =>
+    html`<div class="reason" role="status">
+      <p>
+        <b>${name}, </b><${rad.Verdict} ...${verdict} />:
+        <span class="text" dir="auto">${reason || "no reason given"}</span>
+      </p>
+      ${children}
+    </div>`;
+
+  rad.Notice = ({ kind, children }) =>
+    html`<p class="notice ${kind || ""}" role=${kind === "error" ? "alert" : null}>
+      ${kind && html`<b>${kind === "error" ? "Error" : "Warning"}: </b>`}<span
+        class="text"
+        dir="auto"
+        >${children}</span
+      >
+    </p>`;
+
+  /* An answer of pages.marks.marked_answer: each sentence ends with the number of its citation. */
+  rad.Answer = ({ answer, scope, find = (text) => text }) =>
+    html`<p class="answer text" dir="auto">
+      ${answer.sentences.map(
+        (sentence, at) =>
+          html`${at ? " " : ""}<span
+              class="sentence ${sentence.state}"
+              title=${sentence.why || null}
+              data-marks=${sentence.source ? `${scope}-${sentence.number}` : null}
+              >${find(sentence.text)}</span
+            >${
+              sentence.source &&
+              html`<button
+                type="button"
+                class="ref"
+                aria-label=${`Citation ${sentence.source}`}
+                data-marks=${`${scope}-${sentence.number}`}
+                onClick=${() => document.getElementById(`${scope}-c${sentence.source}`)?.focus()}
+              >
+                ${sentence.source}
+              </button>`
+            }`,
+      )}
+    </p>`;
+  /* A cited argument with the words that support sentences marked; parts: [[text, numbers]]. */
+  rad.Citation = ({ citation, scope, find = (text) => text, children }) => {
+    const { number, id, parts, topic, uses, attacks, path } = citation;
+    return html`<article
+      class="citation"
+      id=${`${scope}-c${number}`}
+      tabindex="-1"
+      aria-label=${`Citation ${number}`}
+    >
+      <p>
+        <b class="number">${number}</b>
+        <span class="text" dir="auto"
+          >${parts.map(([text, numbers]) =>
+            numbers.length
+              ? html`<mark data-marks=${numbers.map((sentence) => `${scope}-${sentence}`).join(" ")}
+                  >${find(text)}</mark
+                >`
+              : find(text),
+          )}</span
+        >
+      </p>
+      <p class="soft">
+        <bdi>${id}</bdi>${topic && html` · <bdi>${topic}</bdi>`}${uses && ` · ${uses}`}
+      </p>
+      ${attacks && html`<p class="soft">attacks: <bdi>${attacks}</bdi></p>`}
+      ${path.length > 0 && html`<p class="soft">found: ${path.map((step, at) => html`${at ? " → " : ""}<bdi>${step}</bdi>`)}</p>`}
+      ${children}
+    </article>`;
+  };
+
+  /* A select; options: [[value, text]], or groups [[name, [[value, text]]]]. */
+  const option = ([value, text]) =>
+    Array.isArray(text)
+      ? html`<optgroup label=${value}>${text.map(option)}</optgroup>`
+      : html`<option value=${value}>${text}</option>`;
+  rad.Pick = ({ label, name, value, options, pick }) =>
+    html`<select
+      name=${name}
+      aria-label=${label}
+      value=${value}
+      onChange=${(event) => pick(event.currentTarget.value, event.currentTarget)}
+    >
+      ${options.map(option)}
+    </select>`;
+  /* What is selected, each with a button that removes it: [[name, text]]. */
+  rad.Chips = ({ chips, remove }) =>
+    html`<span class="chips"
+      >${chips.map(
+        ([name, text]) =>
+          html`<button
+            type="button"
+            class="chip"
+            aria-label=${`Remove ${text}`}
+            onClick=${() => remove(name)}
+          >
+            ${text} <span aria-hidden="true">×</span>
+          </button>`,
+      )}</span
+    >`;
+  /* A button that opens a small panel below it, on phones at the lower end of the window. */
+  rad.Menu = ({ title, children }) => {
+    const menu = rad.useRef();
+    rad.useEffect(() => {
+      const close = (event) => {
+        if (event.key === "Escape" || (!event.key && !menu.current.contains(event.target))) {
+          menu.current.open = false;
+        }
+      };
+      addEventListener("pointerdown", close);
+      addEventListener("keydown", close);
+      return () => {
+        removeEventListener("pointerdown", close);
+        removeEventListener("keydown", close);
+      };
+    }, []);
+    return html`<details class="menu" ref=${menu}>
+      <summary class="button">${title}</summary>
+      <div class="fields">${children}</div>
+    </details>`;
+  };
+}
