@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -124,9 +122,9 @@ def test_strict_gives_no_score_and_one_line(what: str, truth: Path) -> None:
 
 @pytest.mark.parametrize("what", [what for what in REFUSED if what != "no JSON"])
 def test_what_strict_refuses_the_other_policy_scores_and_calls_unofficial(
-    what: str, truth: Path
+    what: str, truth: Path, debates: Path
 ) -> None:
-    report = score_lines(truth, *REFUSED[what][0], by_place=True)
+    report = score_lines(truth, *REFUSED[what][0], debates=debates)
     assert not report.official
     assert kinds(report) or what == "a byte order mark"
     assert recall(report) == (0.5 if what == "a debate missing" else 1.0)
@@ -162,8 +160,9 @@ def test_wrong_shapes_are_missing_verdicts(odd: Any, truth: Path) -> None:
     assert recall(report) == 0.5
 
 
-def test_missing_debates_and_turns_count_as_no(truth: Path) -> None:
-    report = score_lines(truth, evaluation([YES]), RIGHT[1], by_place=True)
+def test_missing_debates_and_turns_count_as_no(truth: Path, debates: Path) -> None:
+    lines = (evaluation([YES], "bees"), RIGHT[1])
+    report = score_lines(truth, *lines, debates=debates)
     assert places(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
     assert places(report, ProblemKind.MISSING_DEBATE) == [(3, None, 4)]
     assert recall(report) == 0.25
@@ -184,10 +183,12 @@ def test_missing_verdicts_count_as_no_where_there_is_a_label(truth: Path) -> Non
     assert recall(report, "manner") == 1.0
 
 
-def test_extra_debates_and_turns_are_left_out(truth: Path) -> None:
-    report = score_lines(truth, evaluation([YES, YES, NO]), *RIGHT[1:], RIGHT[0], by_place=True)
+def test_extra_turns_and_lines_are_left_out(truth: Path, debates: Path) -> None:
+    lines = (evaluation([YES, YES, NO], "bees"), *RIGHT[1:], {}, evaluation([YES]))
+    report = score_lines(truth, *lines, debates=debates)
     assert places(report, ProblemKind.EXTRA_TURN) == [(1, 3, 0)]
-    assert places(report, ProblemKind.EXTRA_DEBATE) == [(4, None, 0)]
+    assert places(report, ProblemKind.LOST) == [(None, None, 0)]
+    assert places(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
     assert recall(report) == 1.0
 
 
@@ -201,7 +202,7 @@ def test_an_unanswered_turn_that_the_client_skipped_moves_no_verdict(tmp_path: P
 
 
 def test_reordered_debates_find_their_labels_by_their_words(truth: Path, debates: Path) -> None:
-    assert recall(score_lines(truth, *REORDERED, by_place=True), "manner") == 0.0
+    assert recall(score_lines(truth, *REORDERED), "manner") == 0.0
     report = score_lines(truth, *REORDERED, debates=debates)
     assert places(report, ProblemKind.REORDERED) == [(2, None, 0), (1, None, 0)]
     assert report.by_official_scorer == {"judge": OfficialResult.WRONG}
@@ -216,14 +217,14 @@ def test_the_strict_policy_reports_other_debates_in_their_places(
     assert kinds(score_lines(truth, *REORDERED, strict=True)) == {ProblemKind.OTHER_DEBATES}
 
 
-def test_lost_unknown_and_duplicate_debates_are_reported(truth: Path, debates: Path) -> None:
-    lines = ({}, RIGHT[0], RIGHT[0], RIGHT[2], evaluation([YES, YES], "owls"))
+def test_lost_and_duplicate_debates_are_reported(truth: Path, debates: Path) -> None:
+    lines = (RIGHT[0], {}, RIGHT[0], RIGHT[2])
     report = score_lines(truth, *lines, debates=debates)
     assert places(report, ProblemKind.LOST) == [(2, None, 8)]
     assert places(report, ProblemKind.TWICE) == [(1, None, 0)]
-    assert places(report, ProblemKind.UNMATCHED) == [(None, None, 0)]
-    assert not places(report, ProblemKind.MISSING_DEBATE)
     assert report.lost == {"judge": 1}
+    with pytest.raises(InputError, match=r"judge\.jsonl:5: .*not on the labelled debates"):
+        score_lines(truth, *lines, evaluation([YES, YES], "owls"), debates=debates)
 
 
 def test_a_debate_that_a_run_has_twice_is_reported_without_the_debates(truth: Path) -> None:
@@ -267,18 +268,15 @@ def test_a_line_without_words_keeps_its_place(truth: Path, debates: Path) -> Non
     assert recall(report) == 1.0
 
 
-def test_reordered_and_missing_turns_find_their_labels(tmp_path: Path) -> None:
+def test_reordered_turns_are_refused(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO, NO], [YES, YES, YES]])
     debates = debates_file(tmp_path / "others.jsonl", {"bees": 3, "cats": 3})
     turned = {
         "simulation": {"userTurns": [user_turn("bees", 2), user_turn("bees", 0)]},
         "userTurnsEvaluations": [verdicts(NO), verdicts(YES)],
     }
-    report = score_lines(truth, turned, evaluation([YES] * 3, "cats"), debates=debates)
-    assert places(report, ProblemKind.REORDERED) == [(1, 3, 0), (1, 1, 0)]
-    assert places(report, ProblemKind.MISSING_TURN) == [(1, 2, 4)]
-    assert recall(report) == 1.0
-    assert next(row.precision for row in report.rows) == 1.0
+    with pytest.raises(InputError, match=r":1: simulation\.userTurns\[0\]: .*another order"):
+        score_lines(truth, turned, evaluation([YES] * 3, "cats"), debates=debates)
 
 
 @pytest.mark.parametrize("shape", [{"bees": 2}, {"bees": 2, "cats": 5, "dogs": 2}])
@@ -310,32 +308,11 @@ def reordered(tmp_path: Path) -> Path:
     return run_file(tmp_path / "reordered.jsonl", REORDERED)
 
 
-def copy_of(run: Path) -> Path:
-    return Path(shutil.copy(run, run.with_name("copy.jsonl")))
-
-
 def test_two_runs_in_different_orders_are_refused_without_the_debates(
     truth: Path, in_order: Path, reordered: Path
 ) -> None:
     with pytest.raises(UserError, match=r"debates\.jsonl, or X\.jsonl of X-labels\.jsonl"):
         score_judgements([in_order, reordered], truth, samples=100)
-
-
-def test_the_order_of_most_runs_counts(truth: Path, in_order: Path, reordered: Path) -> None:
-    report = score_judgements([reordered, in_order, copy_of(in_order)], truth, samples=100)
-    assert report.runs == ("in-order", "copy")
-    place = r"reordered\.jsonl:\d: expected debate . of .*in-order\.jsonl"
-    assert re.search(place, report.refused["reordered"])
-
-
-def test_by_place_another_order_than_most_runs_is_reported(
-    truth: Path, in_order: Path, reordered: Path
-) -> None:
-    runs = [reordered, in_order, copy_of(in_order)]
-    report = score_judgements(runs, truth, policy=Policy(by_place=True), samples=100)
-    kind = ProblemKind.OTHER_DEBATES
-    problems = [problem for problem in report.problems if problem.kind is kind]
-    assert [(problem.run, problem.line) for problem in problems] == [("reordered", 1)]
 
 
 @pytest.fixture
@@ -361,14 +338,13 @@ def test_the_strict_policy_refuses_another_order_than_that_of_digests(with_diges
         score_lines(with_digests, *REORDERED, strict=True)
 
 
-def test_a_known_id_with_the_words_of_another_debate_is_in_another_order(
-    truth: Path, debates: Path
-) -> None:
+def test_words_go_before_ids(truth: Path, debates: Path) -> None:
     for path in (debates, run_file(truth.with_name("judge.jsonl"), REORDERED)):
         named = [{**row, "id": id_} for row, id_ in zip(read_records(path), "abc", strict=True)]
         run_file(path, named)
-    with pytest.raises(InputError, match=r"judge\.jsonl:1: .* in another order"):
-        score_lines(truth, *named, debates=debates)
+    report = score_lines(truth, *named, debates=debates)
+    assert kinds(report) == {ProblemKind.REORDERED}
+    assert recall(report) == 1.0
 
 
 def test_another_number_of_turns_is_refused_where_the_debates_are_unknown(truth: Path) -> None:

@@ -93,7 +93,6 @@ def test_a_missing_line_needs_the_debates(less: Path) -> None:
     ended = score(less, "less.jsonl", "labels.jsonl", code=2)
     for fact in ("less.jsonl: ", "24 lines", "got 23", "--debates FILE"):
         assert fact in ended.err
-    score(less, "less.jsonl", "labels.jsonl", "--by-place", code=0)
     debates_file(less / "debates.jsonl", dict.fromkeys(NAMES, 2))
     assert report(less, "less.jsonl", "labels.jsonl")["matched_by"] == "debates.jsonl"
 
@@ -107,7 +106,6 @@ def test_another_run_is_refused_with_the_place_of_the_difference(folder: Path, n
     debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
     ended = score(folder, f"{name}.jsonl", "labels.jsonl", code=2)
     check_messages(f"score.{name}", {"score": ended})
-    score(folder, f"{name}.jsonl", "labels.jsonl", "--by-place", code=0)
 
 
 @pytest.mark.parametrize(
@@ -215,8 +213,7 @@ def qrels(folder: Path) -> Path:
     "words",
     [
         (*RUNS, "--json", "--csv"),
-        (*RUNS, "--by-place", "--debates", "x"),
-        (*RUNS, "--strict", "--by-place"),
+        (*RUNS, "--strict", "--debates", "x"),
         ("x.run", "q.txt", "--strict"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_records, write_records
+from tests.records import write_records
 from tests.score.makers import (
     NO,
     YES,
@@ -68,18 +68,6 @@ def test_excluded_turns_are_not_counted_as_unlabelled(
     assert "1 of them left out" in "\n".join(report.lines(200))
 
 
-def test_an_example_is_found_by_debate_and_turn(run: Path, truth: Path, tmp_path: Path) -> None:
-    lines = read_records(run)
-    lines[0]["simulation"]["id"] = "b"
-    named = run_file(tmp_path / "named.jsonl", lines)
-    example = {"debate": "b", "turn": 2, "user": "cut", "system": "cut", "labels": {}}
-    examples = write_records(tmp_path / "examples.jsonl", example)
-    for policy in (Policy(), Policy(by_place=True)):
-        report = score_judgements([named], truth, samples=100, policy=policy, exclude=examples)
-        assert report.excluded == 1
-        assert report.rows[0].f1 == 1.0
-
-
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A run without debates."""
@@ -97,7 +85,7 @@ def test_examples_are_found_in_the_labelled_debates_too(
 
 def test_examples_of_other_turns_are_refused(bare: Path, truth: Path, examples: Path) -> None:
     with pytest.raises(UserError, match="1 examples"):
-        score([bare], truth, samples=100, policy=Policy(by_place=True), exclude=examples)
+        score([bare], truth, samples=100, exclude=examples)
 
 
 def test_the_official_policy_leaves_nothing_out(run: Path, truth: Path, examples: Path) -> None:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from touche_rad.score.tables import Printed
 
 Per = Literal["turn", "debate", "query"]
-_ONLY_FOR_LABELS: Final = ("strict", "debates", "by_place", "exclude", "correct")
+_ONLY_FOR_LABELS: Final = ("strict", "debates", "exclude", "correct")
 _ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline", "measure", "per")
-_BY_PLACE: Final = "--by-place takes the lines in their order"
 _MAX_WIDTH: Final = 200
 
 
@@ -49,7 +48,6 @@ class ScoreOptions:
     debates: Path | None = opt.option(
         Path, "Labelled debates in the labels' order, to match runs by id and text."
     )
-    by_place: bool = opt.flag("Match lines to labels by their order only.")
     exclude: Path | None = opt.option(
         Path, "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
     )
@@ -207,9 +205,7 @@ def score_runs(
     policy = Policy(
         options.strict,
         options.debates,
-        options.by_place,
-        no_texts_fix=f"add --debates FILE with the labelled debates ({_BY_PLACE})",
-        other_debates_fix=_BY_PLACE,
+        no_texts_fix="add --debates FILE with the labelled debates",
     )
     # One run is always compared with the baseline.
     compare = options.pairs or len(runs) == 1

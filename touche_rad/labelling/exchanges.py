@@ -82,15 +82,11 @@ def read_verdicts(
             if not verdicts:
                 continue
             # A line may have the verdicts only: its debate is that on the same line of the run.
-            number: int | None = line - 1
-            row = JudgedLine(line, id=debate.id, conversation=digests(debate))
+            number = line - 1
             if debate.turns:
-                number = reference.find(row, line - 1, matched)
-            if number is None or number >= len(debates):
-                raise InputError(path, f"this debate is not in {exchanges.path}", line=line)
-            if debate.turns:
-                reference.check(path, row, number)
-            else:
+                row = JudgedLine(line, id=debate.id, conversation=digests(debate))
+                number = reference.find(path, row, number, matched)
+            elif number < len(debates):
                 debate = debates[number]
             matched.add(number)
             answered = [at for at, turn in enumerate(debate.turns) if turn.response]

@@ -84,9 +84,14 @@ class Run:
     """The numbers of the blank lines."""
 
     @property
+    def conversations(self) -> tuple[tuple[str, ...], ...]:
+        """The digests of the turns of each line."""
+        return tuple(row.conversation for row in self.rows)
+
+    @property
     def has_words(self) -> bool:
         """Whether any line has a debate to match by."""
-        return any(row.conversation for row in self.rows)
+        return any(self.conversations)
 
 
 def read_official(path: Path) -> list[Sequence[Mapping[str, float]]]:

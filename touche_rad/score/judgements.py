@@ -57,13 +57,11 @@ def score_judgements(
 
     A run that cannot be scored is listed if another one can; otherwise its error is raised.
     """
-    if policy.strict and (exclude is not None or policy.debates is not None or policy.by_place):
+    if policy.strict and (exclude is not None or policy.debates is not None):
         raise UserError(
-            "--strict cannot be used with --exclude, --debates or --by-place: the official scorer "
-            "scores all turns by their places"
+            "--strict cannot be used with --exclude or --debates: the official scorer scores all "
+            "turns by their places"
         )
-    if policy.by_place and policy.debates is not None:
-        raise UserError("--by-place and --debates cannot be used together")
     criteria = criteria or grice()
     labels: Labelled = list(files.read_labels(truth))
     excluded = 0
@@ -78,20 +76,17 @@ def score_judgements(
     else:
         read = partial(read_evaluated, criteria=criteria, bad=bad)
         evaluated = each_run(paths, read, refused, progress)
-        # All runs are read before one is matched: the order of most runs may be all that is known.
-        known = find_reference(list(evaluated.values()), truth, labels, policy)
-        reference = None if policy.by_place else known
+        reference = find_reference(list(evaluated.values()), truth, labels, policy)
         if exclude is not None:
             labels, excluded = exclude_examples(
                 labels, list(evaluated.values()), reference, exclude
             )
 
         def align(tag: str, run: Run) -> Alignment:
-            if not policy.by_place and (reference is None or not run.has_words):
-                fix = policy.other_debates_fix if reference else policy.no_texts_fix
-                check_places(run, truth, labels, fix)
+            if reference is None or not run.has_words:
+                check_places(run, truth, labels, "" if reference else policy.no_texts_fix)
             try:
-                return Matcher(run, labels, known, policy.by_place).match()
+                return Matcher(run, labels, reference).match()
             except OtherDebates:
                 others.append(tag)
                 raise

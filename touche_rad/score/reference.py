@@ -31,31 +31,23 @@ class Policy:
     """How runs are matched to labels; a missing verdict counts as no."""
 
     strict: bool = False
-    """Refuse a run that the official scorer refuses."""
+    """Match by place, and refuse a run that the official scorer refuses."""
     debates: Path | None = None
     """The labelled debates in the labels' order."""
-    by_place: bool = False
-    """Match by place only, whatever the words are."""
     no_texts_fix: str = (
         "put the debates beside the labels: debates.jsonl, or X.jsonl of X-labels.jsonl"
     )
     """What to do if the texts of the labelled debates are unknown."""
-    other_debates_fix: str = ""
-    """What to do about a run on other debates."""
 
 
 DEFAULT_POLICY = Policy()
 
 
 class Reference:
-    """The labelled debates in the labels' order; finds the debate of a line by id and by words."""
-
-    of_runs = False  # whether it is a guess: the order of most runs
-    fix = ""  # what to do about a line with other words
+    """The labelled debates in the labels' order; finds the debate of a line by words and by id."""
 
     def __init__(self, source: Path, ids: Sequence[str], turns: Sequence[Sequence[str]]) -> None:
         self.source = source
-        self.ids = ids
         self.turns = turns
         count = Counter(ids)
         self._by_id = {name: place for place, name in enumerate(ids) if name and count[name] == 1}
@@ -75,36 +67,37 @@ class Reference:
         turns = [[turn.get("words") or "" for turn in of_debate] for of_debate in labels]
         return cls(source, [""] * len(turns), turns) if all(map(all, turns)) else None
 
-    def find(self, row: JudgedLine, position: int, matched: Container[int]) -> int | None:
-        """Return the debate with this id, or the one that shares most turns with the line.
+    def find(self, path: Path, row: JudgedLine, position: int, matched: Container[int]) -> int:
+        """Return the debate that shares most turns with a line.
 
-        Of debates with the same words, the one at the line's own position is preferred, then one
-        that is not taken.
+        Of several, that with the line's id is preferred, then the one at the line's own position,
+        then one that is not taken.
+
+        Raises:
+            OtherDebates: There is none, or a turn differs.
         """
-        place = self._by_id.get(row.id)
-        return self._find_by_words(row, position, matched) if place is None else place
-
-    def _find_by_words(self, row: JudgedLine, position: int, matched: Container[int]) -> int | None:
         # A debate gets a vote for each of its turns that the line has.
         votes: Counter[int] = Counter()
         for turn in row.conversation:
             votes.update(self._by_turn.get(turn, ()))
-        if not votes:
-            return None
-        most_votes = max(votes.values())
+        most_votes = max(votes.values(), default=0)
         best = sorted(place for place, count in votes.items() if count == most_votes)
-        best = [place for place in best if place not in matched] or best
-        return position if position in best else best[0]
+        best = best or [min(position, len(self.turns) - 1)]
+        free = [place for place in best if place not in matched]
+        preferred = [self._by_id.get(row.id), position, *free]
+        place = next((place for place in preferred if place in best), best[0])
+        self.check(path, row, place)
+        return place
 
     def check(self, path: Path, row: JudgedLine, place: int) -> None:
-        """Refuse a line whose words are not those of the debate; later turns may differ.
+        """Refuse a line whose words are not those of the debate.
 
         Raises:
             OtherDebates: It names the first turn that differs.
         """
-        turns = self.turns[place]
-        for turn, words in enumerate(row.conversation[: len(turns)]):
-            if words in turns:
+        pairs = zip(row.conversation, self.turns[place], strict=False)
+        for turn, (words, expected) in enumerate(pairs):
+            if words == expected:
                 continue
             message = (
                 f"expected the words of turn {turn + 1} as in debate {place + 1} of "
@@ -112,49 +105,38 @@ class Reference:
             )
             if row.id:
                 message += f" in debate {row.id!r}"
-            if self._find_by_words(row, place, ()) not in (None, place):
+            if words in self._by_turn:
                 message += f": the run is in another order{REPAIR.format(path)}"
             else:
                 message += ": the run is not on the labelled debates"
-                message += self.fix and f": {self.fix}"
             raise OtherDebates(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")
 
 
 def find_reference(
     runs: Sequence[Run], truth: Path, labels: Labelled, policy: Policy
 ) -> Reference | None:
-    """Return the labelled debates: of --debates, of the labels, beside them, or of most runs."""
+    """Return the labelled debates: of --debates, of the labels, beside them, or of the runs.
+
+    Raises:
+        UserError: Only the runs have them, and in different orders.
+    """
     if policy.debates is not None:
         pairs = files.read_labelled(policy.debates, truth)
-        reference = Reference.of_debates(policy.debates, [debate for debate, _ in pairs])
-        reference.fix = policy.other_debates_fix
-        return reference
-    if not any(run.has_words for run in runs):
-        return None
+        return Reference.of_debates(policy.debates, [debate for debate, _ in pairs])
     known = known_reference(truth, labels)
-    if known is not None:
-        known.fix = policy.other_debates_fix
+    if known is not None or len(runs) < 2:
         return known
-    if len(runs) < 2:
-        return None
-
-    # The debates of most runs that have a line for each label.
+    # A run that has a line for each label has the order of the labels.
     sizes = [len(turns) for turns in labels]
-    orders: dict[Path, tuple[tuple[str, ...], ...]] = {}
-    for run in runs:
-        orders[run.path] = tuple(row.conversation for row in run.rows)
-    complete = Counter(order for order in orders.values() if [*map(len, order)] == sizes)
-    if not complete:
-        return None
-    (order, count), *others = complete.most_common()
-    if others and others[0][1] == count and not policy.by_place:
+    orders = {
+        run.conversations: run.path for run in runs if [*map(len, run.conversations)] == sizes
+    }
+    if len(orders) > 1:
         problem = f"runs have different debates or orders, and {NO_TEXTS}"
         raise UserError(f"{truth}: {problem}: {policy.no_texts_fix}")
-    source = next(path for path in orders if orders[path] == order)
-    guess = Reference(source, [""] * len(order), order)
-    guess.of_runs = True
-    guess.fix = policy.no_texts_fix
-    return guess
+    for conversations, path in orders.items():
+        return Reference(path, [""] * len(sizes), conversations)
+    return None
 
 
 def known_reference(truth: Path, labels: Labelled) -> Reference | None:
@@ -183,10 +165,8 @@ def known_reference(truth: Path, labels: Labelled) -> Reference | None:
 
 
 class _Example(BaseModel):
-    """The fields of an example that name its turn; other fields are ignored."""
+    """The fields of an example that have the words of its turn; other fields are ignored."""
 
-    debate: str = ""
-    turn: int | None = None
     user: str
     system: str
 
@@ -196,35 +176,22 @@ def exclude_examples(
 ) -> tuple[Labelled, int]:
     """Remove the labels of the turns that a file has as examples; return also how many turns.
 
-    A judge that is scored on the examples in its prompts scores too high. `touche-rad train
-    examples` writes the debate and the turn of each example; a turn is found by them or by its
-    words.
+    A judge that is scored on the examples in its prompts scores too high.
 
     Raises:
         UserError: No example of the file is among the labelled turns.
     """
-    examples = list(read_models(path, _Example))
-    words = {digest(example.user, example.system) for example in examples}
-    places = {
-        (example.debate, example.turn) for example in examples if example.debate and example.turn
-    }
+    examples = {digest(example.user, example.system) for example in read_models(path, _Example)}
+    if reference is not None:
+        conversations = reference.turns
+    else:  # the lines of all runs are in the labels' order
+        conversations = next((run.conversations for run in runs if run.has_words), ())
     result = [list(turns) for turns in labels]
     count = 0
-    for at, turns in enumerate(result):
-        name = ""
-        conversation: Sequence[str] = ()
-        if reference is not None:
-            name = reference.ids[at]
-            conversation = reference.turns[at]
-        else:  # the lines of all runs are in the labels' order
-            for run in runs:
-                if at < len(run.rows) and run.rows[at].conversation:
-                    name = run.rows[at].id
-                    conversation = run.rows[at].conversation
-                    break
-        for turn, labels_of_turn in enumerate(turns):
-            if (name, turn + 1) in places or words & {*conversation[turn : turn + 1]}:
-                turns[turn] = dict.fromkeys(labels_of_turn)
+    for turns, conversation in zip(result, conversations, strict=False):
+        for turn, words in enumerate(conversation[: len(turns)]):
+            if words in examples:
+                turns[turn] = dict.fromkeys(turns[turn])
                 count += 1
     if not count:
         raise UserError(
