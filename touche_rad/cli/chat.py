@@ -191,8 +191,11 @@ class Chat:
             self._say(f"note: {notice}", style="yellow")
         self._say(f"{answer.by}> {response.content}", style="bold")
         for number, argument in enumerate(response.arguments, 1):
-            self._say(f"[{number}] {argument.id}", "  ", style="")
-            self._say(argument.text, "      ")
+            is_quoted = plain(argument.text) in plain(response.content)
+            quoted = ", quoted in full" if is_quoted else ""
+            self._say(f"[{number}] {argument.id}{quoted}", "  ", style="")
+            if not is_quoted:
+                self._say(argument.text, "      ")
         if not response.arguments:
             self._say("It cites no argument.", "  ")
         limit = f" of {self._options.max_words}" if self._options.max_words else ""

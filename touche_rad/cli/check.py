@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, plain, print_text, say
+from touche_rad.cli.console import Label, plain, print_command, print_text, say
 from touche_rad.cli.program import command
 from touche_rad.errors import UserError
 from touche_rad.text import count_of
@@ -105,7 +105,7 @@ def check_command(options: CheckOptions) -> int:
             _echo(line)
         for result in shown:
             if len(shown) > 1 and result.findings:
-                click.echo(f"\n{plain(result.path)}")
+                click.secho(f"\n{plain(result.path)}", bold=True)
             _print_findings(result)
             if not result.valid and (result.official or not result.kind):
                 _print_advice(result, options.source, fixed=output in runs)
@@ -176,7 +176,8 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
         can_repair = not fixed and (repaired.done or (is_judged and not source))
         if can_repair:
             command = f"check {plain(result.path)} --input {source_name} --fix"
-            click.echo(f"To repair it:\n  touche-rad {command} -o NEW")
+            click.echo("To repair it:")
+            print_command(f"touche-rad {command} -o NEW")
         if "{}" in repaired.lines:
             fix = "A lost debate stays lost and counts as no; to get it, make the run again"
         elif can_repair:
@@ -184,4 +185,5 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
     command = f"simulate {source_name} -i INDEX -d DEBATER"
     if is_judged:
         command = f"judge {source_name} -j JUDGE"
-    click.echo(f"{fix}:\n  touche-rad {command} -o NEW")
+    _echo(f"{fix}:")
+    print_command(f"touche-rad {command} -o NEW")

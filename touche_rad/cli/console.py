@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from touche_rad.cli.help_text import fold_command
 from touche_rad.text import colour_setting, count_of, printable, redact
 
 if TYPE_CHECKING:
@@ -148,6 +149,12 @@ def is_quiet() -> bool:
 def fitted(line: str, indent: int = 2) -> str:
     """Wrap a long line for the terminal at its spaces."""
     return _fold(line, terminal_width(), "", " " * indent)
+
+
+def print_command(command: str) -> None:
+    """Print a command line; on a terminal, a long one continues behind a backslash."""
+    width = terminal_width() if sys.stdout.isatty() else sys.maxsize
+    click.echo("\n".join(fold_command(command, width)))
 
 
 def print_json(value: object) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step
+from touche_rad.cli.console import next_step, print_command
 from touche_rad.cli.program import command, run
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
@@ -82,12 +82,12 @@ def demo_command(options: DemoOptions) -> None:
             words.append("--quiet")
         if not quiet:
             click.secho(f"\n{title}", bold=True)
-            click.echo(f"$ {line}")
+            print_command(line)
         sys.stdout.flush()
         code = run(words, is_step=True)
         if code:
             raise WorkError(f"demo: {line} failed with exit code {code}")
     if not quiet:
         click.echo(f"\nDone in {time.monotonic() - start:.0f} s. All files: {out.resolve()}")
-    click.echo(f"Report: {out.resolve() / 'report.html'}")
     next_step(["respond", "--say", "Zoos should be closed."])
+    click.echo(f"Report: {out.resolve() / 'report.html'}")

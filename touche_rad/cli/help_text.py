@@ -51,7 +51,7 @@ def write_section(
     formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]
 ) -> None:
     """Write a heading and two columns."""
-    with formatter.section(title):
+    with formatter.section(click.style(title, bold=True)):
         formatter.write_dl(rows)
 
 
@@ -83,9 +83,9 @@ def write_options(
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
     """Write the examples; a long command line continues behind a backslash."""
     if examples:
-        with formatter.section("Examples"):
+        with formatter.section(click.style("Examples", bold=True)):
             for example in examples:
-                for line in _fold(f"touche-rad {example}", formatter.width):
+                for line in fold_command(f"touche-rad {example}", formatter.width):
                     formatter.write(f"{line}\n")
 
 
@@ -98,7 +98,7 @@ def _rank_of(option: click.Option) -> tuple[int, float]:
     return option.rank if isinstance(option, Option) else (0, math.inf)
 
 
-def _fold(command: str, width: int) -> list[str]:
+def fold_command(command: str, width: int) -> list[str]:
     """Break a command line before arguments and options; a shell accepts the lines."""
     arguments, *options = re.split(r" (?=-)", command)
     lines = [" "]

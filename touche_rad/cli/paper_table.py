@@ -58,7 +58,7 @@ def run_table(options: BenchRunOptions) -> int:
     in_full = "\n".join(comparison.lines(sys.maxsize))
     for suffix, text in ((".json", as_json), (".txt", in_full)):
         path = work.out / f"{RESULT}{suffix}"
-        write_text(path, f"{text}\n")
+        write_text(path, f"{click.unstyle(text)}\n")
         say(path, Label.WRITTEN)
     click.echo(as_json if options.as_json else "\n".join(comparison.lines(terminal_width())))
     if all(cell.ours is None for cell in comparison.cells):

@@ -29,6 +29,7 @@ _GAP: Final = "  "
 _NARROWEST: Final = 16
 """The column of names is not made narrower; a table that is still too wide is split."""
 _GREY: Final = "\x1b[2m{}\x1b[0m"
+_BOLD: Final = "\x1b[1m{}\x1b[0m"
 """Where there is no terminal, `click.echo` leaves the colours out."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a text that begins so for a formula."""
@@ -172,6 +173,12 @@ def terminal_lines(parts: Iterable[Part], width: int = WIDTH) -> list[str]:
         block = [printable(line) for line in lines]
         if isinstance(part, Notes):
             block = [_GREY.format(line) for line in block]
+        elif isinstance(part, Table):
+            before = ["", *block]  # heads are the first line, and those after an empty one
+            block = [
+                line if above else _BOLD.format(line)
+                for above, line in zip(before, block, strict=False)
+            ]
         blocks.append(block)
     return _joined(blocks)
 
