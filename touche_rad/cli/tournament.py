@@ -16,10 +16,9 @@ from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
-from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
-from touche_rad.files.outputs import alone_in, read_status, status_beside
+from touche_rad.files.outputs import alone_in, status_beside
 from touche_rad.files.records import write_text
 from touche_rad.plugins import (
     Configured,
@@ -36,7 +35,6 @@ from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
-    from touche_rad.contests.tournament.budget import Budgets
     from touche_rad.contests.tournament.folder import TournamentFolder
     from touche_rad.contests.two_sides import Game
     from touche_rad.events import Event
@@ -72,19 +70,6 @@ class TournamentOptions(opt.ModelOptions):
     index: str | None = opt.INDEX
     fallback_index: str | None = opt.FALLBACK_INDEX
     judge_model: str | None = opt.JUDGE_MODEL
-    max_calls: int | None = opt.option(
-        int,
-        "Maximum model calls per debater and debate. [default: no limit]",
-        least=0,
-        section=Section.MODEL,
-        is_rare=True,
-    )
-    max_tokens: int | None = opt.option(
-        int,
-        "Maximum tokens per debater and debate. [default: no limit]",
-        section=Section.MODEL,
-        is_rare=True,
-    )
     trace: bool = opt.TRACE
     prior: float = opt.option(float, "Prior: number of virtual draws per debater.", default=1.0)
     samples: int = opt.option(
@@ -152,7 +137,6 @@ def tournament_command(options: TournamentOptions) -> int:
     resumed by the same command. With one more -d or more claims, only the new debates are played.
     """
     from touche_rad.contests import two_sides
-    from touche_rad.contests.tournament.budget import Budgets, costs_in
     from touche_rad.contests.tournament.folder import TournamentFolder
     from touche_rad.contests.tournament.result import result_of
 
@@ -160,7 +144,6 @@ def tournament_command(options: TournamentOptions) -> int:
     if not options.claims.is_file():
         raise UserError(f"{options.claims} does not exist")
     folder = TournamentFolder(options.output)
-    limits = {"max_calls": options.max_calls, "max_tokens": options.max_tokens}
     job = two_sides.ContestsJob(
         source=options.claims,
         debaters=tuple(debaters),
@@ -171,21 +154,18 @@ def tournament_command(options: TournamentOptions) -> int:
     panel, panel_uses_model = _select_panel(options)
     panel_job = panels.PanelJob(source=folder.contests, panel=panel)
 
-    # The budgets are per debater and debate, not for the model of a session.
-    unlimited = replace(options, max_calls=None, max_tokens=None)
-    panel_options = replace(unlimited, deadline=None, model=options.judge_model or options.model)
+    panel_options = replace(options, deadline=None, model=options.judge_model or options.model)
     with ExitStack() as judging, ExitStack() as debating:
         session = debating.enter_context(
             prepare.open_session(
-                unlimited,
+                options,
                 *(debater for debater in debaters if debater.shares_server),
                 out=folder.contests,
                 needs_index=job.needs_index,
             )
         )
         services = session.services
-        budgets = Budgets(**limits)
-        services_of, first_model = _open_models(session, debaters, unlimited, folder, budgets)
+        services_of, first_model = _open_models(session, debaters, options, folder)
         answerers = job.answerers(lambda debater: services_of[debater.tag])
         names = list(answerers)
         # The panel is made before the debates, so that its errors come early.
@@ -199,7 +179,7 @@ def tournament_command(options: TournamentOptions) -> int:
             debater.tag: replace(job, debaters=(debater,)).identity(services_of[debater.tag])
             for debater in debaters
         }
-        stage = two_sides.Stage(answerers, options.rounds, services.index, budgets.costs)
+        stage = two_sides.Stage(answerers, options.rounds, services.index)
 
         async def play(game: Game, failures: FailureLog) -> Done:
             """Play a debate, or return the recorded one with the same settings."""
@@ -209,7 +189,6 @@ def tournament_command(options: TournamentOptions) -> int:
                 "description": game.claim.description,
                 "debaters": [[name, identities[name]] for name in (game.pro, game.con)],
                 "rounds": options.rounds,
-                **limits,
             }
             return await recorded(key, partial(stage.play, failures=failures), game)
 
@@ -217,7 +196,7 @@ def tournament_command(options: TournamentOptions) -> int:
             debates = two_sides.work(
                 options.claims,
                 stage,
-                identity={**job.identity(services), **limits},
+                identity=job.identity(services),
                 verb="tournament",
                 play=play,
             )
@@ -247,14 +226,12 @@ def tournament_command(options: TournamentOptions) -> int:
             result = result_of(
                 folder.results(names),
                 names,
-                costs_in(read_status(folder.contests).get("counts") or {}, names),
                 {
                     "judge": panel.tag,
                     "model": session.model.name if session.model else None,
                     "judge_model": judge_model.name if judge_model and panel_uses_model else None,
                     "rounds": options.rounds,
                     "words": options.words,
-                    **limits,
                 },
                 prior=options.prior,
                 samples=options.samples,
@@ -301,9 +278,8 @@ def _open_models(
     debaters: Sequence[Configured],
     options: TournamentOptions,
     folder: TournamentFolder,
-    budgets: Budgets,
 ) -> tuple[dict[str, Services], Model | None]:
-    """Return what each debater gets, with a model that has its budget, and the first model.
+    """Return what each debater gets, with its model, and the first model.
 
     A debater may have its own model; all calls count for the first one.
     """
@@ -319,7 +295,5 @@ def _open_models(
                 model = prepare.open_model(session, with_model, folder.contests)
             first = first or model
             model = model.copy(usage=first.usage)
-        if model is not None:
-            model = budgets.model_of(model, debater.tag)
         services_of[debater.tag] = replace(session.services, model=model)
     return services_of, first

@@ -71,8 +71,6 @@ class Stage:
     """The debaters by name; a single one plays against itself."""
     rounds: int
     index: ArgumentIndex | None = None
-    costs: Callable[[Game], Mapping[str, int]] = lambda game: {}
-    """Returns the costs of a debate as counts."""
 
     async def play(self, game: Game, failures: FailureLog) -> Done:
         """Play one debate."""
@@ -104,7 +102,7 @@ class Stage:
                 )
                 contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
                 events += (event.at(view.id, turn) for event in answer.events)
-        counts = {SPEECHES: len(contest.speeches), **self.costs(game)}
+        counts = {SPEECHES: len(contest.speeches)}
         return Done((files.contest_line(contest),), counts, tuple(events), tuple(fallbacks))
 
 

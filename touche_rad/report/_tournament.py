@@ -14,7 +14,6 @@ from touche_rad import files
 from touche_rad.contests.tournament.folder import CONTESTS, GAMES, OUTCOMES, RATINGS
 from touche_rad.contests.tournament.result import (
     COLUMNS,
-    COST_COLUMNS,
     VERSION,
     Standing,
     Tournament,
@@ -120,8 +119,6 @@ def tournament_board(result: Tournament) -> Board:
     standings = result.standings
     names = [standing.name for standing in standings]
     columns = {**COLUMNS, "{fallbacks}": "fallbacks"}
-    if any(standing.asked for standing in standings):
-        columns |= COST_COLUMNS
     shares = dict(zip(product(names, names), chain(*result.shares), strict=True))
     wins = boards.matrix(
         "Share of wins of the row against the column, ties as halves",
@@ -179,15 +176,6 @@ def _note(result: Tournament) -> str:
         parts.append(f"The side for the claim won {share} of the debates.")
     if result.undecided:
         parts.append(f"{result.undecided} debates have no verdict and do not count.")
-    budget = []
-    if result.max_calls is not None:
-        budget.append(f"{result.max_calls} calls")
-    if result.max_tokens is not None:
-        budget.append(f"{result.max_tokens} tokens")
-    if budget:
-        limits = " and ".join(budget)
-        model = result.model or "a model"
-        parts.append(f"Budget per debater and debate: {limits} of {model}.")
     parts.append(
         "Intervals are a bootstrap of claims; with few claims they are too narrow. "
         "“Significantly”: p of the difference from the first rating is below .05, corrected by "

@@ -1,4 +1,4 @@
-"""The result of a tournament: wins, ratings, costs, and its table for the terminal."""
+"""The result of a tournament: wins, ratings, and its table for the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament._ratings import rate
-from touche_rad.contests.tournament.budget import Costs
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.score.significance import FEWEST_FOR_TEST, Measured, rank
 from touche_rad.score.tables import (
@@ -51,8 +50,6 @@ class Standing(FrozenRecord):
     """Speeches that are fallbacks."""
     words: float | None
     """Mean number of words per speech."""
-    asked: Costs | None
-    """Its model calls and tokens; None if it made no call."""
 
     @property
     def share_text(self) -> str:
@@ -77,8 +74,6 @@ class Tournament(Printed):
     undecided: int
     rounds: int
     words: int
-    max_calls: int | None
-    max_tokens: int | None
     pro_share: float | None
     """Share of wins of the side for the claim; a tie is half a win."""
     prior: float
@@ -92,8 +87,7 @@ class Tournament(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the ratings, the matrix of win shares and the notes."""
-        has_costs = any(standing.asked for standing in self.standings)
-        yield table({**COLUMNS, **COST_COLUMNS} if has_costs else COLUMNS, self.standings)
+        yield table(COLUMNS, self.standings)
 
         heads = ["share of wins against"]
         rows = []
@@ -131,13 +125,6 @@ COLUMNS: Columns = {
     "{share_text}": "share",
     "{words:.1f}": "words a speech",
 }
-COST_COLUMNS: Columns = {
-    "{asked.calls}": "calls",
-    "{asked.from_cache}": "from cache",
-    "{asked.prompt_tokens}": "tokens in",
-    "{asked.completion_tokens}": "tokens out",
-    "{asked.failures}": "failed calls",
-}
 JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 
@@ -153,7 +140,6 @@ def format_share(share: float | None) -> str:
 def result_of(
     debates: Iterable[tuple[Contest, Outcome]],
     names: Sequence[str],
-    costs: Mapping[str, Costs],
     settings: Mapping[str, Any],
     *,
     prior: float,
@@ -193,7 +179,7 @@ def result_of(
         name = names[number]
         points = float(total[number].sum())
         differs = name in weaker if len(claims) >= FEWEST_FOR_TEST else None
-        standings.append(_standing(name, ratings[number], differs, games, points, costs.get(name)))
+        standings.append(_standing(name, ratings[number], differs, games, points))
         counts = met[number]
         shares.append(
             tuple(
@@ -229,7 +215,6 @@ def _standing(
     differs: bool | None,
     games: JudgedDebates,
     points: float,
-    costs: Costs | None,
 ) -> Standing:
     """Count wins, speeches and words of a debater; `points` are its wins, ties as halves."""
     kinds = {1.0: "wins", 0.5: "ties", 0.0: "losses", None: "undecided"}
@@ -254,6 +239,5 @@ def _standing(
         differs=differs,
         share=points / decided if decided else None,
         words=words / count["speeches"] if count["speeches"] else None,
-        asked=costs,
         **count,
     )
