@@ -1,3 +1,3 @@
 """Tournaments: every pair of debaters on both sides of every claim, a panel, and ratings."""
 
-__all__ = ["budget", "folder", "result"]
+__all__ = ["folder", "result"]
