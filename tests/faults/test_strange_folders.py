@@ -92,7 +92,7 @@ WRITING = [
     f"respond debates.jsonl -d verbatim {RUN}",
     "score judged.jsonl labels.jsonl -o out",
     f"simulate claims.tsv -d verbatim --turns 1 {RUN}",
-    "submit --collection arguments.jsonl -d grounded -o out --turns 1 --first 1",
+    "submit --collection arguments.jsonl -d grounded -o out",
     "tournament claims.tsv -i demo -d verbatim -d grounded -o out --replace",
 ]
 """Calls whose outputs are all below `out`."""

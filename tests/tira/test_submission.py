@@ -121,10 +121,6 @@ def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
     judge = ("submit", "judge-grounded", "--file", FILE)
     uploads = shlex.split(touche_rad(*judge, "--upload").out)
     assert shlex.split(touche_rad(*judge).out) == [*uploads, "--dry-run"]
-    on_other_dataset = touche_rad(
-        "submit", "grounded", "--file", FILE, "--dataset", "another-dataset"
-    )
-    assert "--dataset another-dataset" in on_other_dataset.out
     listed = touche_rad("submit", "--file", FILE).out.splitlines()
     assert [line.split()[0] for line in listed[1:] if line[0] != " "] == list(load(FILE).software)
     assert max(map(len, listed)) <= 80
@@ -140,14 +136,10 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     assert "demo index" in refused.error
     demo = Path(shutil.copy(demo_file("arguments.jsonl"), repository / "docker" / "collection"))
     assert touche_rad(*words, "--collection", demo) == refused
-    collection = tmp_path / "ours.jsonl"
-    collection.write_text(demo.read_text().partition("\n")[2])
-    words += ("--collection",)
-    assert "cp " in touche_rad(*words, collection).err
-    absent = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl", code=2)
-    assert "not found" in absent.err
-    shutil.copy(collection, repository / "docker" / "collection")
-    uploads = touche_rad(*words, repository / "docker" / "collection" / "ours.jsonl")
+    words += ("--collection", repository / "docker" / "collection" / "ours.jsonl")
+    assert "not found" in touche_rad(*words, code=2).err
+    words[-1].write_text(demo.read_text().partition("\n")[2])
+    uploads = touche_rad(*words)
     assert "--build-arg COLLECTION=docker/collection/ours.jsonl" in uploads.out
 
 
@@ -156,9 +148,8 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     refused = touche_rad(*words, env={"OPENAI_BASE_URL": "http://localhost:9/v1"}, code=2)
     assert refused.out == ""
     assert "OPENAI_BASE_URL: http://" in refused.err
-    unset = touche_rad(*words, env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"})
-    parts = ("OPENAI_BASE_URL is EMPTY: only the cache", "not set: OPENAI_API_KEY: export it for ")
-    assert all(part in unset.err for part in parts)
+    unset = touche_rad(*words, env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"}, code=0)
+    assert "not set: OPENAI_API_KEY" in unset.err
     assert "_URL=http://x:8/v1\n" in touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}).err
 
 

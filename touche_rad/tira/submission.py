@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
-from socket import getaddrinfo
 from textwrap import indent
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -74,9 +73,9 @@ class Software(_Strict):
         last = re.match(r".*COLLECTION=(\S+)", self.build, re.DOTALL)
         return last[1] if last else ""
 
-    def with_collection(self, name: str) -> Software:
+    def with_collection(self, file: Path) -> Software:
         """Return the same software in an image with the collection of this name."""
-        option = f"COLLECTION={COLLECTIONS / name}"
+        option = f"COLLECTION={COLLECTIONS / file.name}"
         build, count = re.subn(r"COLLECTION=\S+", option, self.build)
         build = build if count else f"{self.build} --build-arg {option}".strip()
         return self.model_copy(update={"build": build})
@@ -106,15 +105,13 @@ class Submission(_Strict):
         """Return a copy with one more entry, or another one of this name."""
         return self.model_copy(update={"software": {**self.software, name: software}})
 
-    def words(
-        self, name: str, *, path: str = ".", dataset: str | None = None, upload: bool = False
-    ) -> list[str]:
+    def words(self, name: str, *, path: str, upload: bool) -> list[str]:
         """Return the client's command line; without `upload` it only makes a trial run.
 
-        `path` is the repository. The default dataset is that of the sub-task.
+        `path` is the repository.
         """
         software = self.find(name)
-        dataset = dataset or self.datasets[software.sub_task]
+        dataset = self.datasets[software.sub_task]
         words = ["tira-cli", "code-submission", "--path", path, "--task", self.task]
         words += ["--dataset", dataset, "--command", software.command]
         if software.build:
@@ -138,9 +135,8 @@ def check_host(addresses: str, variable: str = "") -> None:
             parse_address(f"{address.strip()}#MODEL")
         host = urlsplit(address.partition("#")[0]).hostname or ""
         is_local = host == "localhost" or host.endswith(".localhost")
-        with suppress(OSError, ValueError):  # a name that does not resolve is another machine
-            for *_, (ip, *_) in getaddrinfo(host, None):
-                is_local |= ip_address(ip).is_loopback or ip_address(ip).is_unspecified
+        with suppress(ValueError):  # a name
+            is_local |= ip_address(host).is_loopback or ip_address(host).is_unspecified
         if is_local:
             place = f"{variable}: {address}" if variable else address
             remedy = f"unset {variable}" if variable else "use no model"
@@ -204,8 +200,8 @@ _CLIENT: Final[Mapping[SubTask, str]] = {
 }
 
 
-def save(path: Path, name: str, software: Software, *, write: bool = True) -> None:
-    """Write an entry to tira.yml, or only check it; other lines and comments stay as they are."""
+def save(path: Path, name: str, software: Software) -> None:
+    """Write an entry to tira.yml; other lines and comments stay as they are."""
     if not re.fullmatch(r"[\w.-]+", name):
         raise UserError(f"{name!r}: expected a name of letters, digits, '-', '_' and '.'")
     before = load(path)
@@ -226,5 +222,4 @@ def save(path: Path, name: str, software: Software, *, write: bool = True) -> No
         after = Submission.model_validate(yaml.safe_load(text))
     if after != before.add(name, software):
         raise UserError(f"{path}: others use a YAML anchor of {name!r}: save with another name")
-    if write:
-        write_text(path, text)
+    write_text(path, text)
