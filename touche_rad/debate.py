@@ -216,12 +216,16 @@ class Debate(Record):
 
 
 class Verdict(Result):
-    """A judge's verdict on one maxim: a score in 0..1; 0.5 and more means yes.
+    """A judge's verdict on one criterion: a score in 0..1; 0.5 and more means yes.
 
-    `score` is None if the judge has no verdict; `rationale` then says why.
+    `score` is None for a category, which only `answer` names, or if the judge has no verdict;
+    `rationale` then says why.
     """
 
-    score: float | None
+    score: float | None = None
+    answer: int | str | None = None
+    """The answer, if the criteria are not the task's: `yes`, `no`, a number of a scale or a
+    category. A judge may give the score or the answer, or both."""
     rationale: str = ""
     extra: Mapping[str, Any] = Field(default_factory=dict)
     """Further fields of the official record."""

@@ -11,7 +11,7 @@ from touche_rad.cli.console import next_step, print_json, print_text
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, nearest
 from touche_rad.files import Kind
-from touche_rad.files.schemas import names, schema_of
+from touche_rad.files.schemas import CRITERIA, names, schema_of
 
 _CONTENT: Final = {
     Kind.SIMULATIONS: "a debate between a user and a debater, from simulate or the official client",
@@ -25,6 +25,7 @@ _CONTENT: Final = {
     Kind.CONTESTS: "the speeches of two debaters, from contests or simulate --both-sides",
     Kind.OUTCOMES: "a panel's verdict on a contest, from judge",
     Kind.ANNOTATIONS: "the labels of a text, such as argument schemes, from index --annotate",
+    CRITERIA: "the questions of a judge, a TOML file, from new criteria",
 }
 """What a line of each kind of file is."""
 

@@ -1,51 +1,244 @@
 """Criteria: the questions by which a response is judged, as a file gives them.
 
 A value of `Criteria` is passed to what reads, judges, labels, scores or shows verdicts, so that no
-code has the questions of one task in it.
+code has the questions of one task in it. A file has a table for each question:
+
+    name = "clarity"
+
+    [clear]
+    question = "Is the response clear?"
+    answers = [[1, "hard to follow"], [2, "clear in parts"], [3, "clear"]]
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
-__all__ = ["Criteria", "Criterion", "grice"]
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
+
+__all__ = [
+    "Answers",
+    "Choice",
+    "Criteria",
+    "CriteriaFile",
+    "Criterion",
+    "CriterionExample",
+    "Sees",
+    "Unit",
+    "Value",
+    "grice",
+    "load_shipped",
+    "shipped_names",
+]
+
+FORMAT: Final = 1
+"""The version of the TOML file."""
+RESERVED: Final = ("sample", "annotators", "words", "mean")
+"""Names of other fields of labels and tables."""
+EVIDENCE: Final = "_evidence"
+"""The end of the name of the field in which a model quotes, before its verdict."""
+_CATEGORY: Final = re.compile(r'[^\s"]([^"\n\r\t]{0,58}[^\s"])?')
+
+Unit = Literal["response", "user", "debate"]
+"""What one verdict is on: a response, a message of the user, or a whole debate."""
+Probe = Literal["repeat", "order", "padding", "injection", "empty", "off-topic", "uncited"]
+"""A change of a response by `touche-rad audit`."""
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+Sentence = Annotated[Text, StringConstraints(min_length=1)]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
+Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
-@dataclass(frozen=True)
-class Criterion:
-    """One question on a response, which a verdict answers with yes or no."""
+def _check_value(value: object) -> object:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, str) and _CATEGORY.fullmatch(value)):
+        raise ValueError(f"expected a whole number or a short text, got {value!r:.60}")
+    return value
 
-    key: str
+
+Value = Annotated[int | str, BeforeValidator(_check_value)]
+"""An answer as verdicts and labels have it: `yes`, `no`, a number of a scale, or a category."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Choice(_Part):
+    """A possible answer to a question."""
+
+    value: Value
+    text: Text = ""
+    """What the value means."""
+
+
+class Answers(_Part):
+    """All possible answers to a question; on a scale, from the worst to the best."""
+
+    kind: Literal["yes-no", "scale", "categories"] = "yes-no"
+    values: tuple[Choice, ...] = (Choice(value="no"), Choice(value="yes"))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The answers as texts, as models write them."""
+        return tuple(str(choice.value) for choice in self.values)
+
+    def parse(self, value: object) -> int | str | None:
+        """Return the answer that a value or its text stands for, or None."""
+        for choice in self.values:
+            if str(choice.value) == str(value):
+                return choice.value
+        return None
+
+    def score(self, value: int | str) -> float | None:
+        """Return an answer as a number from 0 to 1; None for a category."""
+        if isinstance(value, str):
+            return None if self.kind == "categories" else float(value == "yes")
+        numbers = [int(choice.value) for choice in self.values]
+        return (value - numbers[0]) / (numbers[-1] - numbers[0])
+
+    def nearest(self, score: float) -> int | str | None:
+        """Return the answer whose score is nearest, of two the better; None for categories."""
+        if self.kind == "categories":
+            return None
+        values = [choice.value for choice in reversed(self.values)]
+        return min(values, key=lambda value: abs((self.score(value) or 0.0) - score))
+
+    @property
+    def fallback(self) -> int | str:
+        """The answer if a judge gives none: yes, the middle of a scale, or the first category."""
+        middle = self.nearest(0.5)
+        return self.values[0].value if middle is None else middle
+
+
+def _read_answers(value: object) -> object:
+    """Return the answers of a file, whose kind their values show."""
+    if not isinstance(value, list):
+        return value
+    choices = []
+    for pair in value:
+        answer, text = pair if isinstance(pair, list) and len(pair) == 2 else (pair, "")
+        choices.append(Choice(value=answer, text=text))
+    values = [choice.value for choice in choices]
+    numbers = [number for number in values if isinstance(number, int)]
+    if len(set(values)) < max(2, len(values)):
+        raise ValueError("expected at least two answers, and each once")
+    if not numbers:
+        if set(values) != {"no", "yes"}:
+            return Answers(kind="categories", values=tuple(choices))
+        return Answers(values=tuple(sorted(choices, key=lambda choice: str(choice.value))))
+    if len(numbers) < len(values) or numbers != sorted(numbers):
+        raise ValueError("expected only whole numbers on a scale, from the lowest")
+    return Answers(kind="scale", values=tuple(choices))
+
+
+class CriterionExample(_Part):
+    """A text with the right answer on it."""
+
+    text: Sentence
+    answer: Value
+    why: Text = ""
+
+
+class Criterion(_Part):
+    """One question, which a verdict answers."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    key: SkipJsonSchema[Key]
     """Its name in label files, tables and options."""
-    title: str
-    """Its name in evaluation files."""
-    column: str
-    """A short head of a table's column."""
-    reminder: str
-    """The question as a person who labels reads it beside each response."""
-    question: str
+    title: Sentence = ""
+    """Its name in evaluation files; by default the name of the table."""
+    column: Sentence = ""
+    """A short head of a table's column; by default the title."""
+    reminder: Sentence = ""
+    """The question as a person who labels reads it beside each response; by default `question`."""
+    question: Sentence
     """The question, as judges that ask a model put it."""
-    text: str
-    """When the answer is yes, and when it is no."""
-    evidence: str
+    text: Text = ""
+    """What each answer means, such as when the answer is yes, and when it is no."""
+    evidence: Text = ""
     """What a model quotes before its verdict."""
-    expect: Mapping[str, Literal["no"]] = field(default_factory=dict)
-    """The verdict that a change of the response must lead to, by the name of the audit's probe."""
+    answers: Annotated[
+        Answers,
+        BeforeValidator(_read_answers, json_schema_input_type=list[Value | tuple[Value, Text]]),
+    ] = Answers()
+    """No and yes (the default), whole numbers from the worst to the best, or categories; each may
+    be a pair of the answer and what it means."""
+    expect: dict[Probe, Value] = {}
+    """The answer that a change of the response must lead to, by the name of the audit's probe."""
+    notes: Text = ""
+    """Further advice for people who label."""
+    examples: tuple[CriterionExample, ...] = ()
+    """Examples for people and for models."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, table: object) -> object:
+        """Add the names and the question to people, if the table leaves them out."""
+        if not isinstance(table, Mapping):
+            return table
+        title = table.get("title", str(table["key"]).replace("_", " ").capitalize())
+        return {
+            "title": title,
+            "column": title,
+            "reminder": table.get("question", "-"),
+            **table,
+        }
+
+    @field_validator("expect", "examples")
+    @classmethod
+    def _check_values(cls, content: Any, info: ValidationInfo) -> Any:
+        if isinstance(content, dict):
+            values = list(content.values())
+        else:
+            values = [example.answer for example in content]
+        answers = info.data.get("answers")
+        for value in values:
+            if answers and answers.parse(value) != value:
+                names = ", ".join(answers.names)
+                raise ValueError(f"expected the answer to be one of {names}, got {value!r}")
+        return content
 
 
-@dataclass(frozen=True)
-class Criteria:
+class Sees(_Part):
+    """What a judge sees besides the text that it judges."""
+
+    conversation: bool = True
+    """The messages before it."""
+    arguments: int | None = Field(None, ge=0)
+    """The number of cited arguments; by default 2, and 0 if the unit is not a response."""
+    motion: bool = False
+    """What the debate is about: the motion, or the user's first message."""
+
+
+class Criteria(_Part):
     """Criteria in the order of columns, prompts and answers."""
 
     name: str
     source: str
     """The publication that the questions are from."""
     criteria: tuple[Criterion, ...]
+    unit: Unit = "response"
+    sees: Sees = Sees()
+    official: bool = False
+    """Whether they are those of the Touché task, whose evaluations are official files."""
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -57,11 +250,85 @@ class Criteria:
         """The titles of the criteria."""
         return tuple(criterion.title for criterion in self.criteria)
 
-    def __iter__(self) -> Iterator[Criterion]:
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the content; comments and the order of a table's fields do not count."""
+        content = self.model_dump_json(exclude={"official"})
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def __iter__(self) -> Iterator[Criterion]:  # type: ignore[override]
         return iter(self.criteria)
 
     def __len__(self) -> int:
         return len(self.criteria)
+
+
+class CriteriaFile(BaseModel):
+    """A file of criteria: what all have in common, and a table for each question."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    __pydantic_extra__: dict[str, Criterion] = Field(init=False)
+
+    format: Literal[1] = FORMAT
+    name: Name
+    source: Text = ""
+    """The publication that the questions are from."""
+    unit: Unit = "response"
+    """What one verdict is on."""
+    sees: Sees = Sees()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_tables(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Add the key of each question to its table."""
+        named = dict(content)
+        for key, value in content.items():
+            if isinstance(value, dict) and key not in cls.model_fields:
+                named[key] = {"key": key, **value}
+        return named
+
+    @model_validator(mode="after")
+    def _check_tables(self) -> CriteriaFile:
+        tables = self.__pydantic_extra__
+        if not tables:
+            raise ValueError("expected a table such as [clarity] for each question")
+        titles = [criterion.title for criterion in tables.values()]
+        for key, criterion in tables.items():
+            if key in RESERVED or key.endswith(EVIDENCE):
+                raise ValueError(f"expected another name than [{key}], which other fields have")
+            if titles.count(criterion.title) > 1:
+                raise ValueError(f"expected another title in [{key}], which two tables have")
+        return self
+
+    def criteria(self) -> Criteria:
+        """Return the criteria in the order of the file."""
+        sees = self.sees
+        if sees.arguments is None:
+            sees = sees.model_copy(update={"arguments": 2 if self.unit == "response" else 0})
+        return Criteria(
+            name=self.name,
+            source=self.source,
+            criteria=tuple(self.__pydantic_extra__.values()),
+            unit=self.unit,
+            sees=sees,
+        )
+
+
+_FOLDER: Final = Path(__file__).parent
+
+
+@cache
+def load_shipped(name: str) -> Criteria:
+    """Return shipped criteria by their name."""
+    content = tomllib.loads(_FOLDER.joinpath(f"{name}.toml").read_text("utf-8"))
+    return CriteriaFile.model_validate(content).criteria()
+
+
+@cache
+def shipped_names() -> tuple[str, ...]:
+    """Return the names of the shipped criteria, those of the task first."""
+    names = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return tuple(sorted(names, key=lambda name: name != "grice"))
 
 
 @cache
@@ -71,8 +338,4 @@ def grice() -> Criteria:
     Only what knows that it deals with this task asks for them: official files, commands, the server
     of the task, and public functions that are called without criteria.
     """
-    table = tomllib.loads(files(__package__).joinpath("grice.toml").read_text("utf-8"))
-    name = table.pop("name")
-    source = table.pop("source")
-    criteria = tuple(Criterion(key, **fields) for key, fields in table.items())
-    return Criteria(name, source, criteria)
+    return load_shipped("grice").model_copy(update={"official": True})

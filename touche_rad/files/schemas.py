@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from touche_rad.criteria import CriteriaFile
 from touche_rad.files._messages import AnnotatedLine, RequestLine, ResponseLine
 from touche_rad.files._rows import ClaimRow
 from touche_rad.files.contests import ContestLine, Judgement
@@ -18,7 +19,8 @@ from touche_rad.files.labels import AnnotationLine, TurnLabels
 from touche_rad.files.simulations import Cited, EvaluationLine, SimulationLine
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-SCHEMAS: Final[dict[Kind, Any]] = {
+CRITERIA: Final = "criteria"
+SCHEMAS: Final[dict[str, Any]] = {
     Kind.SIMULATIONS: SimulationLine,
     Kind.EVALUATIONS: EvaluationLine,
     Kind.CHAT: RequestLine,
@@ -30,16 +32,17 @@ SCHEMAS: Final[dict[Kind, Any]] = {
     Kind.CONTESTS: ContestLine,
     Kind.OUTCOMES: Judgement,
     Kind.ANNOTATIONS: AnnotationLine,
+    CRITERIA: CriteriaFile,
 }
-"""The record of each kind of file; TREC runs and qrels are no JSON."""
+"""The record of each kind of file, or the whole file; TREC runs and qrels are no JSON."""
 
 
-def names() -> dict[str, Kind]:
+def names() -> dict[str, str]:
     """Return the kinds by the names that the command line uses."""
-    return {kind.value.replace(" ", "-"): kind for kind in SCHEMAS}
+    return {kind.replace(" ", "-"): kind for kind in SCHEMAS}
 
 
-def schema_of(kind: Kind) -> dict[str, Any]:
+def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON schema of one record of a kind of file."""
     schema = TypeAdapter(SCHEMAS[kind]).json_schema(by_alias=True)
-    return {"$schema": DIALECT, **schema, "title": kind.value}
+    return {"$schema": DIALECT, **schema, "title": str(kind)}
