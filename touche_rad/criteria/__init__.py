@@ -13,10 +13,9 @@ code has the questions of one task in it. A file has a table for each question:
 from __future__ import annotations
 
 import hashlib
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from collections.abc import Iterator
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -25,9 +24,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    StrictInt,
     StringConstraints,
-    ValidationInfo,
-    field_validator,
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
@@ -49,11 +47,6 @@ __all__ = [
 
 FORMAT: Final = 1
 """The version of the TOML file."""
-RESERVED: Final = ("sample", "annotators", "words", "mean")
-"""Names of other fields of labels and tables."""
-EVIDENCE: Final = "_evidence"
-"""The end of the name of the field in which a model quotes, before its verdict."""
-_CATEGORY: Final = re.compile(r'[^\s"]([^"\n\r\t]{0,58}[^\s"])?')
 
 Unit = Literal["response", "user", "debate"]
 """What one verdict is on: a response, a message of the user, or a whole debate."""
@@ -65,14 +58,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
-def _check_value(value: object) -> object:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    if not is_number and not (isinstance(value, str) and _CATEGORY.fullmatch(value)):
-        raise ValueError(f"expected a whole number or a short text, got {value!r:.60}")
-    return value
-
-
-Value = Annotated[int | str, BeforeValidator(_check_value)]
+Value = StrictInt | Annotated[str, StringConstraints(pattern=r'^[^\s"]([^"\n\r\t]{0,58}[^\s"])?$')]
 """An answer as verdicts and labels have it: `yes`, `no`, a number of a scale, or a category."""
 
 
@@ -188,34 +174,6 @@ class Criterion(_Part):
     examples: tuple[CriterionExample, ...] = ()
     """Examples for people and for models."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fill(cls, table: object) -> object:
-        """Add the names and the question to people, if the table leaves them out."""
-        if not isinstance(table, Mapping):
-            return table
-        title = table.get("title", str(table["key"]).replace("_", " ").capitalize())
-        return {
-            "title": title,
-            "column": title,
-            "reminder": table.get("question", "-"),
-            **table,
-        }
-
-    @field_validator("expect", "examples")
-    @classmethod
-    def _check_values(cls, content: Any, info: ValidationInfo) -> Any:
-        if isinstance(content, dict):
-            values = list(content.values())
-        else:
-            values = [example.answer for example in content]
-        answers = info.data.get("answers")
-        for value in values:
-            if answers and answers.parse(value) != value:
-                names = ", ".join(answers.names)
-                raise ValueError(f"expected the answer to be one of {names}, got {value!r}")
-        return content
-
 
 class Sees(_Part):
     """What a judge sees besides the text that it judges."""
@@ -280,25 +238,14 @@ class CriteriaFile(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _name_tables(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Add the key of each question to its table."""
+        """Add to the table of each question its key, and the names that it leaves out."""
         named = dict(content)
-        for key, value in content.items():
-            if isinstance(value, dict) and key not in cls.model_fields:
-                named[key] = {"key": key, **value}
+        for key, table in content.items():
+            if isinstance(table, dict) and key not in cls.model_fields:
+                title = table.get("title", key.replace("_", " ").capitalize())
+                names = {"title": title, "column": title, "reminder": table.get("question", "-")}
+                named[key] = {"key": key, **names, **table}
         return named
-
-    @model_validator(mode="after")
-    def _check_tables(self) -> CriteriaFile:
-        tables = self.__pydantic_extra__
-        if not tables:
-            raise ValueError("expected a table such as [clarity] for each question")
-        titles = [criterion.title for criterion in tables.values()]
-        for key, criterion in tables.items():
-            if key in RESERVED or key.endswith(EVIDENCE):
-                raise ValueError(f"expected another name than [{key}], which other fields have")
-            if titles.count(criterion.title) > 1:
-                raise ValueError(f"expected another title in [{key}], which two tables have")
-        return self
 
     def criteria(self) -> Criteria:
         """Return the criteria in the order of the file."""
@@ -321,7 +268,8 @@ _FOLDER: Final = Path(__file__).parent
 def load_shipped(name: str) -> Criteria:
     """Return shipped criteria by their name."""
     content = tomllib.loads(_FOLDER.joinpath(f"{name}.toml").read_text("utf-8"))
-    return CriteriaFile.model_validate(content).criteria()
+    criteria = CriteriaFile.model_validate(content).criteria()
+    return criteria.model_copy(update={"official": name == "grice"})
 
 
 @cache
@@ -331,11 +279,9 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: name != "grice"))
 
 
-@cache
-def grice() -> Criteria:
-    """Return the criteria of the Touché task.
+grice: Final = partial(load_shipped, "grice")
+"""Returns the criteria of the Touché task.
 
-    Only what knows that it deals with this task asks for them: official files, commands, the server
-    of the task, and public functions that are called without criteria.
-    """
-    return load_shipped("grice").model_copy(update={"official": True})
+Only what knows that it deals with this task asks for them: official files, commands, the server of
+the task, and public functions that are called without criteria.
+"""

@@ -23,6 +23,10 @@ from touche_rad.errors import InputError, OptionError, nearest, refuse_newer
 from touche_rad.files.records import field_error, read_toml, read_whole
 
 _SUFFIX: Final = ".toml"
+_RESERVED: Final = ("sample", "annotators", "words", "mean")
+"""Names of other fields of labels and tables."""
+EVIDENCE: Final = "_evidence"
+"""The end of the name of the field in which a model quotes, before its verdict."""
 _HEAD: Final = re.compile(r"\s*\[+\s*([\w-]+)")
 """The head of a table."""
 
@@ -35,21 +39,48 @@ def read_criteria(name: str) -> Criteria:
         OptionError: There are no criteria of this name.
     """
     if name in shipped_names():
-        return grice() if name == grice().name else load_shipped(name)
+        return load_shipped(name)
     path = Path(name)
     if path.suffix != _SUFFIX and not path.is_file():
         hint = nearest(name, shipped_names())
         raise OptionError(f"there are no criteria {name!r}{hint}; your own: FILE{_SUFFIX}")
     content = read_toml(path)
     refuse_newer(path, content, FORMAT)
+    lines = read_whole(path).splitlines()
     try:
         criteria = CriteriaFile.model_validate(content).criteria()
     except ValidationError as error:
-        raise _wrong(path, error) from None
+        raise _wrong(path, error, lines) from None
+    if not criteria.criteria:
+        raise InputError(path, "expected a table such as [clarity] for each question")
+    for criterion in criteria:
+        keys = _check(criterion, criteria)
+        if keys is not None:
+            field, expected = keys
+            place = [criterion.key, field]
+            raise InputError(
+                path, expected, line=_line_of(lines, place), field=".".join(filter(None, place))
+            )
     return grice() if criteria.digest == grice().digest else criteria
 
 
-def _wrong(path: Path, error: ValidationError) -> InputError:
+def _check(criterion: Criterion, criteria: Criteria) -> tuple[str, str] | None:
+    """Return the field that does not fit the others, and what was expected."""
+    if criterion.key in _RESERVED or criterion.key.endswith(EVIDENCE):
+        return "", "expected another name, which no field of labels has"
+    if criteria.titles.count(criterion.title) > 1:
+        return "title", "expected another title: two criteria have it"
+    possible = criterion.answers.names
+    values = {"expect": list(criterion.expect.values())}
+    values["examples"] = [example.answer for example in criterion.examples]
+    for field, answers in values.items():
+        for answer in answers:
+            if str(answer) not in possible:
+                return field, f"expected one of {', '.join(possible)}, got {answer!r}"
+    return None
+
+
+def _wrong(path: Path, error: ValidationError, lines: list[str]) -> InputError:
     """Return the first problem with its line, its field, and what was expected."""
     problem: Any = error.errors()[0]
     keys = [key for key in problem["loc"] if isinstance(key, str) and key != "[key]"]
@@ -60,29 +91,29 @@ def _wrong(path: Path, error: ValidationError) -> InputError:
         table = next((tables[key] for key in keys[:-1] if key in tables), Criterion)
         message = f"there is no such key{nearest(keys[-1], table.model_fields)}"
     elif problem["type"] == "model_type" and len(keys) == 1:
-        names = CriteriaFile.model_fields
-        message = f"there is no such key{nearest(keys[0], names)}; a question is a table"
+        hint = nearest(keys[0], CriteriaFile.model_fields)
+        message = f"there is no such key{hint}; a question is a table"
     elif problem["type"] == "string_pattern_mismatch":
         message = "expected another name: 1 to 40 letters, digits and _; a question's in lower case"
-    return InputError(path, message, line=_line_of(read_whole(path), keys), field=miss.field or None)
+    elif problem["type"] == "int_type":
+        message = "expected a whole number or a short text"
+    return InputError(
+        path, message, line=_line_of(lines, keys), field=miss.field.removesuffix(".int") or None
+    )
 
 
-def _line_of(text: str, keys: list[str]) -> int | None:
+def _line_of(lines: list[str], keys: list[str]) -> int | None:
     """Return the number of the line with a key, or with its table; None for the whole file."""
     table = keys[0] if keys else ""
-    is_above_tables = True
-    is_in_table = False
+    current: str | None = None
     place = None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         head = _HEAD.match(line)
         if head:
-            is_above_tables = False
-            is_in_table = head[1] == table
-            place = place or (number if is_in_table else None)
+            current = head[1]
+            place = place or (number if current == table else None)
             continue
         key = line.partition("=")[0].strip(" \t\"'")
-        if is_above_tables and key == table:
-            return number
-        if is_in_table and key in keys[1:]:
+        if key in keys[1:] if current == table else current is None and key == table:
             return number
     return place

@@ -322,7 +322,7 @@ _VERDICT = ("score", "explanation", "rationale", FALLBACK)
 _EARLIER_FALLBACKS = ("no verdict (", "no verdict: it is missing in the run")
 """Beginnings of the explanations of fallbacks, which earlier versions wrote without the field, or
 with `true` in it."""
-_KEYS = tuple(maxim.key for maxim in Maxim)
+_KEYS = tuple(maxim.capitalize() for maxim in Maxim)
 
 
 @dataclass(frozen=True)
@@ -448,5 +448,5 @@ def _turn_record(verdicts: Verdicts) -> JsonObject:
             scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
             if verdict.fallback:
                 scored[FALLBACK] = verdict.fallback
-            record[maxim.key] = scored | drop_keys(verdict.extra, _VERDICT)
+            record[maxim.capitalize()] = scored | drop_keys(verdict.extra, _VERDICT)
     return record
