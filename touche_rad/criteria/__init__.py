@@ -214,6 +214,11 @@ class Criteria(_Part):
         content = self.model_dump_json(exclude={"official"})
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
+    @property
+    def tag(self) -> str:
+        """The name and the digest, as evaluations and labels have them."""
+        return f"{self.name} {self.digest}"
+
     def __iter__(self) -> Iterator[Criterion]:  # type: ignore[override]
         return iter(self.criteria)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,13 +21,23 @@ from touche_rad.criteria import (
     shipped_names,
 )
 from touche_rad.errors import InputError, OptionError, nearest, refuse_newer
-from touche_rad.files.records import field_error, read_toml, read_whole
+from touche_rad.files.records import (
+    BadLines,
+    FieldError,
+    Place,
+    field_error,
+    numbered_lines,
+    parse,
+    read_toml,
+    read_whole,
+)
 
 _SUFFIX: Final = ".toml"
-_RESERVED: Final = ("sample", "annotators", "words", "mean")
+_RESERVED: Final = ("annotators", "criteria", "mean", "run", "sample", "settled", "words")
 """Names of other fields of labels and tables."""
 EVIDENCE: Final = "_evidence"
 """The end of the name of the field in which a model quotes, before its verdict."""
+_GIVE: Final = "give the file by which it was made with --criteria FILE"
 _HEAD: Final = re.compile(r"\s*\[+\s*([\w-]+)")
 """The head of a table."""
 
@@ -117,3 +128,36 @@ def _line_of(lines: list[str], keys: list[str]) -> int | None:
         if key in keys[1:] if current == table else current is None and key == table:
             return number
     return place
+
+
+def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
+    """Return the criteria of evaluations and labels: those that a user chose, or that they name.
+
+    Files that name none have the chosen ones, or those of the task.
+
+    Raises:
+        InputError: A file has others, or those of a file that the user must give.
+    """
+    for path in paths:
+        tag = _tag_in(path)
+        if not tag or (chosen is not None and tag == chosen.tag):
+            continue
+        if chosen is not None:
+            raise InputError(path, f"has the criteria {tag}, not {chosen.tag}: {_GIVE}")
+        name = tag.partition(" ")[0]
+        shipped = load_shipped(name) if name in shipped_names() else None
+        if shipped is None or shipped.tag != tag:
+            raise InputError(path, f"has the criteria {tag}: {_GIVE}")
+        chosen = shipped
+    return chosen or grice()
+
+
+def _tag_in(path: Place) -> str:
+    """Return the name and the digest of the criteria that a file names, or an empty text."""
+    for _, line in numbered_lines(path, BadLines(skip=True)):
+        with suppress(FieldError):
+            value = parse(line)
+            record = value[0] if isinstance(value, list) and value else value
+            if isinstance(record, dict) and record:
+                return str(record.get("criteria", ""))
+    return ""
