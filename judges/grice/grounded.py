@@ -21,7 +21,7 @@ from touche_rad.evidence.words import (
     read_words,
     topical_words,
 )
-from touche_rad.plugins import ArgumentIndex, ExplainedVerdict, Feature, Services, arguments_by
+from touche_rad.plugins import ArgumentIndex, Services, arguments_by
 from touche_rad.text import clean
 
 SHOWN_ARGUMENTS: Final = 2
@@ -76,7 +76,6 @@ _ABSTRACT_NOUN: Final = re.compile(
 class RuleFault(NamedTuple):
     """What speaks against a yes: how much, and why. A fault of size 0 says why it is a yes."""
 
-    name: str
     size: float
     reason: str
 
@@ -195,11 +194,11 @@ def speaks_for_the_user(sentences: Sequence[Finding], echo: float) -> Iterator[R
     """Yield an echo, an agreement and a contrary of an argument; `echo` is the user's share."""
     known = lexicon()
     if echo >= ECHO:
-        yield RuleFault("echo", DECISIVE, "the response says what the user said")
+        yield RuleFault(DECISIVE, "the response says what the user said")
     for sentence in sentences:
         support = sentence.support
         if support.denies and support.share >= NEAR:
-            yield RuleFault("contrary", DECISIVE, f"{quote(sentence)} {support.why}")
+            yield RuleFault(DECISIVE, f"{quote(sentence)} {support.why}")
             return
         # What is quoted of an argument agrees with nobody.
         text = sentence.opening
@@ -208,31 +207,31 @@ def speaks_for_the_user(sentences: Sequence[Finding], echo: float) -> Iterator[R
         agrees = known.surrenders.match(text) or known.concessions.search(text)
         # "You are right, but ..." takes the agreement back.
         if agrees and known.reversals.isdisjoint(text[agrees.end() :].split()):
-            yield RuleFault("agreement", DECISIVE, f"{quote(sentence)} agrees with the user")
+            yield RuleFault(DECISIVE, f"{quote(sentence)} agrees with the user")
             return
 
 
 def quantity(response: ResponseFeatures) -> Iterator[RuleFault]:
     """One thesis or attack: not a list, not a bare denial, not a repetition."""
     first = quote((response.claims or response.sentences)[0])
-    yield RuleFault("point", 0.0, f"one point: {first}")
+    yield RuleFault(0.0, f"one point: {first}")
     if not response.claims or response.new < LEAST_NEW_WORDS:
-        yield RuleFault("denial", DECISIVE, f"{first} gives no reason")
+        yield RuleFault(DECISIVE, f"{first} gives no reason")
     marks = [match.group() for match in _LIST_MARK.finditer(response.text)]
     if len(marks) > 1:
-        yield RuleFault("list", DECISIVE, f"“{marks[0]}” and “{marks[1]}” mark a list")
+        yield RuleFault(DECISIVE, f"“{marks[0]}” and “{marks[1]}” mark a list")
     if len({claim.source for claim in response.claims if claim.source is not None}) > 1:
-        yield RuleFault("arguments", DECISIVE, "the response uses two arguments")
+        yield RuleFault(DECISIVE, "the response uses two arguments")
     earlier: list[Words] = []
     for sentence in response.sentences:
         words = sentence.words
         if len(words.words) >= FEWEST_WORDS and repeated_share([words], earlier) >= SAME_SENTENCE:
             reason = f"{quote(sentence)} repeats a sentence before it"
-            yield RuleFault("repetition", DECISIVE, reason)
+            yield RuleFault(DECISIVE, reason)
             break
         earlier.append(words)
     if not response.topic:
-        yield RuleFault("topic", DECISIVE, OFF_TOPIC)
+        yield RuleFault(DECISIVE, OFF_TOPIC)
     yield from response.for_the_user
 
 
@@ -242,33 +241,33 @@ def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
     To say that no argument was found claims nothing, so nothing has to be found.
     """
     if response.admits:
-        return [RuleFault("claims", 0.0, "the response says that it has found no argument")]
+        return [RuleFault(0.0, "the response says that it has found no argument")]
     if not response.claims:
         reason = "the response claims nothing that an argument could support"
-        return [RuleFault("claims", DECISIVE, reason)]
+        return [RuleFault(DECISIVE, reason)]
     faults = []
-    for number, claim in enumerate(response.claims, 1):
+    for claim in response.claims:
         support = claim.support
         size = MOST_DOUBT * (1 - support.content_share) if support.supported else DECISIVE
         reason = f"{quote(claim)} {support.why}"
         if support.supported and not response.looked_up:
             reason += f". {NOT_LOOKED_UP}"
-        faults.append(RuleFault(f"sentence {number}", size, reason))
+        faults.append(RuleFault(size, reason))
     return sorted(faults, key=lambda fault: -fault.size)
 
 
 def relation(response: ResponseFeatures) -> Iterator[RuleFault]:
     """It shares words of the topic with the user; it is no echo, agreement or repetition."""
     if response.admits:
-        yield RuleFault("topic", DECISIVE, "the response has no argument against the user")
+        yield RuleFault(DECISIVE, "the response has no argument against the user")
     elif response.closeness < LEAST_CLOSENESS:
-        yield RuleFault("topic", DECISIVE, OFF_TOPIC)
+        yield RuleFault(DECISIVE, OFF_TOPIC)
     else:
         size = MOST_DOUBT * max(0.0, 1 - response.closeness)
         words = "”, “".join(response.topic[:4])
-        yield RuleFault("topic", size, f"shares “{words}” with the user. {SIDE_UNSEEN}")
+        yield RuleFault(size, f"shares “{words}” with the user. {SIDE_UNSEEN}")
     if response.repeated >= ECHO:
-        yield RuleFault("repetition", DECISIVE, "the response says what the system said before")
+        yield RuleFault(DECISIVE, "the response says what the system said before")
     yield from response.for_the_user
 
 
@@ -287,16 +286,14 @@ def manner(response: ResponseFeatures) -> Iterator[RuleFault]:
         counts.update(sentence.words.senses[at] for at in sentence.words.matter)
     again = sum(count - 2 for count in counts.values() if count > 2) / max(8, counts.total())
     too_short = DECISIVE if length < FEWEST_WORDS else 0.0
-    yield RuleFault("clear", 0.0, "clear and short")
-    yield RuleFault("long", max(0, length - MOST_WORDS) / 30, f"it has {length} words")
-    yield RuleFault("short", too_short, f"it has only {length} words")
-    yield RuleFault("sentence", max(0, excess) / 20, f"{quote(longest)} is long")
-    yield RuleFault("filler", 0.2 * fillers, f"it has {fillers} filler phrases")
-    yield RuleFault("vague", 0.2 * vague if vague > 1 else 0.0, f"it has {vague} vague words")
-    yield RuleFault("repetition", 4 * again, "it repeats its words")
-    yield RuleFault(
-        "nouns", 2 * max(0.0, nouns - ABSTRACT_NOUNS), "it is a chain of abstract nouns"
-    )
+    yield RuleFault(0.0, "clear and short")
+    yield RuleFault(max(0, length - MOST_WORDS) / 30, f"it has {length} words")
+    yield RuleFault(too_short, f"it has only {length} words")
+    yield RuleFault(max(0, excess) / 20, f"{quote(longest)} is long")
+    yield RuleFault(0.2 * fillers, f"it has {fillers} filler phrases")
+    yield RuleFault(0.2 * vague if vague > 1 else 0.0, f"it has {vague} vague words")
+    yield RuleFault(4 * again, "it repeats its words")
+    yield RuleFault(2 * max(0.0, nouns - ABSTRACT_NOUNS), "it is a chain of abstract nouns")
 
 
 RULES: Final[Mapping[str, Callable[[ResponseFeatures], Iterable[RuleFault]]]] = {
@@ -305,12 +302,6 @@ RULES: Final[Mapping[str, Callable[[ResponseFeatures], Iterable[RuleFault]]]] = 
     "relation": relation,
     "manner": manner,
 }
-_SUM_FORMULA: Final = (
-    f"{BEST_SCORE} minus all faults, at least {WORST_SCORE}; 0.5 and more means yes"
-)
-_WEAKEST_FORMULA: Final = (
-    f"{BEST_SCORE} minus the fault of the weakest sentence; 0.5 and more means yes"
-)
 
 
 class GroundedJudge:
@@ -348,18 +339,3 @@ class GroundedJudge:
             score = round(max(WORST_SCORE, score), 4)
             verdicts[key] = Verdict(score=score, rationale=worst.reason)
         return verdicts
-
-    def explain(self, debate: Debate) -> dict[str, ExplainedVerdict]:
-        """Return the faults that decide each verdict on the last response."""
-        response = read_response(debate, self._index)
-        if response is None or not response.sentences:
-            return {}
-        explained = {}
-        for key, rule in RULES.items():
-            features = {
-                fault.name: Feature(-round(fault.size, 4), phrase=fault.reason)
-                for fault in rule(response)
-            }
-            formula = _WEAKEST_FORMULA if rule is quality else _SUM_FORMULA
-            explained[key] = ExplainedVerdict(formula, features)
-        return explained

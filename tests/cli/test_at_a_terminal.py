@@ -105,7 +105,7 @@ def interrupt(chat: pexpect.spawn) -> None:
     """Press Ctrl-C until the chat has seen it: readline forgets one between prompt and reading."""
     for _ in range(12):
         chat.sendintr()
-        if chat.expect_exact(["Ctrl-D or /quit ends the chat", pexpect.TIMEOUT], timeout=5) == 0:
+        if chat.expect_exact(["Ctrl-D ends the chat", pexpect.TIMEOUT], timeout=5) == 0:
             return
     pytest.fail("Ctrl-C is not seen")
 
@@ -114,11 +114,6 @@ def test_messages_of_a_pipe_are_shown_at_a_terminal() -> None:
     command = f"echo Zoos. | {sys.executable} -m touche_rad chat -i demo -d verbatim -j off"
     shown = end_of(pexpect.spawn("sh", ["-c", command], timeout=60, encoding="utf-8"))[1]
     assert "you> Zoos." in CONTROL.sub("", shown)
-
-
-def test_the_tab_key_completes_a_command(chat: pexpect.spawn) -> None:
-    chat.send("/sa\tno/debate.jsonl\r")
-    chat.expect_exact("/save FILE writes a debate")
 
 
 @pytest.mark.long
@@ -132,6 +127,4 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(chat: pexpect.spawn) -> None:
     chat.expect_exact("echo-back> You said 'Go on.'.")
     chat.expect_exact("you> ")
     chat.sendeof()
-    code, shown = end_of(chat)
-    assert code == 0
-    assert "not saved" in shown
+    assert end_of(chat)[0] == 0

@@ -1,4 +1,4 @@
-"""`touche-rad chat`: debates, commands, and what is kept, with lines that are piped in."""
+"""`touche-rad chat`: debates with lines that are piped in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rich.cells import cell_len
 
 from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
-from touche_rad import files
 
 ZOOS = "Zoos should be closed because captivity harms animals."
 
@@ -67,35 +66,15 @@ def test_a_message_is_answered_with_citations_and_verdicts() -> None:
     check_screen("chat", ended)
 
 
-def test_explain_shows_why() -> None:
-    ended = chat("/explain", ZOOS, "/explain")
-    assert printed_after("/explain", ended).startswith("error: ")
-    reasons = ended.out.split("you> /explain\n")[2].split("\nyou> ")[0]
-    assert "the answer cites" in reasons.splitlines()[0]
-
-
-def test_a_saved_debate_is_valid_and_replaces_only_its_own_file(tmp_path: Path) -> None:
-    out = tmp_path / "my debate.jsonl"
-    ended = chat("/save a.jsonl", "/save", ZOOS, "Zoos are old.", f"/save {out}", f"/save {out}")
-    for line in ("/save a.jsonl", "/save"):
-        assert printed_after(line, ended).startswith("error: /save FILE")
-    assert printed_after(f"/save {out}", ended) == f"written: {out}"
-    assert ended.out.count(f"written: {out}") == 2
-    assert "not saved" not in ended.out
-    before = out.read_bytes()
-    again = chat(ZOOS, f"/save {out}")
-    assert f"error: {out}" in " ".join(again.out.split())
-    assert out.read_bytes() == before
-    assert "not saved" in again.out
-    (debate,) = files.read_debates(out)
-    assert [turn.utterance for turn in debate.turns] == [ZOOS, "Zoos are old."]
-    touche_rad("check", out, code=0)
-    touche_rad("judge", out, "-o", tmp_path / "verdicts.jsonl", code=0)
-
-
-def test_a_wrong_command_is_explained_and_empty_lines_are_ignored() -> None:
-    ended = chat("", "/exlpain", "/help")
-    check_screen("chat.help", ended)
+def test_the_debate_goes_on_and_empty_lines_are_ignored() -> None:
+    ended = chat(ZOOS, "", "Zoos are old.")
+    first, second = (printed_after(line, ended) for line in (ZOOS, "Zoos are old."))
+    assert first.startswith("verbatim> ")
+    assert second.startswith("verbatim> ")
+    cited = [re.search(r"\[1\] (\S+)", shown) for shown in (first, second)]
+    assert cited[0] is not None
+    assert cited[1] is not None
+    assert cited[0][1] != cited[1][1], "no argument twice"
 
 
 def test_a_fallback_is_named_above_the_answer(tmp_path: Path) -> None:
@@ -104,7 +83,6 @@ def test_a_fallback_is_named_above_the_answer(tmp_path: Path) -> None:
     ended = chat(
         "Please fail.",
         "Go on.",
-        "/explain",
         args=("--plugin", plugin, "-i", "demo", "-d", "odd", "-j", "length"),
     )
     check_screen("chat.fallback", ended)
@@ -114,7 +92,7 @@ def test_a_fallback_is_named_above_the_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_lines_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    ended = chat(ZOOS, "/explain", "/help", "/nothing")
+    ended = chat(ZOOS)
     assert ended.code == 0, ended.err
     assert max(map(cell_len, ended.out.splitlines())) <= min(columns, 100)
 

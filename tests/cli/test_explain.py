@@ -1,4 +1,4 @@
-"""`--explain`: the answer and its candidates, the verdicts and their reasons; and as JSON."""
+"""`respond --explain`: the answer and its candidates; and as JSON."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from tests.records import read_records, write_records
-from tests.screens import check_messages, check_screen
+from tests.records import write_records
+from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
@@ -120,45 +120,5 @@ def test_an_explanation_of_another_debaters_answer_says_so(tmp_path: Path) -> No
     assert strict.out == ""
 
 
-DEBATES = demo_file("debates.jsonl")
-JUDGE = ("judge", DEBATES, "--explain")
-
-
-def test_the_verdicts_of_a_turn_stand_below_the_whole_texts() -> None:
-    debate = read_records(DEBATES)[1]["simulation"]
-    for columns in (60, 100):
-        shown = touche_rad(
-            *JUDGE, "--debate", "debate-2", "--turn", "1", env={"COLUMNS": str(columns)}, code=0
-        )
-        lines = shown.out.splitlines()
-        assert lines[0].startswith("debate-2 turn 1: ")
-        assert max(map(cell_len, lines)) <= columns
-        words = " ".join(shown.out.split())
-        assert debate["userTurns"][0]["utterance"] in words
-        assert debate["userTurns"][0]["systemResponse"]["utterance"] in words
-
-
-@pytest.mark.parametrize("judge", ["grounded", "length"])
-def test_each_judge_shows_its_reasons(judge: str) -> None:
-    shown = touche_rad(*JUDGE, "--debate", "1", "--turn", "1", "-j", judge)
-    check_screen(f"judge.explain.{judge}", shown)
-
-
-def test_what_cannot_be_explained_is_refused() -> None:
-    messages = {}
-    for line in (
-        "judge DEBATES --explain --debate debate-21",
-        "judge DEBATES --explain --debate nothing",
-        "judge DEBATES --explain --turn 9",
-        "judge DEBATES --explain -o x.jsonl",
-        "judge DEBATES --explain --dry-run",
-        "judge DEBATES --explain -j debatrix",
-        "judge --explain",
-        "judge DEBATES -o out.jsonl --turn 1",
-        "judge DEBATES -o out.jsonl --debate 1",
-        "respond --explain -i demo",
-    ):
-        words = [str(JUDGE[1]) if word == "DEBATES" else word for word in line.split()]
-        messages[f"touche-rad {line}"] = touche_rad(*words)
-        assert messages[f"touche-rad {line}"].code == 2, line
-    check_messages("explain", messages, demo_file("debates.jsonl").parent)
+def test_a_file_or_a_text_is_needed() -> None:
+    assert "respond --explain" in touche_rad("respond", "--explain", "-i", "demo", code=2).err

@@ -84,7 +84,6 @@ ASKING = {
     "respond --say": ("respond", *ZOOS, "-d", "sinai"),
     "respond": ("respond", DEBATES, "-d", "sinai", "-i", "demo", "-o", "run.jsonl"),
     "judge": ("judge", DEBATES, "-j", "zsl", "-o", "evaluations.jsonl"),
-    "judge --explain": ("judge", DEBATES, "-j", "zsl", "--explain"),
     "audit": ("audit", DEBATES, "-j", "zsl"),
     "simulate --user model": (
         *("simulate", CLAIMS, "-d", "verbatim", "-i", "demo"),

@@ -13,7 +13,6 @@ import pytest
 from judges.grice.grounded import GroundedJudge
 from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
 from tests.runs.fakes import SmallIndex
-from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
 from touche_rad.plugins import Services
@@ -315,13 +314,3 @@ def test_quotations_for_another_user_and_echoes_are_no_yes() -> None:
 @pytest.mark.parametrize("answer", [ZOO, USER, "Caps are fine."])
 def test_the_label_of_a_speaker_changes_no_verdict(label: str, answer: str) -> None:
     assert judge().judge(debate(f"{label} {answer}", ZOO)) == judge().judge(debate(answer, ZOO))
-
-
-def test_explained_faults_make_the_score() -> None:
-    shown = touche_rad("judge", demo_file("debates.jsonl"), "--explain", "--debate", "1", "--json")
-    rows = [json.loads(line) for line in shown.out.splitlines()]
-    assert rows
-    for row in rows:
-        faults = [feature["adds"] for feature in row["features"].values()]
-        total = min(faults) if row["maxim"] == "quality" else sum(faults)
-        assert row["score"] == pytest.approx(max(0.05, 0.95 + total), abs=1e-3)

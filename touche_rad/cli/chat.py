@@ -6,7 +6,6 @@ import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Column, Table
@@ -15,36 +14,23 @@ from rich.text import Text
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import open_console, plain, verdict_text, wrapped
-from touche_rad.cli.explain import explain, print_explanation
 from touche_rad.cli.program import command
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, is_demo
-from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest, why
-from touche_rad.files.records import write_text
+from touche_rad.errors import OptionError, ToucheRadError
 from touche_rad.plugins import find
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
-from touche_rad.runs.play import simulation_line
 from touche_rad.text import count_words, printable
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Configured, LoadedDebater, LoadedJudge
-    from touche_rad.runs.answering import Answer
     from touche_rad.session import Session
 
 OFF: Final = "off"
 _REASONS_COLUMN: Final = 22
 """The column in which the reasons of verdicts begin."""
-
-
-CHAT_COMMANDS: Final = {
-    "/explain": "Show why the last answer cites what it cites.",
-    "/save FILE": "Write the debate as an official simulation.",
-    "/help": "Show the commands.",
-    "/quit": "End the chat; Ctrl-D does the same.",
-}
-NAMES: Final = [name.split()[0] for name in CHAT_COMMANDS]
 
 
 @opt.options
@@ -70,8 +56,8 @@ def chat_command(options: ChatOptions) -> int:
     """Debate with a debater in the terminal.
 
     Type a message to get an answer with its citations and the verdicts of the judge (-j off: no
-    judge). Type /help for the commands: /explain, /save and /quit. Ctrl-C stops an answer,
-    Ctrl-D ends the chat. Lines can also be piped in.
+    judge). Ctrl-C stops an answer, Ctrl-D ends the chat. Lines can also be piped in. The page of
+    touche-rad serve also shows why an answer cites an argument, and saves debates.
     """
     options = replace(options, index=options.index or DEMO)
     debater = find("debater", options.debater.name).configure(options.debater.options)
@@ -88,7 +74,7 @@ def chat_command(options: ChatOptions) -> int:
 
 
 class Chat:
-    """A debate in progress: answers messages and executes commands."""
+    """A debate in progress."""
 
     def __init__(
         self,
@@ -111,15 +97,14 @@ class Chat:
         self._judge = judge.make(session.services) if judge is not None else None
         self._console = open_console()
         self._debate = Debate()
-        self._answers: list[Answer] = []
-        self._saved = True
-        self._written: set[Path] = set()
 
     def run(self) -> None:
-        """Read and execute lines until the user ends the chat."""
+        """Read and answer messages until the user ends the chat."""
         index = self._session.index
         size = len(index or ())
-        self._say(f"debater {self._debater.tag}, {self._judge_name}, {size:,} arguments; /help")
+        self._say(
+            f"debater {self._debater.tag}, {self._judge_name}, {size:,} arguments; Ctrl-D ends"
+        )
         if index is not None and is_demo(index):
             self._say(prepare.ON_DEMO)
         if self._session.model is None and self._debater.plugin.uses_model:
@@ -127,50 +112,21 @@ class Chat:
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if is_interactive and sys.platform != "win32":
             with suppress(ImportError):
-                import readline  # editing and a history for input()
-
-                readline.set_completer(_complete)
-                readline.set_completer_delims(" ")  # not "/"
-                libedit = "libedit" in str(readline.__doc__)
-                readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
+                import readline  # noqa: F401, editing and a history for input()
         while True:
             try:
-                line = printable(input("you> " if is_interactive else "")).strip()
-                if not is_interactive and line:
-                    self._say(f"you> {line}", style="bold")
-                if line == "/quit":
-                    break
-                self._execute(line)
+                message = printable(input("you> " if is_interactive else "")).strip()
+                if not message:
+                    continue
+                if not is_interactive:
+                    self._say(f"you> {message}", style="bold")
+                self._answer(message)
             except ToucheRadError as error:
                 self._say(f"error: {error}", style="red")
             except KeyboardInterrupt:
-                self._say("stopped; Ctrl-D or /quit ends the chat")
+                self._say("stopped; Ctrl-D ends the chat")
             except EOFError:
                 break
-        if not self._saved:
-            self._say("not saved; /save FILE writes a debate")
-
-    def _execute(self, line: str) -> None:
-        """Answer a message, or execute a command."""
-        word, _, argument = line.partition(" ")
-        if not line.startswith("/"):
-            if line:
-                self._answer(line)
-        elif word == "/explain":
-            if not self._answers:
-                raise UserError("there is no answer to explain")
-            answer = self._answers[-1]
-            question = self._debate.before_response(len(self._debate.turns) - 1)
-            with self._working(answer.by):
-                explanation = self._session.run(explain, self._answerer, answer, question)
-            print_explanation(explanation, self._console)
-        elif word == "/save":
-            self._save(argument.strip())
-        elif word == "/help":
-            for name, purpose in CHAT_COMMANDS.items():
-                self._say(f"{name} {purpose}")
-        else:
-            raise UserError(f"there is no command {word}{nearest(word, NAMES)}; /help lists them")
 
     def _answer(self, message: str) -> None:
         """Print the answer to a message with its citations, and the verdicts of the judge."""
@@ -180,8 +136,6 @@ class Chat:
             answer = self._session.run(ask)
         response = answer.response
         self._debate = debate.with_response(response)
-        self._saved = False
-        self._answers.append(answer)
 
         # Above the answer stands that it is from a fallback.
         notices = [event.text for event in answer.events]
@@ -212,30 +166,6 @@ class Chat:
                 table.add_row(verdict, Text(plain(reason)))
             self._console.print(table)
 
-    def _save(self, text: str) -> None:
-        """Write the debate as an official simulation."""
-        if not text or not self._answers:
-            raise UserError("/save FILE writes a debate with at least one answer")
-        path = Path(text).expanduser()
-        if not path.parent.is_dir():
-            raise UserError(f"{path.parent}: there is no such folder")
-        if path.exists() and path.resolve() not in self._written:
-            raise UserError(f"{path} exists: name another file")
-        configuration = {
-            "topic": {"description": " ".join(self._debate.turns[0].utterance.split())},
-            "user": {"class": "Person", "model": self._debate.user},
-            "maxTurns": len(self._debate.turns),
-        }
-        debaters = " and ".join(dict.fromkeys(answer.by for answer in self._answers))
-        line = simulation_line(self._debate, configuration, debaters)
-        try:
-            write_text(path, f"{line}\n")
-        except OSError as error:
-            raise UserError(f"{path} cannot be written: {why(error)}") from None
-        self._saved = True
-        self._written.add(path.resolve())
-        self._say(f"written: {path}")
-
     def _say(self, text: str, indent: str = "", style: str = "dim") -> None:
         """Print a message of the program."""
         for line in wrapped(Text(plain(text), style), self._console.width, indent):
@@ -245,8 +175,3 @@ class Chat:
         """Show on a terminal that a plugin works."""
         text = f"{plain(who)} is working (Ctrl-C stops it)"
         return self._console.status(text, spinner="line") if sys.stdout.isatty() else nullcontext()
-
-
-def _complete(text: str, number: int) -> str | None:
-    """Return one command after the other that begins with a text, then None."""
-    return [*(f"{name} " for name in NAMES if name.startswith(text or " ")), None][number]

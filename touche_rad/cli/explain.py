@@ -1,35 +1,28 @@
-"""`--explain`: why an answer cites what it cites, and why a response has its verdicts."""
+"""`respond --explain`: why an answer cites what it cites."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.text import Text
 
-from touche_rad import files
 from touche_rad.calls import Caller, Calls, call_context
-from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, open_console, plain, say, verdict_text, wrapped
-from touche_rad.criteria import grice
+from touche_rad.cli.console import Label, open_console, plain, say, wrapped
 from touche_rad.debate import NOTHING_FOUND
-from touche_rad.errors import UserError, nearest
+from touche_rad.errors import UserError
 from touche_rad.plugins import ExplainedCandidate
 from touche_rad.runs.fallbacks import FailureLog
-from touche_rad.runs.judging import judge_view
 from touche_rad.text import count_of, redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from touche_rad.cli.options import Common
     from touche_rad.debate import Debate, Response
-    from touche_rad.plugins import Configured, ExplainedVerdict, Feature, LoadedJudge
+    from touche_rad.plugins import Feature
     from touche_rad.runs.answering import Answer, Answerer
 
 _MOST_CANDIDATES: Final = 5
@@ -60,9 +53,6 @@ def _feature_lines(features: Mapping[str, Feature], width: int) -> list[Text]:
     """Return the features that count with their parts of the score; one alone is the score."""
     parts = [f"{name} {part.adds:+.1f}" for name, part in _parts(features)]
     return wrapped(Text(", ".join(parts), "cyan"), width, _INDENT) if len(parts) > 1 else []
-
-
-# --- respond --explain
 
 
 @dataclass(frozen=True)
@@ -169,103 +159,4 @@ async def print_explanations(
             if of_file:
                 heads.insert(0, f"{debate.id} turn {turn}: {debate.last.utterance}")
             print_explanation(explanation, console, *heads)
-    return good
-
-
-# --- judge --explain
-
-
-def explain_verdicts(
-    source: Path,
-    judge: Configured[LoadedJudge],
-    options: Common,
-    *,
-    debate: str | None,
-    turn: int | None,
-    as_json: bool,
-) -> int:
-    """Judge the selected responses, and print what decides the verdicts; return the exit code."""
-    responses = list(_selected(source, debate, turn))
-    with prepare.open_session(options, judge) as session:
-        work = partial(
-            _print_verdicts,
-            judge.make(session.services),
-            responses,
-            deadline=options.deadline,
-            as_json=as_json,
-        )
-        return 0 if session.run(work) else 1
-
-
-def _selected(
-    source: Path, debate_id: str | None, turn: int | None
-) -> Iterator[tuple[str, int, Debate]]:
-    """Yield the responses that `--debate` and `--turn` select, with debate and turn."""
-    names: list[str] = []
-    selects_none = True
-    selects_debate = debate_id is None
-    for number, (debate, views) in enumerate(files.read_views(source, keep_lost=True), 1):
-        name = debate.id or str(number)
-        names.append(name)
-        if debate_id not in (None, name, str(number)):
-            continue
-        selects_debate = True
-        for view in views:
-            if turn in (None, len(view.turns)):
-                selects_none = False
-                yield name, len(view.turns), view
-    if not selects_debate:
-        raise UserError(
-            f"{source} has no debate {debate_id!r}{nearest(str(debate_id), names, otherwise='')}"
-        )
-    if selects_none:
-        place = "" if turn is None else f" in turn {turn}"
-        raise UserError(f"{source}: expected a response{place} to judge, and there is none")
-
-
-async def _print_verdicts(
-    judge: LoadedJudge,
-    responses: Iterable[tuple[str, int, Debate]],
-    *,
-    deadline: float | None,
-    as_json: bool,
-) -> bool:
-    """Print the verdicts on each response; return whether all are from the judge."""
-    console = open_console()
-    width = console.width
-    good = True
-    for name, turn, view in responses:
-        verdicts = await judge_view(judge, view, grice(), deadline=deadline)
-        explained: Mapping[str, ExplainedVerdict] = {}
-        if judge.explain is not None:
-            explained = await Calls()(judge.explain, view.as_served())
-        good = good and not verdicts.fallbacks
-        if as_json:
-            for key, verdict in verdicts.verdicts.items():
-                record = {
-                    "debate": name,
-                    "turn": turn,
-                    "maxim": key,
-                    "score": verdict.score,
-                    "rationale": verdict.rationale,
-                    **verdict.extra,
-                    "fallback": verdicts.unscored.get(key),
-                }
-                if key in explained:
-                    record |= explained[key].record()
-                _print_json(record)
-            continue
-
-        response = view.last.response
-        content = response.content if response else ""
-        head = f"{name} turn {turn}: {view.last.utterance}"
-        lines = wrapped(Text(plain(head), "bold"), width)
-        lines += wrapped(Text(plain(f"answer: {content}")), width, "  ")
-        for criterion in grice():
-            line, reason = verdict_text(verdicts, criterion)
-            lines.append(line)
-            features = explained[criterion.key].features if criterion.key in explained else {}
-            lines += _feature_lines(features, width)
-            lines += wrapped(Text(plain(reason), "dim"), width, _INDENT)
-        _print_lines(lines, console)
     return good

@@ -15,7 +15,7 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import Label, next_step, print_json, say, terminal_width
 from touche_rad.cli.program import command
-from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.errors import InputError, UserError
 
 if TYPE_CHECKING:
     from touche_rad.plugins import Configured
@@ -33,11 +33,6 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
-    explain: bool = opt.flag("Print the verdicts with the features that decide them; no -o.")
-    debate: str | None = opt.option(
-        str, "With --explain: only this debate, by its id or its number from 1.", metavar="ID"
-    )
-    turn: int | None = opt.option(int, "With --explain: only this turn, from 1.", least=1)
     as_json: bool = opt.JSON
     index: str | None = opt.INDEX
     trace: bool = opt.TRACE
@@ -49,7 +44,6 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     "judge touche_rad/demo/debates.jsonl touche_rad/demo/adversarial.jsonl -o judged",
     "judge contests.jsonl -j grice -o outcomes.jsonl",
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
-    "judge simulations.jsonl --explain --debate 2 --turn 1",
 )
 def judge_command(options: JudgeOptions) -> int:
     """Judge each response in DEBATES on quantity, quality, relation and manner.
@@ -70,28 +64,6 @@ def judge_command(options: JudgeOptions) -> int:
     name = options.judge.name
     texts = options.judge.options
     is_panel = prepare.is_panel(name)
-    if options.explain:
-        if is_panel:
-            raise OptionError(
-                "--explain is for judges of responses; the outcomes of a panel have its reasons"
-            )
-        if options.output is not None or options.dry_run:
-            raise OptionError("--explain writes nothing: leave out -o and --dry-run")
-        if len(options.sources) != 1:
-            raise UserError("judge --explain: give one file of debates with responses")
-        from touche_rad.cli.explain import explain_verdicts
-
-        return explain_verdicts(
-            options.sources[0],
-            find("judge", name).configure(texts),
-            options,
-            debate=options.debate,
-            turn=options.turn,
-            as_json=options.as_json,
-        )
-    for flag in ("debate", "turn"):
-        if getattr(options, flag) is not None:
-            raise OptionError(f"--{flag} is for --explain")
     if options.swap and not is_panel:
         raise UserError(f"--swap is for panels, and {name} judges responses")
 

@@ -49,32 +49,13 @@ class ExplainedCandidate:
             "score": self.score,
             "chosen": chosen,
             "routes": dict(self.routes),
-            "features": features_record(self.features),
+            "features": {
+                name: {"value": feature.value, "weight": feature.weight, "adds": feature.adds}
+                for name, feature in self.features.items()
+            },
             "topic": self.topic,
             "text": self.text,
         }
-
-
-@dataclass(frozen=True)
-class ExplainedVerdict:
-    """What decided the verdict on one maxim."""
-
-    rule: str
-    """How the features become the score, in words."""
-    features: Mapping[str, Feature] = field(default_factory=dict)
-    """The parts, each with what it says about the response as its phrase."""
-
-    def record(self) -> dict[str, Any]:
-        """Return the explanation as JSON data."""
-        return {"rule": self.rule, "features": features_record(self.features)}
-
-
-def features_record(features: Mapping[str, Feature]) -> dict[str, dict[str, float]]:
-    """Return features as JSON data."""
-    return {
-        name: {"value": feature.value, "weight": feature.weight, "adds": feature.adds}
-        for name, feature in features.items()
-    }
 
 
 JsonObject = Mapping[str, Any]
@@ -320,16 +301,6 @@ class Judge(Protocol):
 
     def judge(self, debate: Debate) -> Verdicts | Awaitable[Verdicts]:
         """Return a verdict on each maxim."""
-
-
-@runtime_checkable
-class ExplainsVerdicts(Protocol):
-    """A judge that shows what decides its verdicts. `explain` may be async."""
-
-    def explain(
-        self, debate: Debate
-    ) -> Mapping[str, ExplainedVerdict] | Awaitable[Mapping[str, ExplainedVerdict]]:
-        """Return what decides each verdict on the last response."""
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +17,7 @@ from touche_rad.errors import UserError
 from touche_rad.plugins.contracts import (
     Debater,
     ExplainedCandidate,
-    ExplainedVerdict,
     Explains,
-    ExplainsVerdicts,
     Judge,
     JudgesAll,
     Panel,
@@ -125,10 +123,6 @@ class LoadedDebater(Loaded[Debater]):
         return isinstance(self.instance, TakesSides) and self.instance.takes_sides
 
 
-Explanations = Mapping[str, ExplainedVerdict]
-ExplainVerdicts = Callable[[Debate], Explanations | Awaitable[Explanations]]
-
-
 class LoadedJudge(Loaded[Judge]):
     """A judge of single responses."""
 
@@ -142,12 +136,6 @@ class LoadedJudge(Loaded[Judge]):
         """Judges all responses of a debate at once; None if the judge cannot."""
         judge = self.instance
         return self._in_context(judge.judge_all) if isinstance(judge, JudgesAll) else None
-
-    @cached_property
-    def explain(self) -> ExplainVerdicts | None:
-        """Shows what decides each verdict on the last response; None if the judge cannot."""
-        judge = self.instance
-        return self._in_context(judge.explain) if isinstance(judge, ExplainsVerdicts) else None
 
 
 class LoadedPanel(Loaded[Panel]):
