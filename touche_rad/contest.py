@@ -67,6 +67,10 @@ class Contest(Record):
         return self.model_copy(update={"sides": sides})
 
 
+INCOMPLETE: Final = "incomplete"
+"""The detail of an outcome without a winner that is a result of the method, and no failure."""
+
+
 class Outcome(Record):
     """A verdict on a whole debate.
 

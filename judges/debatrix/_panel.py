@@ -14,13 +14,12 @@ from judges.debatrix.column import (
     Context,
     combine_by_discussion,
     combine_by_summary,
-    combine_by_votes,
     judge_column,
     judge_speeches,
 )
 from judges.debatrix.dimensions import AUTO, GENERAL, DebateDimension, dimensions, parse_dimensions
 from judges.debatrix.speeches import PreparedDebate
-from touche_rad.contest import TIE, Contest, Outcome, leader
+from touche_rad.contest import INCOMPLETE, TIE, Contest, Outcome, leader
 from touche_rad.models import Model
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
@@ -45,8 +44,8 @@ class Debatrix:
         dimensions: str = Field(
             AUTO, description="columns as NAME or NAME=WEIGHT; auto: by the number of debaters"
         )
-        combine: Literal["summary", "discussion", "none"] = Field(
-            "summary", description="the panel's verdict; none: votes of the dimensions"
+        combine: Literal["summary", "discussion"] = Field(
+            "summary", description="how the dimensions' judges reach the panel's verdict"
         )
         decision: Literal["winner", "score"] = Field(
             "winner", description="the winner is asked for, or follows from the scores"
@@ -66,9 +65,15 @@ class Debatrix:
         speech_verdicts: bool = setting(
             False, description="the panel judges each speech too, from the columns' analyses"
         )
-        rounds: int = setting(1, ge=1, le=5, description="statements per judge in a discussion")
         chunk_words: int = setting(
             1_500, ge=0, description="words in a part of a long speech; 0: speeches stay whole"
+        )
+        max_analysis: int = setting(
+            2_000, ge=0, description="characters of an analysis or a comment; 0: no limit"
+        )
+        max_info: int = setting(4_000, ge=0, description="characters of the background; 0: all")
+        tie_rules: bool = setting(
+            True, description="source and language say when a debate is a tie"
         )
         overlong: Literal["shorten", "incomplete"] = setting(
             "shorten", description="a prompt too long for the model: drop oldest, or no verdict"
@@ -86,7 +91,7 @@ class Debatrix:
 
     async def judge(self, contest: Contest) -> Outcome:
         """Judge the debate; failed calls are left out, and the reason names them."""
-        debate = PreparedDebate(contest, self.options.chunk_words)
+        debate = PreparedDebate(contest, self.options.chunk_words, self.options.max_info)
         if not debate.speeches:
             return Outcome(winner=None, reason="the debate has no speech")
 
@@ -95,8 +100,7 @@ class Debatrix:
         if self.options.columns == "single":
             selected = (dimensions()[GENERAL],)
         judges = {dimension.name: self._calls(debate, dimension) for dimension in selected}
-        by_voting = self.options.combine == "none"
-        decide = self.options.own_verdicts or len(selected) == 1 or by_voting
+        decide = self.options.own_verdicts or len(selected) == 1
         by_name: dict[str, ColumnResult] = {}
 
         async def judge_in(dimension: DebateDimension) -> None:
@@ -113,7 +117,9 @@ class Debatrix:
             for result in results:
                 if result.overlong:
                     verdict = DebateVerdict(reason=result.reasons[0])
-                    return self._outcome(debate, results, "", verdict)
+                    outcome = self._outcome(debate, results, "", verdict)
+                    details = {**outcome.details, INCOMPLETE: True}
+                    return outcome.model_copy(update={"details": details})
         if len(results) == 1:
             (result,) = results
             verdict = result.verdict or DebateVerdict(reason="; ".join(result.reasons))
@@ -139,14 +145,12 @@ class Debatrix:
         results: Sequence[ColumnResult],
     ) -> tuple[str, DebateVerdict]:
         """Return the panel's analysis or discussion, and its verdict."""
-        if self.options.combine == "none":
-            return "", combine_by_votes(results, chair.codes, ties=chair.ties)
         if not any(result.analysis for result in results):
             reasons = [result.reasons[0] for result in results if result.reasons]
             reason = "; ".join(reasons) or "no dimension analysed the debate"
             return "", DebateVerdict(reason=reason)
         if self.options.combine == "discussion":
-            return await combine_by_discussion(chair, judges, results, self.options.rounds)
+            return await combine_by_discussion(chair, judges, results)
         return await combine_by_summary(chair, results)
 
     def _calls(self, debate: PreparedDebate, dimension: DebateDimension | None) -> JudgeCalls:
@@ -158,6 +162,8 @@ class Debatrix:
             ties=self._ties(debate),
             separate=self.options.separate,
             shortens=self.options.overlong == "shorten",
+            most=self.options.max_analysis,
+            tie_rules=self.options.tie_rules,
         )
 
     def _ties(self, debate: PreparedDebate) -> bool:

@@ -14,35 +14,14 @@ from judges.debatrix.speeches import SpeechEntry, fence
 from touche_rad.contest import TIE
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.errors import Truncated
-from touche_rad.models.output import Page, Paragraph
+from touche_rad.models.output import Paragraph
 from touche_rad.text import clean
 
 ANSWER_TOKENS: Final = 1_280
 """Token limit of an answer: its keys have at most 2,600 characters without the debaters' marks."""
 TOKENS_PER_DEBATER: Final = 128
 Score = Annotated[int, Field(ge=1, le=10)]
-LongText = Annotated[Page, AfterValidator(fence)]
 ShortText = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
-
-
-class Analysis(BaseModel):
-    """The analysis of a speech or of the debate."""
-
-    analysis: LongText
-
-
-class SpeechView(BaseModel):
-    """Analysis, comment and score of a speech in one answer."""
-
-    analysis: LongText
-    comment: Paragraph
-    score: Score
-
-
-class Comment(BaseModel):
-    """A judge's comment; its score or winner is asked for in another call."""
-
-    comment: LongText
 
 
 class Number(BaseModel):
@@ -59,9 +38,18 @@ class MarkAnswer(BaseModel):
 
 
 @cache
-def _verdict_schema(codes: tuple[str, ...], ties: bool, analysed: bool) -> type[BaseModel]:
+def _long_text(most: int) -> Any:
+    """Return the type of an analysis or a comment of at most so many characters; 0: of any."""
+    limit = [Field(json_schema_extra={"maxLength": most})] if most else []
+    return Annotated[(str, *limit, AfterValidator(fence))]
+
+
+@cache
+def _verdict_schema(
+    codes: tuple[str, ...], ties: bool, analysed: bool, most: int
+) -> type[BaseModel]:
     """Return the schema of a whole verdict: analysis, each debater's mark, the winner."""
-    keys: dict[str, Any] = {"analysis": (LongText, ...)} if analysed else {}
+    keys: dict[str, Any] = {"analysis": (_long_text(most), ...)} if analysed else {}
     keys |= dict.fromkeys(codes, (MarkAnswer, ...))
     keys |= {"comment": (Paragraph, ...), "winner": (_names(codes, ties), ...)}
     return create_model("Verdict", **keys)
@@ -108,15 +96,26 @@ class JudgeCalls:
     """Whether a comment and its score or winner are asked for in two calls, as in the paper."""
     shortens: bool
     """Whether a prompt that is too long is sent without its oldest entries, or fails."""
+    most: int
+    """Maximum characters of an analysis or a comment; 0: no limit."""
+    tie_rules: bool
+    """Whether the dimension's own rule for ties is in its prompts."""
 
     async def about_speech(self, name: str, **values: object) -> tuple[str, DimensionScore | None]:
         """Analyse a speech by the prompt `analyse`, or join its analyses by `speech_summary`.
 
         The result has the mark, too, unless that is asked for separately.
         """
-        answer = await self._ask(name, Analysis if self.separate else SpeechView, **values)
         if self.separate:
-            return answer.analysis, None
+            return await self._analyse(name, **values), None
+        fields: Any = {"comment": (Paragraph, ...), "score": (Score, ...)}
+        schema = create_model(
+            "SpeechView",
+            __doc__="Analysis, comment and score of a speech in one answer.",
+            analysis=(_long_text(self.most), ...),
+            **fields,
+        )
+        answer = await self._ask(name, schema, **values)
         return answer.analysis, DimensionScore(clean(answer.comment), answer.score)
 
     async def about_debate(
@@ -126,42 +125,53 @@ class JudgeCalls:
 
         The result has the verdict, too, if one call asks for both.
         """
-        at_once = decide and not self.separate
-        schema = _verdict_schema(self.codes, self.ties, True) if at_once else Analysis
-        form = self._answer(analysed=True) if at_once else ""
+        if self.separate or not decide:
+            return await self._analyse(name, answer="", **values), None
+        schema = _verdict_schema(self.codes, self.ties, True, self.most)
+        form = self._answer(analysed=True)
         answer = await self._ask(name, schema, answer=form, **values)
-        return answer.analysis, self._verdict(answer) if at_once else None
+        return answer.analysis, self._verdict(answer)
+
+    async def _analyse(self, name: str, **values: object) -> str:
+        description = "The analysis of a speech or of the debate."
+        analysis = (_long_text(self.most), ...)
+        schema = create_model("Analysis", __doc__=description, analysis=analysis)
+        answer = await self._ask(name, schema, **values)
+        return str(answer.analysis)
+
+    async def _comment(self, name: str, **values: object) -> str:
+        """Ask for a comment; its score or winner is asked for in another call."""
+        description = "A judge's comment; its score or winner is asked for in another call."
+        comment = (_long_text(self.most), ...)
+        schema = create_model("Comment", __doc__=description, comment=comment)
+        answer = await self._ask(name, schema, **values)
+        return str(answer.comment)
 
     async def judge_speech(self, new: SpeechEntry, analysis: str) -> DimensionScore:
         """Judge a speech by its analysis: a comment, then its score."""
         is_dimension = self.dimension is not None
-        answer = await self._ask("speech", Comment, new=new, analysis=analysis, own=is_dimension)
-        return await self._score(f"a speech, {new.title}", answer.comment)
+        comment = await self._comment("speech", new=new, analysis=analysis, own=is_dimension)
+        return await self._score(f"a speech, {new.title}", comment)
 
     async def discuss(self, analysis: str, earlier: Sequence[View]) -> str:
         """Return the statement of a dimension's judge to the panel."""
-        answer = await self._ask("discuss", Comment, own=analysis, earlier=earlier)
-        return str(answer.comment)
+        return await self._comment("discuss", own=analysis, earlier=earlier)
 
     async def judge_debate(self, *, analysis: str, title: str) -> DebateVerdict:
         """Judge the debaters and the winner by an analysis of the debate."""
-
-        async def ask(schema: type[BaseModel], code: str = "", answer: str = "") -> Any:
-            return await self._ask(
-                "verdict", schema, analysis=analysis, title=title, code=code, answer=answer
-            )
-
+        values = {"analysis": analysis, "title": title}
         if not self.separate:
-            schema = _verdict_schema(self.codes, self.ties, False)
-            return self._verdict(await ask(schema, answer=self._answer(analysed=False)))
+            schema = _verdict_schema(self.codes, self.ties, False, self.most)
+            form = self._answer(analysed=False)
+            return self._verdict(await self._ask("verdict", schema, code="", answer=form, **values))
 
         # The paper asks for each comment first, and then for the score or winner in it.
         async def mark(code: str) -> DimensionScore:
-            comment = (await ask(Comment, code)).comment
+            comment = await self._comment("verdict", code=code, answer="", **values)
             return await self._score(f"{code} in the debate", comment)
 
         async def pick() -> DebateVerdict:
-            comment = (await ask(Comment)).comment
+            comment = await self._comment("verdict", code="", answer="", **values)
             schema = create_model("Winner", winner=(_names(self.codes, self.ties), ...))
             answer = await self._ask("pick", schema, comment=comment)
             return DebateVerdict(winner=answer.winner, comment=clean(comment))
@@ -188,7 +198,7 @@ class JudgeCalls:
     def _answer(self, *, analysed: bool) -> str:
         """Return the description of a whole verdict's JSON object."""
         (message,) = Prompt.load(__package__, "answer").messages(
-            codes=self.codes, ties=self.ties, analysed=analysed
+            codes=self.codes, ties=self.ties, analysed=analysed, most=self.most
         )
         return message.content
 
@@ -207,14 +217,13 @@ class JudgeCalls:
         that is cut off is asked for again with twice the token limit.
         """
         # What to do if the debaters are about equal.
-        tie_rule = ""
-        if self.dimension:
-            tie_rule = self.dimension.ties if self.ties else self.dimension.no_ties
         if self.ties:
-            tie_rule = tie_rule or "If no debater is better, it is a tie."
+            rule = self.dimension.ties if self.dimension and self.tie_rules else ""
+            tie_rule = rule or "If no debater is better, it is a tie."
         else:
-            tie_rule = tie_rule or "If the debaters are close, choose the better one."
-            tie_rule = f"There is no tie. {tie_rule}"
+            rule = self.dimension.no_ties if self.dimension else ""
+            rule = rule or "If the debaters are close, choose the better one."
+            tie_rule = f"There is no tie. {rule}"
         values |= {
             "header": self.header,
             "codes": self.codes,
@@ -222,6 +231,7 @@ class JudgeCalls:
             "separate": self.separate,
             "decides": self.dimension.decides if self.dimension else "",
             "tie_rule": tie_rule,
+            "most": self.most,
         }
         prompt = Prompt.load(__package__, name)
         limit = ANSWER_TOKENS + TOKENS_PER_DEBATER * len(self.codes)

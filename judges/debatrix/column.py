@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +12,6 @@ import anyio
 from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls, View
 from judges.debatrix.dimensions import DebateDimension
 from judges.debatrix.speeches import PreparedDebate, SpeechEntry
-from touche_rad.contest import TIE
 from touche_rad.models import ModelError
 from touche_rad.models.errors import PromptTooLong
 
@@ -109,38 +107,10 @@ async def judge_column(
             result.verdict = await calls.judge_debate(
                 analysis=result.analysis, title="Your analysis of the debate in your dimension"
             )
-        if direct and result.verdict and result.verdict.comment:
-            result.analysis += f"\n\nOn the winner: {result.verdict.comment}"
     except ModelError as error:
         result.overlong = isinstance(error, PromptTooLong)
         result.reasons.append(f"the debate: {error}")
     return result
-
-
-def by_votes(
-    winners: Mapping[str, str | None], weights: Mapping[str, float], *, ties: bool
-) -> str | None:
-    """Return the winner of the dimensions with the most weight; a tied dimension has no vote."""
-    if not any(winner is not None for winner in winners.values()):
-        return None
-    votes: dict[str, float] = {}
-    for dimension, winner in winners.items():
-        if winner is not None and winner != TIE:
-            votes[winner] = votes.get(winner, 0.0) + weights[dimension]
-    best = max(votes.values(), default=0.0)
-    leading = [name for name, vote in votes.items() if math.isclose(vote, best)]
-    if len(leading) == 1:
-        return leading[0]
-    return TIE if ties else None
-
-
-def weighted_mean(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
-    """Return the weighted mean of one debater's scores, without missing ones."""
-    known = {dimension: score for dimension, score in scores.items() if score is not None}
-    weight = sum(weights[dimension] for dimension in known)
-    if not weight:
-        return None
-    return sum(weights[dimension] * score for dimension, score in known.items()) / weight
 
 
 async def combine_by_summary(
@@ -188,12 +158,12 @@ async def combine_by_discussion(
     chair: JudgeCalls,
     judges: Mapping[str, JudgeCalls],
     results: Sequence[ColumnResult],
-    rounds: int,
 ) -> tuple[str, DebateVerdict]:
     """Let the dimensions' judges speak in turn, and return what they said with the verdict."""
     statements: list[View] = []
-    speaking = [result for result in results if result.analysis]
-    for result in speaking * rounds:
+    for result in results:
+        if not result.analysis:
+            continue
         try:
             text = await judges[result.dimension.name].discuss(result.analysis, statements)
         except ModelError:
@@ -209,23 +179,3 @@ async def combine_by_discussion(
         )
     except ModelError as error:
         return analysis, DebateVerdict(reason=f"the panel: {error}")
-
-
-def combine_by_votes(
-    results: Sequence[ColumnResult], codes: Sequence[str], *, ties: bool
-) -> DebateVerdict:
-    """Combine the dimensions' own verdicts by their weights, without a call."""
-    weights = {result.dimension.name: result.dimension.weight for result in results}
-    verdicts = {result.dimension.name: result.verdict for result in results if result.verdict}
-    winners = {name: verdict.winner for name, verdict in verdicts.items()}
-    marks = {}
-    for code in codes:
-        scores = {
-            name: verdict.marks[code].score
-            for name, verdict in verdicts.items()
-            if code in verdict.marks
-        }
-        mean = weighted_mean(scores, weights)
-        marks[code] = DimensionScore(score=None if mean is None else round(mean, 6))
-    winner = by_votes(winners, weights, ties=ties)
-    return DebateVerdict(marks, winner, reason="" if winner else "the dimensions have no winner")

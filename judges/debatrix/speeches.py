@@ -16,7 +16,6 @@ from touche_rad.text import clean
 _SENTENCE: Final = re.compile(r".+?(?:(?<![.!?])[.!?]++[\"')\]]*+\s+|\n+|$)", re.DOTALL)
 _LONGEST_NAME: Final = 60
 _LONGEST_MOTION: Final = 1_000
-_LONGEST_INFO: Final = 4_000
 _DUTIES: Final = {
     ("pro", 0): "Opens the case: defines the motion, argues for it, answers the opening opposition",
     ("con", 0): "Opens the opposition: answers the opening case and argues against the motion",
@@ -101,6 +100,8 @@ class PreparedDebate:
 
     contest: Contest
     chunk_words: int
+    max_info: int
+    """Maximum characters of the background; 0: all of it."""
 
     @property
     def teams(self) -> bool:
@@ -142,7 +143,7 @@ class PreparedDebate:
             count[side] += 1
         (message,) = Prompt.load(__package__, "header").messages(
             motion=clean(self.contest.motion)[:_LONGEST_MOTION],
-            info=clean(self.contest.info)[:_LONGEST_INFO],
+            info=clean(self.contest.info)[: self.max_info or None],
             debaters=debaters,
             teams=self.teams,
             quotes=any(re.search("^>", speech.text, re.MULTILINE) for speech in self.speeches),

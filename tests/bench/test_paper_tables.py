@@ -236,14 +236,14 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ("table", "files", "named"),
     [
         ("inspiredebate/table2", ["contests"], "gold.sc"),
-        ("sinai/table2", ["debates", "labels"], "80"),
+        ("sinai/table2", ["debates", "labels"], "20"),
     ],
 )
 def test_missing_and_too_few_labels_are_refused(
     table: str, files: list[str], named: str, tmp_path: Path
 ) -> None:
     for name in files:
-        shutil.copy(demo_file(f"{name}.jsonl"), tmp_path)
+        copy_lines(demo_file(f"{name}.jsonl"), tmp_path / f"{name}.jsonl", 4)
     words = f"bench run paper:{table} --data {tmp_path} -o {tmp_path}/out -m http://localhost:9#m"
     assert named in touche_rad(*words.split(), code=2).err
 

@@ -53,8 +53,9 @@ def test_votes_of_debateart_give_a_winner_per_dimension(tmp_path: Path) -> None:
     assert contest.gold["argument"] == "Ann"
     assert contest.gold["source"] == "Ben"
     assert contest.gold["language"] == TIE, "one for con, one for nobody, one for pro"
-    assert contest.gold["general"] == "Ben", "points of the first two, the third one says con"
+    assert contest.gold["general"] == "Ann", "by 7 points to 6, though the third voter names con"
     assert contest.gold["votes"]["source"] == {"tie": 2, "Ben": 1}
+    assert contest.gold["votes"]["general"] == {"Ann": 1, "Ben": 2}
 
 
 def test_the_examples_of_the_help_are_contests(tmp_path: Path) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from tests.docs.blocks import ROOT
+from tests.models.by_schema import filling, prompt_of
+from tests.models.scripted import serving
+from tests.terminal import touche_rad
+from touche_rad.demo import demo_file
 
 PROMPTS = [p for name in ("touche_rad", "judges") for p in (ROOT / name).rglob("*.jinja")]
 
@@ -20,3 +25,21 @@ def test_each_variable_of_the_table_is_in_our_prompt() -> None:
         prompts = "\n".join(path.read_text("utf-8") for path in files)
         for variable in re.findall(r"`([\w.]+)`", variables):
             assert re.search(rf"\b{re.escape(variable)}\b", prompts), (paper, variable)
+
+
+def test_the_variables_of_sinai_are_texts(tmp_path: Path) -> None:
+    folder = tmp_path / "prompts"
+    touche_rad("prompts", "sinai", "-O", "profile=paper", "-o", folder, code=0)
+    names = {"shortlist": "found", "selection": "shortlists", "response": "selected"}
+    for file, variable in names.items():
+        with (folder / f"{file}.jinja").open("a") as stream:
+            stream.write(f"LITERALLY {{{{ {variable} }}}}\n")
+    with serving() as server:
+        filling(server)
+        words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "-d", "sinai", "--last-only")
+        options = ("-O", "profile=paper", "-O", f"prompts={folder}", "-m", f"{server.url}#tiny")
+        touche_rad(*words, *options, "-o", tmp_path / "run.jsonl", code=0)
+        prompts = [prompt_of(body) for body in server.asked]
+    literal = [prompt.partition("LITERALLY ")[2] for prompt in prompts if "LITERALLY" in prompt]
+    assert any(text.startswith("{'TEXT': ['1. ") for text in literal)
+    assert not [text for text in literal if "Argument(" in text]

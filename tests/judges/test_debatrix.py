@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from functools import partial
@@ -239,7 +240,7 @@ def test_direct_in_dimensions_still_meets_in_a_panel(server: Scripted) -> None:
     judge_contest(server, SIX, context="direct", **ALL_FOUR)
     assert Counter(step(prompt) for prompt in prompts_of(server)) == {"debate": 4, "summary": 1}
     (summary,) = prompts_of(server, "summary")
-    assert summary.count("On the winner: ") == 4
+    assert "WON" not in summary, "the chair gets analyses, and no verdicts"
 
 
 def test_in_a_discussion_each_knows_what_was_said(server: Scripted) -> None:
@@ -252,21 +253,10 @@ def test_in_a_discussion_each_knows_what_was_said(server: Scripted) -> None:
             assert f"DISCUSS-COMMENT-{before}" in prompt
         for after in FOUR[place:]:
             assert f"DISCUSS-COMMENT-{after}" not in prompt
+        assert "not follow" not in prompt
     (end,) = prompts_of(server, "verdict")
     assert all(f"DISCUSS-COMMENT-{name}" in end for name in FOUR)
     assert len(server.asked) == 24 + 4 + 4 + 1
-
-
-def test_without_a_panel_the_dimensions_votes_are_weighed(server: Scripted) -> None:
-    won = {"argument": "debater_1", "source": "tie", "language": "debater_2", "clash": "debater_2"}
-    by_dimension = {"Verdict": lambda prompt: {**verdict(prompt), "winner": won[dimension(prompt)]}}
-    answering(server, {**ANSWERS, **by_dimension})
-    weights = "argument=5,source=9,language=2,clash=2"
-    outcome = judge_contest(server, SIX, combine="none", dimensions=weights)
-    assert outcome.winner == "Ada"
-    assert len(server.asked) == 28
-    assert outcome.scores["Ada"]["general"] == pytest.approx(8)
-    assert outcome.winners["source"] == TIE
 
 
 def test_without_own_verdicts_a_dimension_analyses_and_does_not_judge(server: Scripted) -> None:
@@ -309,8 +299,11 @@ def test_ties_are_explained_by_the_dimension_only_where_they_are_allowed(server:
     for profile in ("lean", "paper"):
         server.asked.clear()
         judge_contest(server, SIX, profile=profile, dimensions="language,source")
-        asks = [prompt for prompt in prompts_of(server, by="language") if rule in prompt]
-        assert {step(prompt) for prompt in asks} == {"debate" if profile == "lean" else "winner"}
+        prompts = prompts_of(server, by="language")
+        asks = [prompt for prompt in prompts if rule in prompt]
+        assert [step(prompt) for prompt in asks] == (["debate"] if profile == "lean" else [])
+        allowed = [prompt for prompt in prompts if "If no debater is better" in prompt]
+        assert [step(prompt) for prompt in allowed] == (["winner"] if profile == "paper" else [])
         server.asked.clear()
         judge_contest(server, BP, profile=profile, dimensions="language,source")
         for prompt in prompts_of(server, by="language"):
@@ -318,6 +311,18 @@ def test_ties_are_explained_by_the_dimension_only_where_they_are_allowed(server:
             assert "Nobody wins" not in prompt
             if "who won" in prompt and step(prompt) != "pick":
                 assert "choose the one whose speeches were clearest" in prompt
+
+
+@pytest.mark.parametrize("profile", ["lean", "paper"])
+def test_the_paper_limits_no_analysis_and_no_background(server: Scripted, profile: str) -> None:
+    long = SIX.model_copy(update={"info": "background " * 500 + "END"})
+    judge_contest(server, long, profile=profile)
+    has_limit = profile == "lean"
+    prompts = prompts_of(server)
+    assert all(("END" in prompt) != has_limit for prompt in prompts)
+    assert any("2000 characters" in prompt for prompt in prompts) == has_limit
+    schemas = json.dumps([body["response_format"] for body in server.asked])
+    assert ('"maxLength": 2000' in schemas) == has_limit
 
 
 def test_points_of_information_are_for_four_teams(server: Scripted) -> None:

@@ -38,6 +38,15 @@ def test_each_maxim_has_a_balanced_set_of_its_own(tmp_path: Path) -> None:
     assert len(later["before"]) == 2 * (later["turn"] - 1)
 
 
+def test_a_common_set_is_balanced_on_each_maxim(tmp_path: Path) -> None:
+    examples = train_examples(tmp_path, "--common")
+    assert len(examples) == 20
+    for maxim in Maxim:
+        yes = len(labelled(examples, maxim, "yes"))
+        assert yes + len(labelled(examples, maxim, "no")) == 20
+        assert abs(yes - 10) <= 1
+
+
 def test_the_seed_decides_which(tmp_path: Path) -> None:
     examples = train_examples(tmp_path)
     assert train_examples(tmp_path) == examples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,18 @@ from tests.score.makers import (
     run_file,
     user_turn,
 )
+from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
 from touche_rad.score import Policy, score, score_judgements
 
+ALL = dict.fromkeys(Maxim, "yes")
 
-def make_example(name: str, turn: int) -> dict[str, Any]:
+
+def make_example(name: str, turn: int, labels: Mapping[str, str] = ALL) -> dict[str, Any]:
     """An example with the words of a turn of `makers.user_turn`."""
     record = user_turn(name, turn)
     system = record["systemResponse"]["utterance"]
-    return {"user": record["utterance"], "system": system, "labels": {}}
+    return {"user": record["utterance"], "system": system, "labels": labels}
 
 
 @pytest.fixture
@@ -66,6 +70,21 @@ def test_excluded_turns_are_not_counted_as_unlabelled(
     unknown = {row.maxim: row.unknown for row in report.label_rows}
     assert unknown == {"quantity": 0, "quality": 0, "relation": 1, "manner": 0}
     assert "1 of them left out" in "\n".join(report.lines(200))
+
+
+def test_an_example_of_one_criterion_stays_in_the_scores_of_the_others(
+    run: Path, truth: Path, tmp_path: Path
+) -> None:
+    examples = [make_example("bees", 1, {"manner": "no"}), make_example("bees", 2, ALL)]
+    path = write_records(tmp_path / "examples.jsonl", *examples)
+    report = score_judgements([run], truth, samples=100, exclude=path)
+    counts = {row.maxim: (row.yes, row.no, row.unknown) for row in report.label_rows}
+    assert counts == {
+        "quantity": (3, 1, 0),
+        "quality": (3, 1, 0),
+        "relation": (3, 1, 1),
+        "manner": (3, 0, 0),
+    }
 
 
 @pytest.fixture

@@ -148,8 +148,8 @@ def run(options: BenchRunOptions) -> int:
         from touche_rad.cli.paper_table import run_table
 
         return run_table(options)
-    if options.data is not None or options.model_of:
-        raise OptionError("--data and --model-of are for tables of papers")
+    if options.data is not None or options.model_of or options.votes:
+        raise OptionError("--data, --model-of and --votes are for tables of papers")
     path = options.plan
     results = options.output
     if path.is_dir():

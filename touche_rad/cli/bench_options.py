@@ -19,6 +19,7 @@ class BenchRunOptions(opt.Common):
     model_of: tuple[str, ...] = opt.repeatable(
         str, "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
     )
+    votes: bool = opt.flag("Tables of papers: RMSE to each vote instead of the winner.")
     index: str | None = opt.option(
         str, "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
     )

@@ -47,6 +47,7 @@ def run_table(options: BenchRunOptions) -> int:
         index=options.index or "",
         model=options.model or "",
         models=models,
+        votes=options.votes,
     )
     work.check()
     work.out.mkdir(parents=True, exist_ok=True)
@@ -131,6 +132,7 @@ def _score(name: str, work: Reproduction, refused: list[str]) -> PaperComparison
                 paths=(*runs, truth),
                 debates=work.file(part.debates),
                 exclude=work.file(part.exclude),
+                votes=work.votes and part.has_errors,
                 quiet=True,
             )
             report = score_runs(options)

@@ -78,6 +78,7 @@ class ExamplesOptions:
     output: Path = opt.output("Examples to write.", checked=True, required=True)
     replace: bool = opt.REPLACE
     count: int = opt.option(int, "Examples per maxim and label.", default=10)
+    common: bool = opt.flag("Draw one set for all maxims, of twice COUNT turns.")
     seed: int = opt.SEED
     quiet: bool = opt.QUIET
 
@@ -91,11 +92,11 @@ class ExamplesOptions:
 def examples(options: ExamplesOptions) -> None:
     """Draw the examples that SINAI's judges show to a model from labelled debates.
 
-    Each maxim gets a set of its own, with as many positive as negative examples. Use them with
-    -j 'fsl1(examples=FILE)'.
+    Each maxim gets a set of its own, with as many positive as negative examples; with --common,
+    all share one. Use them with -j 'fsl1(examples=FILE)'.
     """
     output = options.output
-    settings = {"count": options.count, "seed": options.seed}
+    settings = {"count": options.count, "seed": options.seed, "common": options.common}
     result = trainer("examples")(options.debates, options.labels, output, **settings)
     _print_result(result)
     say(output, Label.WRITTEN)

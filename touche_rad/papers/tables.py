@@ -17,16 +17,19 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files as resources
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from touche_rad import files
+from touche_rad.contests.tournament.folder import CONTESTS
+from touche_rad.contests.two_sides import FALLBACK, debaters_of
+from touche_rad.criteria import grice
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import read_status, sha256_of
-from touche_rad.files.records import numbered_lines
+from touche_rad.files.records import numbered_lines, parse
 from touche_rad.plugins import find, parse_plugin
 from touche_rad.plugins.digests import digest_of
 
@@ -62,6 +65,11 @@ class PaperPart(_TableRecord):
     exclude: str = ""
     """The options of `touche-rad score`."""
     columns: Mapping[str, PaperColumn]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a column is an error, which can be that to each vote."""
+        return any(column.measure == "rmse" for column in self.columns.values())
 
 
 class PaperRow(_TableRecord):
@@ -135,6 +143,8 @@ class Reproduction:
     model: str = ""
     models: Mapping[str, str] = field(default_factory=dict)
     """The models of rows, by the paper's name of the model."""
+    votes: bool = False
+    """Whether errors are those to each vote instead of the winner."""
     failed: tuple[PaperRow, ...] = ()
     """The rows whose commands failed; they have the paper's values only."""
 
@@ -163,6 +173,8 @@ class Reproduction:
         if len(self.rows) < fewest:
             raise UserError(f"add --model-of NAME=URL#MODEL for {fewest} of {', '.join(known)}")
         commands = " ".join((*self.table.steps, *self.table.each))
+        if self.votes and not any(part.has_errors for part in self.table.parts):
+            raise OptionError("--votes is for tables with RMSE")
         if "{judge}" in commands and not self.model:
             raise UserError("give the judge of all rows with -m URL#MODEL")
         if "{index}" in commands and not self.index:
@@ -173,13 +185,16 @@ class Reproduction:
         for part in self.table.parts:
             if part.exclude:
                 truth = self._path(part.truth)
-                turns = sum(map(len, files.read_labels(truth)))
-                examples = list(numbered_lines(self._path(part.exclude)))
-                if len(examples) >= turns:
-                    raise UserError(
-                        f"{truth}: all {turns} labelled turns are examples of the judges (up to 20 "
-                        "for each of the 4 maxims), and none is left to score: give more than 80"
-                    )
+                turns = list(chain.from_iterable(files.read_labels(truth)))
+                examples = [parse(line) for _, line in numbered_lines(self._path(part.exclude))]
+                for key in grice().keys:
+                    labelled = sum(turn.get(key) is not None for turn in turns)
+                    drawn = sum(key in example["labels"] for example in examples)
+                    if drawn >= labelled:
+                        raise UserError(
+                            f"{truth}: all {labelled} labels of {key} are examples of the judges "
+                            "(up to 20), and none is left to score: give more than 20"
+                        )
 
     def digests(self) -> dict[str, str]:
         """Return the digests of the data, the index and the web search; of a service its name."""
@@ -193,7 +208,8 @@ class Reproduction:
     def about(self) -> str:
         """Say which models and inputs are used."""
         models = [self.model, *(f"{name} is {model}" for name, model in self.models.items())]
-        return ", ".join([*filter(None, models), *self.digests()])
+        against = ["RMSE to each vote"] if self.votes else []
+        return ", ".join([*filter(None, models), *self.digests(), *against])
 
     @property
     def rows(self) -> list[PaperRow]:
@@ -208,13 +224,21 @@ class Reproduction:
             yield row, [self._words(command, row, seed) for command in self.table.each]
 
     def fallbacks(self, row: PaperRow) -> int:
-        """Count the results of a fallback in the runs of a row, and in those of all rows."""
+        """Count the results of a fallback in the runs of a row, or its speeches in tournaments."""
         count = 0
         for seed in range(self.table.seeds):
             for command in (*self.table.steps, *self.table.each):
                 out = self._path(shlex.split(command)[-1], row, seed)
-                runs = out.glob("*.jsonl") if out.is_dir() else [out]
-                count += sum(read_status(run).get("replaced", 0) for run in runs)
+                if not out.is_dir():
+                    count += read_status(out).get("replaced", 0)
+                    continue
+                debater = self.filled("{debater}", row)
+                for contest in files.read_contests(out / CONTESTS):
+                    names = debaters_of(contest)
+                    count += sum(
+                        FALLBACK in (speech.model_extra or {}) and names[speech.speaker] == debater
+                        for speech in contest.speeches
+                    )
         return count
 
     def scored(self, part: PaperPart) -> Iterator[tuple[list[Path], Path]]:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from touche_rad import __version__, files
 from touche_rad.calls import Caller, CallTimeout, begin_use, call_context
-from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contest import INCOMPLETE, TIE, Contest, Outcome
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.files.append_log import AppendLog, LogKind
@@ -92,7 +92,7 @@ async def _judge_contest(
         except (ValueError, TypeError) as error:
             raise NoVerdict(excerpt(f"the outcome cannot be written: {error}", 300)) from error
         if outcome.winner is None:
-            failure = use.failure
+            failure = None if outcome.details.get(INCOMPLETE) else use.failure
             if not outcome.reason:
                 outcome = outcome.model_copy(update={"reason": "the panel named no winner"})
     except (CallTimeout, NoVerdict) as error:

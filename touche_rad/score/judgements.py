@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def score_judgements(
         )
     criteria = criteria or grice()
     labels: Labelled = list(files.read_labels(truth))
+    with_examples = list(chain.from_iterable(labels))
     excluded = 0
     source = None
     tags = tags or names(runs)
@@ -102,11 +104,11 @@ def score_judgements(
     with_labels = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
     tested = [maxim for maxim in with_labels if maxim != MEAN]
     ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)
-    turns = [turn for of_debate in labels for turn in of_debate]
+    turns = list(chain.from_iterable(labels))
     label_rows = []
     for key in criteria.keys:
         values = [turn.get(key) for turn in turns]
-        unknown = values.count(None) - excluded  # people did not label these
+        unknown = [turn.get(key) for turn in with_examples].count(None)
         label_rows.append(
             LabelRow(maxim=key, yes=values.count(1), no=values.count(0), unknown=unknown)
         )

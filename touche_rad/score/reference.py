@@ -169,19 +169,23 @@ class _Example(BaseModel):
 
     user: str
     system: str
+    labels: Mapping[str, object]
 
 
 def exclude_examples(
     labels: Labelled, runs: Sequence[Run], reference: Reference | None, path: Path
 ) -> tuple[Labelled, int]:
-    """Remove the labels of the turns that a file has as examples; return also how many turns.
+    """Remove the labels that a file has examples of; return also of how many turns.
 
-    A judge that is scored on the examples in its prompts scores too high.
+    A judge that is scored on the examples in its prompts scores too high. An example of one
+    criterion stays among the labels of the others.
 
     Raises:
         UserError: No example of the file is among the labelled turns.
     """
-    examples = {digest(example.user, example.system) for example in read_models(path, _Example)}
+    criteria_of: dict[str, set[str]] = defaultdict(set)
+    for example in read_models(path, _Example):
+        criteria_of[digest(example.user, example.system)].update(example.labels)
     if reference is not None:
         conversations = reference.turns
     else:  # the lines of all runs are in the labels' order
@@ -190,11 +194,11 @@ def exclude_examples(
     count = 0
     for turns, conversation in zip(result, conversations, strict=False):
         for turn, words in enumerate(conversation[: len(turns)]):
-            if words in examples:
-                turns[turn] = dict.fromkeys(turns[turn])
+            if words in criteria_of:
+                turns[turn] = {**turns[turn], **dict.fromkeys(criteria_of[words])}
                 count += 1
     if not count:
         raise UserError(
-            f"--exclude {path}: none of its {len(examples)} examples is among the labelled turns"
+            f"--exclude {path}: none of its {len(criteria_of)} examples is among the labelled turns"
         )
     return result, count

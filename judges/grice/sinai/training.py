@@ -1,14 +1,15 @@
 """`touche-rad train examples`: draw labelled turns as examples for prompts, as the paper does.
 
-Each maxim has a set of its own, with as many yes as no. Each example names its debate and turn, so
-that `touche-rad score --exclude` can leave it out.
+Each maxim has a set of its own, or all have a common one, with as many yes as no. Each example
+names its debate and turn, so that `touche-rad score --exclude` can leave it out.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,6 @@ from judges.grice.sinai.judge import EXAMPLES_FORMAT, LONGEST_TEXT, before, text
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
-from touche_rad.errors import UserError
 from touche_rad.text import clean
 
 _MOST_WORDS: Final = 120
@@ -25,53 +25,29 @@ _MOST_WORDS: Final = 120
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledTurn:
     """A debate up to one response, and the labels of that response."""
 
     view: Debate
     labels: Mapping[str, int | None]
 
 
-def labelled(debates: Path, labels: Path) -> list[Labelled]:
-    """Pair each response with its labels; both files have the same debates in the same order."""
-    views = list(files.read_views(debates))
-    rows = list(files.read_labels(labels))
-    if len(views) != len(rows):
-        raise UserError(f"{labels}: {len(rows)} debates, and {debates} has {len(views)}")
-    pairs = []
-    for number, ((_, turns), row) in enumerate(zip(views, rows, strict=True), 1):
-        if len(turns) != len(row):
-            problem = f"{len(row)} turns, and the debate in {debates} has {len(turns)}"
-            raise UserError(f"{labels}:{number}: {problem}")
-        pairs += [Labelled(*pair) for pair in zip(turns, row, strict=True)]
-    return pairs
-
-
 def train_examples(
-    debates: Path, labels: Path, out: Path, *, count: int = 10, seed: int = 0
+    debates: Path, labels: Path, out: Path, *, count: int = 10, seed: int = 0, common: bool = False
 ) -> Mapping[str, Any]:
     """Draw examples, write them to a file, and return their numbers."""
-    candidates = [
-        turn
-        for turn in labelled(debates, labels)
-        if len(clean(turn.view.last.utterance).split()) <= _MOST_WORDS
-    ]
+    candidates = []
+    for debate, turns in files.read_labelled(debates, labels):
+        for number, labels_of_turn in enumerate(turns):
+            turn = debate.turns[number]
+            if turn.response and len(clean(turn.utterance).split()) <= _MOST_WORDS:
+                candidates.append(LabelledTurn(debate.view(number), labels_of_turn))
     rng = random.Random(seed)
-    keys: dict[int, set[str]] = {}
-    """The criteria of which each candidate that was drawn is an example."""
-    numbers: dict[str, dict[str, int]] = {}
+    keys = _draw_common(candidates, count, rng) if common else _draw(candidates, count, rng)
+    numbers = {}
     for key in grice().keys:
-        numbers[key] = {}
-        for label, value in (("yes", 1), ("no", 0)):
-            fitting = [at for at, turn in enumerate(candidates) if turn.labels.get(key) == value]
-            # Examples of other criteria are drawn only if there are too few others.
-            new = [at for at in fitting if at not in keys]
-            used = [at for at in fitting if at in keys]
-            sample = rng.sample(new, min(count, len(new)))
-            sample += rng.sample(used, min(count - len(sample), len(used)))
-            numbers[key][label] = len(sample)
-            for at in sample:
-                keys.setdefault(at, set()).add(key)
+        drawn = [candidates[at].labels[key] for at, of_example in keys.items() if key in of_example]
+        numbers[key] = {"yes": drawn.count(1), "no": drawn.count(0)}
     with files.atomic_write(out) as stream:
         for at, of_example in keys.items():
             view = candidates[at].view
@@ -95,3 +71,48 @@ def train_examples(
             }
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
     return {"examples": len(keys), "of": len(candidates), "by maxim": numbers}
+
+
+def _draw(
+    candidates: Sequence[LabelledTurn], count: int, rng: random.Random
+) -> Mapping[int, Collection[str]]:
+    """Draw a set for each criterion: the criteria of which each candidate is an example."""
+    keys: dict[int, set[str]] = {}
+    for key in grice().keys:
+        for value in (1, 0):
+            fitting = [at for at, turn in enumerate(candidates) if turn.labels.get(key) == value]
+            # Examples of other criteria are drawn only if there are too few others.
+            new = [at for at in fitting if at not in keys]
+            used = [at for at in fitting if at in keys]
+            sample = rng.sample(new, min(count, len(new)))
+            sample += rng.sample(used, min(count - len(sample), len(used)))
+            for at in sample:
+                keys.setdefault(at, set()).add(key)
+    return keys
+
+
+def _draw_common(
+    candidates: Sequence[LabelledTurn], count: int, rng: random.Random
+) -> Mapping[int, Collection[str]]:
+    """Draw one set for all criteria, with about as many yes as no on each."""
+    keys = grice().keys
+    known = []
+    for at, turn in enumerate(candidates):
+        if None not in map(turn.labels.get, keys):
+            known.append(at)
+    rng.shuffle(known)
+    surplus = Counter[str]()
+    """How many more examples are yes than no."""
+    drawn: dict[int, Collection[str]] = {}
+    while known and len(drawn) < 2 * count:
+
+        def imbalance(at: int) -> int:
+            labels = candidates[at].labels
+            return sum((surplus[key] + (1 if labels[key] else -1)) ** 2 for key in keys)
+
+        best = min(known, key=imbalance)
+        known.remove(best)
+        drawn[best] = keys
+        for key in keys:
+            surplus[key] += 1 if candidates[best].labels[key] else -1
+    return drawn

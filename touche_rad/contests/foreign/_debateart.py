@@ -71,9 +71,11 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
         for speech in round_speeches:
             speeches.append({"speaker": speakers[speech.side], "text": speech.text})
     votes = []
+    all_points: list[str] = []
     for vote in debate.votes:
         # The points of the site: 3 for arguments, 2 for sources, 1 each for language and conduct.
         points = [vote.arguments] * 3 + [vote.sources] * 2 + [vote.legibility, vote.conduct]
+        all_points += points
         votes.append(
             {
                 "general": vote.winner or winner(points),  # without a winner, the points decide
@@ -90,7 +92,9 @@ def contest_of(record: dict[str, Any], name: str = "") -> Contest:
     for dimension in ("general", "argument", "source", "language"):
         sides = [vote[dimension] for vote in votes]
         if any(sides):
-            gold[dimension] = names[winner(sides)]
+            # As in the paper, the weighted mean of all votes decides the debate.
+            of_points = winner(all_points) if dimension == "general" else ""
+            gold[dimension] = names[of_points or winner(sides)]
             counts[dimension] = {
                 names[side]: sides.count(side) for side in _VALUES if side in sides
             }

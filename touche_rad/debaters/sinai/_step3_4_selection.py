@@ -43,6 +43,12 @@ class Shortlist:
             return f'against the idea "{query.opponent_idea}"'
         return f"{query.field_to_look} to {query.opponent_idea}"
 
+    @property
+    def shown(self) -> dict[str, object]:
+        """The texts for the prompt of step 4."""
+        texts = [argument.text for argument in self.arguments]
+        return {"aspect": self.aspect, "arguments": texts, "justification": self.justification}
+
 
 @dataclass(frozen=True)
 class Selected:
@@ -51,6 +57,12 @@ class Selected:
     argument: Argument
     aspect: str
     justification: str = ""
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The texts for the prompt of step 5."""
+        text = self.argument.text
+        return {"aspect": self.aspect, "argument": text, "justification": self.justification}
 
 
 def numbered(
@@ -83,6 +95,9 @@ async def select_for_query(
 ) -> Shortlist:
     """Step 3: select the best arguments of one query."""
     sections, listed = numbered(retrieved.by_strategy)
+    found: dict[str, list[str]] = {}
+    for strategy, section in sections.items():
+        found[strategy] = [f"{number}. {argument.text}" for number, argument in section]
     answer = await ask_about(
         debate,
         model,
@@ -91,7 +106,7 @@ async def select_for_query(
         step="sinai.shortlist_of_arguments",
         most=PER_QUERY,
         query=retrieved.query,
-        found=sections,
+        found=found,
         meanings=retrieved.meanings,
         plan=plan,
     )
@@ -119,7 +134,7 @@ async def select_of_all(
         step="sinai.selection_of_arguments",
         max_tokens=COPYING,
         most=most,
-        shortlists=shortlists,
+        shortlists=[shortlist.shown for shortlist in shortlists],
     )
     choices = answer.model_dump()
     by_rank = select_by_rank(shortlists)

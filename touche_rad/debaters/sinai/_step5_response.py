@@ -50,7 +50,7 @@ async def write_response(
         wording=wording,
         copies=copies,
         plan=plan,
-        selected=selected,
+        selected=[chosen.shown for chosen in selected],
     )
     fields: dict[str, Any] = {"justification": (Line, "")} if copies else {}
     if selected:
