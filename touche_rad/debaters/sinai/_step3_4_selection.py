@@ -95,9 +95,9 @@ async def select_for_query(
 ) -> Shortlist:
     """Step 3: select the best arguments of one query."""
     sections, listed = numbered(retrieved.by_strategy)
-    found: dict[str, list[str]] = {}
+    by_strategy: dict[str, list[str]] = {}
     for strategy, section in sections.items():
-        found[strategy] = [f"{number}. {argument.text}" for number, argument in section]
+        by_strategy[strategy] = [f"{number}. {argument.text}" for number, argument in section]
     answer = await ask_about(
         debate,
         model,
@@ -106,7 +106,7 @@ async def select_for_query(
         step="sinai.shortlist_of_arguments",
         most=PER_QUERY,
         query=retrieved.query,
-        found=found,
+        found=by_strategy,
         meanings=retrieved.meanings,
         plan=plan,
     )
