@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+END_OF_RUN: Final = {
+    "format": 2,
+    "verb": "simulate",
+    "state": "done",
+    "started": "2026-01-01T00:00:00Z",
+    "finished": "2026-01-01T00:00:01Z",
+    "seconds": 1.0,
+}
+"""The fields that each status has."""
 
 
 def read_json(path: Path) -> Any:

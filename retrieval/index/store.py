@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retrieval._arrays import Array
 from retrieval.index.analyser import NAME as ANALYSER
@@ -46,7 +46,7 @@ class Manifest(BaseModel):
 
     format: int
     collection: str
-    arguments: int
+    arguments: int = Field(ge=0, lt=2**62)
     fields: dict[str, int]
     """How many arguments have words in a field; a field without words has no folder."""
     engine: Literal["pisa", "numpy"] = "pisa"

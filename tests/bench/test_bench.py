@@ -158,11 +158,17 @@ def test_warnings_of_several_runs_are_printed_once_with_their_count(tmp_path: Pa
     assert "(and 1 more)" in warnings
 
 
-def test_a_status_of_an_earlier_version_is_refused(bench: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [{"format": 1, "warnings": ["a text"]}, {"identity": 3}, {"identity": {"judge": {}}}],
+    ids=["earlier", "identity", "judge"],
+)
+def test_a_status_of_an_earlier_version_or_a_damaged_one_is_refused(
+    bench: Path, change: dict[str, object]
+) -> None:
     path = bench / "results" / f"{VERDICTS}.status.json"
-    status = read_json(path)
-    path.write_text(json.dumps({**status, "format": 1, "warnings": ["a text"]}))
-    ended = touche_rad("bench", "run", bench, code=2)
+    path.write_text(json.dumps(read_json(path) | change))
+    ended = touche_rad("bench", "run", bench, code=1)
     assert f"{path}: " in ended.err
 
 

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
-from tests.records import read_json, read_records, write_records
+from tests.records import END_OF_RUN, read_json, read_records, write_records
 from tests.screens import check_record
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
@@ -25,7 +25,7 @@ TOKEN = "secret"
 def session(tmp_path: Path) -> LabelSession:
     run = write_run(tmp_path / "run.jsonl")
     judge = write_verdicts(tmp_path / "strict.jsonl", run, [0.4] * 12)
-    status = {"output": judge.name, "identity": {"judge": "zsl"}}
+    status = {**END_OF_RUN, "output": judge.name, "identity": {"judge": "zsl"}}
     judge.with_name("strict.jsonl.status.json").write_text(json.dumps(status))
     return open_session(run, tmp_path / "labels.jsonl", judge)
 

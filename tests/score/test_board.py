@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_records, write_lines
+from tests.records import END_OF_RUN, read_records, write_lines
 from tests.score.makers import debates_file, evaluation, labels_file, run_file
 from tests.screens import check_messages, check_screen
 from tests.terminal import Ended, touche_rad
@@ -168,7 +168,12 @@ def test_a_run_with_fallbacks_is_scored_with_a_warning(
     folder: Path, count: int, warns: bool
 ) -> None:
     fallbacks = [{"what": "verdicts", "count": count}]
-    status = {"output": "good.jsonl", "counts": {"verdicts": 192}, "fallbacks": fallbacks}
+    status = {
+        **END_OF_RUN,
+        "output": "good.jsonl",
+        "counts": {"verdicts": 192},
+        "fallbacks": fallbacks,
+    }
     (folder / "good.jsonl.status.json").write_text(json.dumps(status))
     warnings = score(folder, *RUNS).err.splitlines()
     assert ["good.jsonl" in warning for warning in warnings] == [True] * warns

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_records
+from tests.records import END_OF_RUN, read_records
 from tests.score.makers import Change, part_of, put, run_file, without
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
@@ -154,7 +154,7 @@ def test_an_id_of_two_debates_is_changed(named_rows: Rows, tmp_path: Path) -> No
 def test_an_unfit_run_stays_unfit(named_rows: Rows, tmp_path: Path) -> None:
     run = run_file(tmp_path / "run.jsonl", [*named_rows, named_rows[1] | {"id": 1}])
     out = tmp_path / "new.jsonl"
-    status = {"output": "run.jsonl", "demo": True}
+    status = {**END_OF_RUN, "output": "run.jsonl", "demo": True}
     run.with_name("run.jsonl.status.json").write_text(json.dumps(status))
     for words in (("check", run, "--fix", "-o", out), ("check", out)):
         ended = touche_rad(*words, code=1)

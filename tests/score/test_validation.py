@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_records
+from tests.records import END_OF_RUN, read_records
 from tests.score.makers import Change, put, run_file, without
 from tests.screens import check_screen
 from tests.terminal import touche_rad
@@ -394,7 +394,6 @@ STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
     ),
     "another run's": ({"demo": True, "output": "other.jsonl"}, 0, ": valid"),
     "the user's": ({"fallbacks": fallbacks("utterances", 20)}, 0, "20 utterances are fallbacks"),
-    "no status": ({"fallbacks": "x", "counts": []}, 0, ": valid"),
 }
 
 
@@ -408,7 +407,7 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
     fields, code, message = STATUSES[case]
     shutil.copy(runs / "simulations.jsonl", tmp_path)
     run = tmp_path / "simulations.jsonl"
-    status = {"verb": "simulate", "output": "/elsewhere/simulations.jsonl", **fields}
+    status = {**END_OF_RUN, "output": "/elsewhere/simulations.jsonl", **fields}
     if beside.startswith("earlier") and "output" not in fields:
         digest = hashlib.sha256(run.read_bytes()).hexdigest()
         status |= {"output": "earlier name.jsonl", "sha256": digest}

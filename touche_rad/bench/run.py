@@ -27,7 +27,6 @@ from touche_rad.files.outputs import (
     check_output,
     read_status,
     status_beside,
-    warnings_in,
 )
 from touche_rad.files.records import refuse_links, write_json
 from touche_rad.models import Model
@@ -182,8 +181,8 @@ class Bench:
         """Yield each warning once, with its first cell and the number of its other cells."""
         paths: dict[str, list[str]] = {}
         for path, status in self.statuses.items():
-            for warning in warnings_in(self.results / path, status):
-                paths.setdefault(warning.detail, []).append(path)
+            for warning in status.get("warnings", ()):
+                paths.setdefault(warning.get("detail", ""), []).append(path)
         for warning_text, of_warning in paths.items():
             place = of_warning[0]
             if len(of_warning) > 1:

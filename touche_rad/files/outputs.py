@@ -19,10 +19,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 from filelock import lock_descriptor
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer, why
@@ -97,7 +97,7 @@ def read_status(run: Path) -> dict[str, Any]:
     copied lies in the same folder, and has the digest of the run.
 
     Raises:
-        UserError: A newer version wrote it.
+        UserError: Another version wrote it, or it is damaged.
     """
     named = (status_beside(run), run.with_name("status.json"))
     digest = ""
@@ -114,24 +114,17 @@ def read_status(run: Path) -> dict[str, Any]:
             is_of_run = status.get("sha256") == digest
         if is_of_run:
             refuse_newer(path, status, STATUS_FORMAT)
+            try:
+                Status.model_validate(status)
+                if status["format"] != STATUS_FORMAT:
+                    raise ValueError("an earlier format")
+            except (KeyError, ValueError):
+                raise UserError(
+                    f"{path}: made by an earlier touche-rad, or damaged: move the output and its "
+                    "status away, and run the same command again"
+                ) from None
             return status
     return {}
-
-
-def warnings_in(run: Path, status: Mapping[str, Any]) -> list[Event]:
-    """Return the warnings of the status of a run, as `read_status` returns it.
-
-    Raises:
-        UserError: An earlier version wrote it, whose warnings were texts.
-    """
-    if not status:
-        return []
-    if status.get("format") != STATUS_FORMAT:
-        raise UserError(
-            f"{status_beside(run)}: made by an earlier touche-rad: move the output and its status "
-            "away, and run the same command again"
-        )
-    return [Event.model_validate(warning) for warning in status["warnings"]]
 
 
 State = Literal["done", "stopped", "failed"]
@@ -141,6 +134,37 @@ class Setup(TypedDict, total=False):
     """The fields of `Status` that say how the run was set up; all parts of a run have the same."""
 
     demo: bool
+
+
+class _ModelName(BaseModel):
+    name: str | None = None
+
+
+class _Identity(BaseModel):
+    """What readers of a status ask about the identity of a run; it has more keys."""
+
+    debater: str = ""
+    judge: str = ""
+    index: str | None = None
+    input: str = ""
+    model: _ModelName | None = None
+
+
+class _Usage(BaseModel):
+    """What readers of a status ask about the model calls of a run."""
+
+    total: Mapping[str, float] = {}
+    plugins: Mapping[str, Mapping[str, Mapping[str, float]]] = {}
+
+
+def _fits(model: type[BaseModel]) -> BeforeValidator:
+    """Return a check of the keys that are read; the value stays as it is in the file."""
+
+    def check(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        model.model_validate(value or {})
+        return value
+
+    return BeforeValidator(check)
 
 
 class Status(BaseModel):
@@ -178,8 +202,8 @@ class Status(BaseModel):
     """The digest of the finished output."""
     demo: bool = False
     """Whether the index is the demo collection's: such a run is not fit to upload."""
-    identity: Mapping[str, Any] = Field(default_factory=dict)
-    usage: Mapping[str, Any] = Field(default_factory=dict)
+    identity: Annotated[Mapping[str, Any], _fits(_Identity)] = Field(default_factory=dict)
+    usage: Annotated[Mapping[str, Any], _fits(_Usage)] = Field(default_factory=dict)
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
     started: datetime
     finished: datetime
