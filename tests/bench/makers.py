@@ -24,6 +24,19 @@ debates = "debates.jsonl"
 labels = "labels.jsonl"
 """
 """The same, with labelled debates."""
+BRIEF = """
+from touche_rad.debate import Response
+from touche_rad.plugins import Options, debater
+
+
+@debater("brief")
+class Brief:
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        return Response(content="Nothing supports that.")
+"""
+"""A file that registers a debater."""
 LINES = {"claims.tsv": 3, "debates.jsonl": 3, "labels.jsonl": 3}
 
 

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.makers import SMALL, WITH_LABELS, contents, write_bench, write_data
+from tests.bench.makers import BRIEF, SMALL, WITH_LABELS, contents, write_bench, write_data
 from tests.models import scripted
 from tests.records import read_json
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
+from touche_rad.files.append_log import IDENTITY, AppendLog
+from touche_rad.files.outputs import status_beside
+from touche_rad.runs.journal import RUN, journal_beside
 
 DEBATES = "debates/seed-0/rules/verbatim.jsonl"
 VERDICTS = "debates/seed-0/rules/verbatim.length.jsonl"
@@ -184,6 +187,46 @@ def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
         assert "grounded(max_words=30)" in shown
     assert played.stat().st_mtime_ns == before
     touche_rad("bench", "verify", bench, code=0)
+
+
+def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: Path) -> None:
+    plugin = write_data(tmp_path) / "brief.py"
+    plugin.write_text(BRIEF)
+    words = "--claims claims.tsv --turns 1 -d brief -d verbatim -j grounded --plugin brief.py"
+    made = touche_rad("bench", "new", "rad", *words.split(), cwd=tmp_path, code=0)
+    assert "next: touche-rad bench run rad --plugin rad/brief.py\n" in made.err
+    unnamed = touche_rad("bench", "run", "rad", cwd=tmp_path, code=2)
+    assert "--plugin rad/brief.py" in unnamed.err
+    touche_rad("bench", "run", "rad", "--trust", cwd=tmp_path, code=0)
+    touche_rad("bench", "verify", "rad", cwd=tmp_path, code=0)
+
+    plugin.write_text(BRIEF.replace("Nothing", "No evidence"))
+    other = tmp_path / "rad" / "results" / DEBATES
+    before = other.stat().st_mtime_ns
+    edited = touche_rad("bench", "run", "rad", "--plugin", "brief.py", cwd=tmp_path, code=0)
+    assert [line for line in edited.err.splitlines() if line.startswith("again: ")] == [
+        "again: debates/seed-0/rules/brief.jsonl (--plugin brief.py changed)",
+        "again: debates/seed-0/rules/brief.grounded.jsonl (input changed)",
+    ]
+    assert other.stat().st_mtime_ns == before
+    touche_rad("bench", "verify", "rad", cwd=tmp_path, code=0)
+    copy = tmp_path / "rad" / "brief.py"
+    assert copy.read_bytes() == plugin.read_bytes()
+    copy.write_text(BRIEF)
+    assert verify_bench(tmp_path / "rad").startswith(f"{copy}: ")
+
+
+def test_a_killed_run_of_code_that_was_edited_is_played_again(bench: Path) -> None:
+    played = bench / "results" / DEBATES
+    expected = played.read_bytes()
+    status = read_json(status_beside(played))
+    identity = {**status["identity"], "code of debater verbatim": "earlier"}
+    journal = AppendLog(journal_beside(played), RUN, {IDENTITY: identity})
+    journal.append({"unit": 0, "lines": [], "counts": {}, "events": [], "fallbacks": []})
+    journal.close()
+    ended = touche_rad("bench", "run", bench, code=0)
+    assert f"again: {DEBATES} (code of debater verbatim changed)" in ended.err
+    assert played.read_bytes() == expected
 
 
 def test_missing_plan_and_folder_with_other_files_are_refused(tmp_path: Path) -> None:

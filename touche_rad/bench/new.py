@@ -24,6 +24,7 @@ _DATA: Final = {"claims": "claims.tsv", "debates": "debates.jsonl", "labels": "l
 def new_bench(
     folder: Path,
     data: Mapping[str, Path],
+    plugins: Sequence[Path],
     entries: Mapping[str, Sequence[str]],
     settings: Mapping[str, Any],
     baselines: Collection[str],
@@ -33,8 +34,9 @@ def new_bench(
     Args:
         folder: The folder, which gives the bench its name.
         data: The claims, debates and labels, which are copied.
+        plugins: Files of plugins, which are copied, too.
         entries: The plugins of each group, such as `debaters`.
-        settings: Further keys of the plan.
+        settings: Further keys of the plan, such as the names of the plugins' files.
         baselines: Plugins without a rank.
 
     Raises:
@@ -47,8 +49,9 @@ def new_bench(
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / PLAN]
     try:
-        for key, source in data.items():
-            copy = folder / _DATA[key]
+        copies = {folder / _DATA[key]: source for key, source in data.items()}
+        copies |= {folder / file.name: file for file in plugins}
+        for copy, source in copies.items():
             if not copy.exists() or not source.samefile(copy):
                 paths.append(copy)
                 copy_file(source, copy)

@@ -95,6 +95,8 @@ class BenchPlan(_Part):
     debates: str = ""
     """Labelled debates, on which the judges are scored."""
     labels: str = ""
+    plugins: tuple[Annotated[str, StringConstraints(pattern=r"^[\w-]+\.py$")], ...] = ()
+    """Files of plugins in the plan's folder; --plugin or --trust imports them."""
     index: str = ""
     index_fingerprint: str = ""
     """What the index must contain; empty for any index."""
@@ -161,6 +163,11 @@ class PlanFile:
         """The claims, the labelled debates and the labels, as far as the plan names them."""
         return {key: self.folder / value for key, value in self.plan if key in DATA and value}
 
+    @property
+    def plugin_files(self) -> list[Path]:
+        """The files of plugins that the plan names."""
+        return [self.folder / name for name in self.plan.plugins]
+
     @cached_property
     def debaters(self) -> tuple[PluginEntry[LoadedDebater], ...]:
         """The debaters in the order of the file."""
@@ -225,12 +232,30 @@ class PlanFile:
                         options[key] = str(path)
                 configured = find_plugin(plugin_name).configure(options)
             except OptionError as error:
-                raise InputError(self.path, str(error), field=f"{group}.{name}") from None
+                fault = str(error)
+                if self.plan.plugins:
+                    files = " ".join(f"--plugin {file}" for file in self.plugin_files)
+                    fault += f"; the plan's own code: {files} (or --trust)"
+                raise InputError(self.path, fault, field=f"{group}.{name}") from None
             plugins.append(PluginEntry(name, entry.plugin, configured, self._model(entry)))
         return tuple(plugins)
 
     def _model(self, entry: PlanEntry) -> str:
         return entry.model or self.model or self.plan.model
+
+
+def read_plan(path: Path) -> BenchPlan:
+    """Read a TOML file; the plugins that it names are not looked for.
+
+    Raises:
+        InputError: A key or a value is wrong.
+    """
+    content = read_toml(path)
+    refuse_newer(path, content, FORMAT)
+    try:
+        return BenchPlan.model_validate(content)
+    except ValidationError as error:
+        raise _wrong(path, error) from None
 
 
 def load_plan(path: Path) -> PlanFile:
@@ -239,12 +264,7 @@ def load_plan(path: Path) -> PlanFile:
     Raises:
         InputError: Something in the file is wrong; the error names the key.
     """
-    content = read_toml(path)
-    refuse_newer(path, content, FORMAT)
-    try:
-        plan = BenchPlan.model_validate(content)
-    except ValidationError as error:
-        raise _wrong(path, error) from None
+    plan = read_plan(path)
     plan_file = PlanFile(plan, path)
     _check_parts(plan_file)
     for key, file in plan_file.data.items():

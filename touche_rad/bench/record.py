@@ -22,7 +22,7 @@ from touche_rad.text import redact_data
 from touche_rad.training.card import versions
 
 if TYPE_CHECKING:
-    from touche_rad.bench.plan import PlanFile, PluginEntry
+    from touche_rad.bench.plan import BenchPlan, PlanFile, PluginEntry
     from touche_rad.plugins import ArgumentIndex
 
 RECORD: Final = "record.json"
@@ -72,13 +72,13 @@ def write_record(
             models[path] = of_cell
         total = (status.get("usage") or {}).get("total") or {}
         usage.update({name: int(total.get(name, 0)) for name in _COUNTS})
-    summary = [results / FIGURES, *pages]
+    summary = [results / FIGURES, *pages, *plan_file.plugin_files]
     record = {
         "format": FORMAT,
         "state": FINISHED,
         "name": plan_file.plan.name,
-        "plan": plan_record(plan_file),
-        "plan_file": os.path.relpath(plan_file.path.resolve(), results.resolve()),
+        "plan": plan_record(plan_file.plan),
+        "plan_file": _path_from(results, plan_file.path),
         "versions": {"python": platform.python_version(), **versions(*packages)},
         "index": index.fingerprint if index is not None else None,
         "inputs": {key: sha256_of(path) for key, path in plan_file.data.items()},
@@ -86,14 +86,18 @@ def write_record(
         "models": models,
         "usage": usage,
         "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
-        "files": {path.relative_to(results).as_posix(): sha256_of(path) for path in summary},
+        "files": {_path_from(results, path): sha256_of(path) for path in summary},
     }
     write_json(results / RECORD, redact_data(record))
 
 
-def plan_record(plan_file: PlanFile) -> object:
+def plan_record(plan: BenchPlan) -> object:
     """Return a plan with the values of all its settings."""
-    return redact_data(plan_file.plan.model_dump(mode="json"))
+    return redact_data(plan.model_dump(mode="json"))
+
+
+def _path_from(folder: Path, path: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
 def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:

@@ -6,11 +6,12 @@ output has the status of the same settings is not run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -33,7 +34,7 @@ from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.jobs import JobSpec
-from touche_rad.runs.journal import is_finished
+from touche_rad.runs.journal import identity_of, is_finished
 from touche_rad.runs.judging import JudgeJob
 from touche_rad.runs.play import SimulateJob
 from touche_rad.runs.runner import run_work, whole_identity
@@ -43,14 +44,26 @@ OpenModel = Callable[[str, Path | None, int], Model | None]
 """Opens the model of an entry, with a random seed and its trace beside an output; None if the plan
 and the environment name no model. All cells share the server of a model, each has its own usage."""
 
+_EDITED: Final = re.compile(r"--plugin |.* of \w+ ")
+"""Keys of an identity that are of the code of a plugin, or of a file that its options name."""
+
 
 class Bench:
     """A plan with the folder of its results."""
 
     def __init__(
-        self, plan_file: PlanFile, results: Path, index: ArgumentIndex | None, open_model: OpenModel
+        self,
+        plan_file: PlanFile,
+        results: Path,
+        index: ArgumentIndex | None,
+        open_model: OpenModel,
+        say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """Check the index, and make each plugin; nothing is written."""
+        """Check the index, and make each plugin; nothing is written.
+
+        `say` gets a line for each cell that is run again after an edit.
+        """
+        self.say = say
         self.plan_file = plan_file
         self.results = results
         self.index = index
@@ -145,6 +158,12 @@ class Bench:
         identity = whole_identity(job.verb, job.identity(services), job.source)
         if not options.restart and is_finished(out, identity):
             return
+        changes = _changes(identity_of(out), identity)
+        of_cell = {"input"} if isinstance(cell, VerdictCell) and cell.of else set()
+        is_edit = all(_EDITED.match(key) or key in of_cell for key in changes)
+        if changes and (is_edit or options.replace):
+            self.say(f"again: {cell.path} ({', '.join(changes)} changed)")
+            options = replace(options, restart=True, replace=True)
         out.parent.mkdir(parents=True, exist_ok=True)
         options = replace(
             options,
@@ -194,6 +213,12 @@ class Bench:
         for path, status in self.statuses.items():
             kinds = all_replaced(status.get("fallbacks"), status.get("counts") or {})
             yield from (f"all {what} in {path}" for what in kinds)
+
+
+def _changes(earlier: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
+    """Return the keys in which the identity of an earlier run differs; none without one."""
+    keys = earlier.keys() | identity.keys() if earlier else ()
+    return sorted(key for key in keys if earlier.get(key) != identity.get(key))
 
 
 def _report_after(report: Progress, before: int, total: int, done: int, _: int | None) -> None:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from touche_rad.bench.new import PLAN, new_bench
-from touche_rad.bench.plan import PlanFile, load_plan
+from touche_rad.bench.plan import BenchPlan, PlanFile, load_plan, read_plan
 from touche_rad.bench.record import PAGE, RECORD, differing_files, plan_record, read_record
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
@@ -31,7 +32,10 @@ from touche_rad.credentials import trust_all
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import InputError, OptionError, UserError, WorkError
 from touche_rad.files import check_output
+from touche_rad.files.records import copy_file
 from touche_rad.papers.tables import PREFIX
+from touche_rad.plugins.registry import IMPORTED, import_plugins
+from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
     from touche_rad.bench.figures import BenchSummary
@@ -107,7 +111,7 @@ def new(options: BenchNewOptions) -> None:
     elif options.claims is None:
         data |= {"debates": demo_file("debates.jsonl"), "labels": demo_file("labels.jsonl")}
     index = options.index or DEMO
-    settings = {
+    settings: dict[str, Any] = {
         "index": index,
         "index_fingerprint": prepare.open_index_of(opt.Common(index=index)).fingerprint,
         "turns": options.turns,
@@ -122,9 +126,13 @@ def new(options: BenchNewOptions) -> None:
     for path in data.values():
         if not path.is_file():
             raise UserError(f"{path} does not exist: expected a file to read")
-    plan = new_bench(folder, data, entries, settings, _BASELINES)
+    plugins = [Path(place) for place in IMPORTED if place.endswith(".py")]
+    if plugins:
+        settings["plugins"] = [file.name for file in plugins]
+    plan = new_bench(folder, data, plugins, entries, settings, _BASELINES)
     say(plan, Label.WRITTEN)
-    next_step(["bench", "run", folder])
+    imports = [word for file in plugins for word in ("--plugin", folder / file.name)]
+    next_step(["bench", "run", folder, *imports])
 
 
 @command(
@@ -138,8 +146,9 @@ def run(options: BenchRunOptions) -> int:
     """Play all debaters against all users, judge and score them, and write the leaderboard page.
 
     The results are the debates, the verdicts, figures.json, a page, and record.json, which bench
-    verify reads. A stopped run is resumed by the same command. With a further entry in the plan,
-    only the new debates are played. docs/organise.md describes the plan.
+    verify reads. A stopped run is resumed by the same command. After an edit of
+    a plugin, its runs are played again; with a further entry in the plan, only the new ones are
+    played. docs/organise.md describes the plan.
 
     paper:TABLE (see: list papers) runs the commands of a paper's table, and prints the paper's
     values beside yours.
@@ -161,14 +170,28 @@ def run(options: BenchRunOptions) -> int:
         raise UserError(f"there is no {path}: make a bench with: touche-rad bench new DIR")
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
+    _take_plugins(path, trusted=options.trust)
     plan_file = replace(load_plan(path), model=options.model or "")
     if options.trust:
         trust_all()
     else:
         plan_file.refuse_files_outside()
         prepare.tell_servers(path, (f"{entry.model} {entry.text}" for entry in plan_file.entries))
-    bench, summary = _run(plan_file, results, options)
+    settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
+    bench, summary = run_plan(plan_file, results, options, settings)
     return _show(bench, summary, options)
+
+
+def _take_plugins(path: Path, *, trusted: bool) -> None:
+    """Copy what --plugin imported of a plan's plugins to its folder, or import them from there."""
+    for name in read_plan(path).plugins:
+        copy = path.parent / name
+        for place in map(Path, IMPORTED):
+            if place.name == name and place.resolve() != copy.resolve():
+                copy_file(place, copy)
+                say(f"copied {place} to {copy}")
+        if trusted:
+            import_plugins([str(copy)])
 
 
 @opt.options
@@ -192,7 +215,8 @@ def verify(options: VerifyOptions) -> None:
         raise WorkError(difference)
     record = read_record(folder)
     plan = Path(os.path.normpath(folder / str(record["plan_file"])))
-    if plan.is_file() and plan_record(load_plan(plan)) != record["plan"]:
+    then = BenchPlan.model_validate(record["plan"])
+    if plan.is_file() and plan_record(read_plan(plan)) != plan_record(then):
         raise WorkError(f"{plan}: it is not the plan of the record")
     say("verified: all files are those of the record")
 
@@ -200,7 +224,7 @@ def verify(options: VerifyOptions) -> None:
 class _Models:
     """Opens the models that a plan names; all cells share the server of a model."""
 
-    def __init__(self, session: Session, options: BenchRunOptions) -> None:
+    def __init__(self, session: Session, options: opt.Common) -> None:
         self.session = session
         self.options = options
         self._backends: dict[str, Backend | None] = {}
@@ -222,7 +246,7 @@ class _Models:
                 prepare.check_model(model, self.options)
 
 
-def open_index(plan_file: PlanFile, options: BenchRunOptions) -> Any:
+def open_index(plan_file: PlanFile, options: opt.Common) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
     plugins = [entry.configured.plugin for entry in plan_file.entries]
     is_needed = plan_file.debaters or any("index" in plugin.needs for plugin in plugins)
@@ -240,13 +264,12 @@ def open_index(plan_file: PlanFile, options: BenchRunOptions) -> Any:
         raise InputError(plan_file.path, str(error), field="index") from None
 
 
-def _run(
-    plan_file: PlanFile, results: Path, options: BenchRunOptions
+def run_plan(
+    plan_file: PlanFile, results: Path, options: opt.Common, settings: RunOptions
 ) -> tuple[Bench, BenchSummary]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     from touche_rad.bench.run import Bench
     from touche_rad.files.outputs import alone_in
-    from touche_rad.runs import work
     from touche_rad.runs.runner import Interrupted
     from touche_rad.session import Session
 
@@ -256,22 +279,17 @@ def _run(
         index = open_index(plan_file, options)
         if index is not None:
             session.close_index_later(index)
-        bench = Bench(plan_file, results, index, models.open)
+        report_edits = partial(say, quiet=options.quiet)
+        bench = Bench(plan_file, results, index, models.open, report_edits)
         models.check(used)
         for user in plan_file.users:
             if user.choice.endpoint is not None:
                 prepare.check_user(user.choice.endpoint, options, must_answer=True)
         locked.enter_context(alone_in(results))
         with progress("playing and judging") as report:
-            settings = work.RunOptions(
-                workers=prepare.parallel(options, model=bool(used)),
-                strict=options.strict,
-                replace=options.replace,
-                restart=options.restart,
-                progress=report,
-            )
+            workers = prepare.parallel(options, model=bool(used))
             try:
-                session.run(bench.run, settings)
+                session.run(bench.run, replace(settings, workers=workers, progress=report))
             except KeyboardInterrupt:
                 raise Interrupted(
                     f"stopped; finished debates are kept in {results}: run the same command to "

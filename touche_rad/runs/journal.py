@@ -6,12 +6,13 @@ The journal of a run is `OUT.part`. A killed process loses at most the units in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from touche_rad.events import Event
-from touche_rad.files.append_log import AppendLog, LogKind, read_at
-from touche_rad.files.outputs import is_output_of
+from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind, read_at, read_log
+from touche_rad.files.outputs import is_output_of, read_status
 from touche_rad.files.records import JsonObject
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.work import Done
@@ -38,6 +39,16 @@ def journal_beside(out: Path) -> Path:
 def is_finished(out: Path, identity: Mapping[str, Any]) -> bool:
     """Whether an output is of a finished run with this identity, and no run is to replace it."""
     return not journal_beside(out).exists() and is_output_of(out, identity)
+
+
+def identity_of(out: Path) -> Mapping[str, Any]:
+    """Return the identity of the run that an output is of, finished or not; empty if unknown."""
+    journal = journal_beside(out)
+    if journal.is_file():
+        with suppress(StopIteration, LookupError, ValueError):
+            identity: Mapping[str, Any] = next(read_log(journal, RUN)).record[IDENTITY]
+            return identity
+    return read_status(out).get(IDENTITY) or {}
 
 
 class Journal(Generic[K]):
