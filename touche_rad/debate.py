@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from touche_rad.criteria import Unit
 from touche_rad.errors import nearest
 
 Role = Literal["user", "assistant"]
@@ -167,6 +168,17 @@ class Debate(Record):
         first two by default.
         """
         return self.model_copy(update={"turns": self.turns[: turn + 1]})
+
+    def views(self, unit: Unit = "response") -> list[Self]:
+        """Return what a judge sees for each of its verdicts.
+
+        That is the debate up to each response, up to each message of the user, or the whole debate.
+        """
+        if unit == "debate":
+            return [self] if self.turns else []
+        if unit == "user":
+            return [self.before_response(at) for at in range(len(self.turns))]
+        return [self.view(at) for at, turn in enumerate(self.turns) if turn.response]
 
     def as_served(self, characters: int = MOST_CHARACTERS) -> Self:
         """Return the debate that debaters and judges get, with each text cut.

@@ -15,6 +15,7 @@ from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from typing import Any, Final, Protocol, TypeVar
 
+from touche_rad.criteria import grice
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services, close_index
 
@@ -120,6 +121,8 @@ class Session(ExitStack[None]):
         """Begin with nothing open."""
         super().__init__()
         self.seed = seed
+        self.criteria = grice()
+        """What judges judge by."""
         self.index: ArgumentIndex | None = None
         self.model: Model | None = None
         """The language model of the plugins that name none of their own."""
@@ -127,7 +130,7 @@ class Session(ExitStack[None]):
     @property
     def services(self) -> Services:
         """What the plugins of the command share."""
-        return Services(self.index, self.seed, self.model)
+        return Services(self.index, self.seed, self.model, self.criteria)
 
     def close_index_later(self, index: ArgumentIndex) -> ArgumentIndex:
         """Close an index at the end of the session, and return it."""

@@ -30,6 +30,7 @@ class Jury:
     """Averages the scores of several judges."""
 
     uses: ClassVar = ("index", "model")
+    criteria: ClassVar = ("any",)
 
     class Options(PluginOptions):
         """Options."""

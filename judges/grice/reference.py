@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -15,24 +15,34 @@ from touche_rad.text import count_words
 
 
 class AlwaysYes:
-    """Says yes on every maxim: the official baseline."""
+    """Says yes on every maxim: the official baseline. On other criteria: the last answer."""
+
+    criteria: ClassVar = ("any",)
 
     def __init__(self, options: Options, services: Services) -> None:
         self._criteria = services.criteria
 
     def judge(self, debate: Debate) -> Verdicts:
-        """Give every criterion a score of 1."""
-        return dict.fromkeys(self._criteria.keys, Verdict(score=1.0, rationale="always yes"))
+        """Give every criterion its last answer, which is yes or the best of a scale."""
+        verdicts = {}
+        for criterion in self._criteria:
+            answer = criterion.answers.values[-1].value
+            score = criterion.answers.score(answer)
+            rationale = f"always {answer}"
+            verdicts[criterion.key] = Verdict(score=score, answer=answer, rationale=rationale)
+        return verdicts
 
 
 class RandomJudge:
-    """Draws a random verdict per maxim; the same seed and debate give the same verdicts."""
+    """Draws a random verdict per criterion; the same seed and debate give the same verdicts."""
 
     class Options(plugins.Options):
         """Options."""
 
         p: Annotated[float, Field(ge=0, le=1)] = 0.5
         """Probability of yes."""
+
+    criteria: ClassVar = ("any",)
 
     def __init__(self, options: Options, services: Services) -> None:
         self._criteria = services.criteria
@@ -52,12 +62,18 @@ class RandomJudge:
             rows.append((turn.utterance, response and response.content, cited))
         text = json.dumps(rows)
         verdicts = {}
-        for key in self._criteria.keys:
-            number = uniform(f"{self._seed}\n{key}\n{text}")
-            yes = number < self._p
-            side = "below" if yes else "not below"
-            rationale = f"drew {number:.3f}, {side} {self._p:g}"
-            verdicts[key] = Verdict(score=float(yes), rationale=rationale)
+        for criterion in self._criteria:
+            number = uniform(f"{self._seed}\n{criterion.key}\n{text}")
+            answers = criterion.answers
+            if answers.kind != "yes-no":
+                answer = answers.values[int(number * len(answers.values))].value
+                verdict = Verdict(answer=answer, rationale=f"drew {number:.3f}")
+            else:
+                yes = number < self._p
+                side = "below" if yes else "not below"
+                rationale = f"drew {number:.3f}, {side} {self._p:g}"
+                verdict = Verdict(score=float(yes), rationale=rationale)
+            verdicts[criterion.key] = verdict
         return verdicts
 
 
@@ -69,7 +85,7 @@ def uniform(key: str) -> float:
 
 
 class LengthJudge:
-    """Scores every maxim by the word count of the response only."""
+    """Scores every criterion by the word count of the response only."""
 
     class Options(plugins.Options):
         """Options."""
@@ -84,6 +100,8 @@ class LengthJudge:
             if self.shortest > self.longest:
                 raise ValueError(f"shortest={self.shortest} is more than longest={self.longest}")
             return self
+
+    criteria: ClassVar = ("any",)
 
     def __init__(self, options: Options, services: Services) -> None:
         self._criteria = services.criteria

@@ -21,7 +21,7 @@ from touche_rad.errors import WorkError
 from touche_rad.files.outputs import Status
 from touche_rad.plugins import LoadedJudge, LoadedPanel
 from touche_rad.runs import judging
-from touche_rad.runs.judging import PRIOR, CachedJudge, judge_turns, judge_view
+from touche_rad.runs.judging import CachedJudge, judge_turns, judge_view
 from touche_rad.runs.panels import judge_contest
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
@@ -98,7 +98,7 @@ def test_instead_of_a_bad_verdict_there_is_a_fixed_score(
     assert set(result.unscored) == {Maxim.QUALITY}
     assert reason in result.unscored[Maxim.QUALITY]
     fallback = result.verdicts[Maxim.QUALITY]
-    assert fallback.score == PRIOR == 1.0
+    assert fallback.score == 1.0
     assert fallback.rationale.startswith("no verdict (")
     assert reason in fallback.rationale
     assert result.verdicts[Maxim.MANNER].score == 0.25

@@ -24,6 +24,7 @@ class AuditOptions(opt.ModelOptions):
         opt.PluginSpec, "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
+    criteria: str | None = opt.CRITERIA
     turns: int | None = opt.option(int, "Audit a random sample of N turns. [default: all]")
     as_json: bool = opt.JSON
     index: str | None = opt.INDEX
@@ -65,7 +66,8 @@ def audit_command(options: AuditOptions) -> int:
             work = partial(
                 audit,
                 options.runs,
-                {name: judge.make(session.services) for name, judge in judges.items()},
+                criteria=session.criteria,
+                judges={name: judge.make(session.services) for name, judge in judges.items()},
                 most=options.turns,
                 seed=options.seed,
                 bad=bad,

@@ -33,6 +33,7 @@ class CheckOptions:
     index: str | None = opt.option(
         str, "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
+    criteria: str | None = opt.CRITERIA
     fix: bool = opt.flag("Write a repaired copy of one run file to -o.")
     output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
     replace: bool = opt.REPLACE
@@ -55,7 +56,8 @@ def check_command(options: CheckOptions) -> int:
     RUN is a run file, or a folder that contains exactly one *.jsonl.
 
     Simulations and responses: each turn has a response of at most 60 words, which cites arguments
-    of the index. Evaluations: each response has a score of 0 to 1 on each maxim. The status beside
+    of the index. Evaluations: each response has a score of 0 to 1 on each maxim,
+    or an answer to each question of other criteria. The status beside
     the run says whether its index was the demo's and whether answers are fallbacks. If there is a
     fault, the exit code is 1.
 
@@ -63,6 +65,7 @@ def check_command(options: CheckOptions) -> int:
     becomes a no. With --input, each debate gets one line, in the input's order: an empty record, as
     the official client writes it, for a debate that was not played.
     """
+    from touche_rad.files.criteria import read_criteria
     from touche_rad.plugins import open_index
     from touche_rad.score.validation import check
 
@@ -76,8 +79,11 @@ def check_command(options: CheckOptions) -> int:
         repair = _fix(runs, output, options.source)
         if repair.done:
             runs = (output,)
+    criteria = read_criteria(options.criteria) if options.criteria else None
+    words = options.max_words
     results = [
-        check(run, source=options.source, index=index, words=options.max_words) for run in runs
+        check(run, source=options.source, index=index, words=words, criteria=criteria)
+        for run in runs
     ]
     if options.as_json:
         rows = [result.record() for result in results]

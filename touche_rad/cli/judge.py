@@ -32,6 +32,7 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     )
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
+    criteria: str | None = opt.CRITERIA
     swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
     as_json: bool = opt.JSON
     index: str | None = opt.INDEX
@@ -64,6 +65,8 @@ def judge_command(options: JudgeOptions) -> int:
     name = options.judge.name
     texts = options.judge.options
     is_panel = prepare.is_panel(name)
+    if options.criteria and is_panel:
+        raise UserError(f"panel {name} judges by its own criteria: leave out --criteria")
     if options.swap and not is_panel:
         raise UserError(f"--swap is for panels, and {name} judges responses")
 
@@ -121,7 +124,8 @@ def judge_command(options: JudgeOptions) -> int:
     if is_several and outputs and options.output is not None:
         next_step(["report", options.output, "-o", options.output / "report.html"])
     shows_shares = options.as_json or not options.quiet
-    if shows_shares and not (is_panel or options.dry_run or options.shard):
+    # Answers of other criteria than the task's may be no yes and no.
+    if shows_shares and not (is_panel or options.criteria or options.dry_run or options.shard):
         _print_shares(outputs, options)
     if refused:
         say(f"not judged: {names_of(refused)} (--skip-bad skips invalid lines)", Label.ERROR)

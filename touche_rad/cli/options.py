@@ -376,6 +376,12 @@ JUDGE: Final = option(
     default=DEFAULT,
     setting="judge",
 )
+CRITERIA: Final = option(
+    str,
+    "Criteria: the name of shipped ones (touche-rad list criteria), or your FILE.toml. "
+    "[default: grice]",
+    metavar="CRITERIA",
+)
 RETRIEVER: Final = option(
     PluginSpec,
     "Retriever: NAME or NAME(KEY=VALUE,...).",
@@ -558,6 +564,7 @@ class Common:
     """
 
     plugin_options: PluginOptions = field(default_factory=dict)
+    criteria: str | None = CRITERIA
     index: str | None = INDEX
     fallback_index: str | None = FALLBACK_INDEX
     model: str | None = MODEL

@@ -13,6 +13,7 @@ code has the questions of one task in it. A file has a table for each question:
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache, cached_property, partial
@@ -41,6 +42,7 @@ __all__ = [
     "Unit",
     "Value",
     "grice",
+    "is_tag",
     "load_shipped",
     "shipped_names",
 ]
@@ -219,6 +221,9 @@ class Criteria(_Part):
         """The name and the digest, as evaluations and labels have them."""
         return f"{self.name} {self.digest}"
 
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def __iter__(self) -> Iterator[Criterion]:  # type: ignore[override]
         return iter(self.criteria)
 
@@ -266,6 +271,12 @@ class CriteriaFile(BaseModel):
         )
 
 
+def is_tag(value: object) -> bool:
+    """Whether a field of a file has the name and the digest of criteria."""
+    return isinstance(value, str) and _TAG.fullmatch(value) is not None
+
+
+_TAG: Final = re.compile(r"[\w-]{1,40} [0-9a-f]{12}")
 _FOLDER: Final = Path(__file__).parent
 
 

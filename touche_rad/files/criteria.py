@@ -17,10 +17,12 @@ from touche_rad.criteria import (
     CriterionExample,
     Sees,
     grice,
+    is_tag,
     load_shipped,
     shipped_names,
 )
 from touche_rad.errors import InputError, OptionError, nearest, refuse_newer
+from touche_rad.files.outputs import read_status
 from touche_rad.files.records import (
     BadLines,
     FieldError,
@@ -72,7 +74,12 @@ def read_criteria(name: str) -> Criteria:
             raise InputError(
                 path, expected, line=_line_of(lines, place), field=".".join(filter(None, place))
             )
-    return grice() if criteria.digest == grice().digest else criteria
+    if criteria.digest == grice().digest:
+        return grice()
+    if criteria.name in shipped_names():
+        expected = f"expected another name: {criteria.name} has other questions"
+        raise InputError(path, expected, line=_line_of(lines, ["name"]), field="name")
+    return criteria
 
 
 def _check(criterion: Criterion, criteria: Criteria) -> tuple[str, str] | None:
@@ -145,10 +152,12 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
         if chosen is not None:
             raise InputError(path, f"has the criteria {tag}, not {chosen.tag}: {_GIVE}")
         name = tag.partition(" ")[0]
-        shipped = load_shipped(name) if name in shipped_names() else None
-        if shipped is None or shipped.tag != tag:
+        if name in shipped_names():
+            chosen = load_shipped(name)
+        elif content := (read_status(Path(path)).get("identity") or {}).get("criteria"):
+            chosen = Criteria.model_validate(content)
+        if chosen is None or chosen.tag != tag:
             raise InputError(path, f"has the criteria {tag}: {_GIVE}")
-        chosen = shipped
     return chosen or grice()
 
 
@@ -159,5 +168,6 @@ def _tag_in(path: Place) -> str:
             value = parse(line)
             record = value[0] if isinstance(value, list) and value else value
             if isinstance(record, dict) and record:
-                return str(record.get("criteria", ""))
+                tag = record.get("criteria")
+                return str(tag) if is_tag(tag) else ""
     return ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from itertools import repeat, tee
 from typing import TypeVar
 
 from touche_rad.contest import Contest, to_contest
+from touche_rad.criteria import Criteria, Unit, grice
 from touche_rad.debate import Argument, Debate
 from touche_rad.errors import InputError, InputProblem
 from touche_rad.files._messages import annotated_of, chat_of, response_of
@@ -213,12 +215,16 @@ def _debates(file: OpenFile) -> Iterator[Debate]:
 
 
 def read_numbered(
-    path: Place, bad: BadLines | None = None
+    path: Place, bad: BadLines | None = None, criteria: Criteria | None = None
 ) -> Iterator[tuple[int, Debate, Evaluation | None]]:
-    """Read each line of a run: its number, the debate, and its verdicts if it has any."""
+    """Read each line of a run: its number, the debate, and its verdicts if it has any.
+
+    The verdicts are on the criteria, by default on those of the task.
+    """
+    read_evaluation = partial(evaluation_of, criteria=criteria or grice())
     file = OpenFile(path, bad, DEBATES)
     if file.kind is Kind.EVALUATIONS:
-        for number, evaluation in file.numbered(evaluation_of):
+        for number, evaluation in file.numbered(read_evaluation):
             yield number, evaluation.debate, evaluation
     elif file.kind is Kind.RESPONSES:
         for number, (_, _, view) in file.numbered(response_of):
@@ -229,23 +235,26 @@ def read_numbered(
 
 
 def read_views(
-    path: Place, bad: BadLines | None = None, *, keep_lost: bool = False
+    path: Place,
+    bad: BadLines | None = None,
+    *,
+    keep_lost: bool = False,
+    unit: Unit = "response",
 ) -> Iterator[Judgeable]:
-    """Read each debate with its views, one for each response (see Debate.view).
+    """Read each debate with its views, one for each response or other unit (see Debate.views).
 
     With `keep_lost`, an empty record, which the official client writes where a debate failed, is a
     debate without turns instead of an invalid line; so is a line that is skipped.
     """
     file = OpenFile(path, bad, DEBATES)
     if file.kind is Kind.RESPONSES:
-        return _answered(file)
+        answered = _answered(file)
+        if unit == "response":
+            return answered
+        return ((debate, debate.views(unit)) for debate, _ in answered)
     lost = Debate() if keep_lost else None
-    return map(_with_views, file.numbered(_READERS[file.kind], lost))
-
-
-def _with_views(numbered: tuple[int, Debate]) -> Judgeable:
-    _, debate = numbered
-    return debate, [debate.view(at) for at, turn in enumerate(debate.turns) if turn.response]
+    numbered = file.numbered(_READERS[file.kind], lost)
+    return ((debate, debate.views(unit)) for _, debate in numbered)
 
 
 def _answered(file: OpenFile) -> Iterator[Judgeable]:
@@ -295,9 +304,12 @@ def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgemen
     return OpenFile(path, bad, frozenset({Kind.OUTCOMES})).each(judgement_from)
 
 
-def read_evaluations(path: Place, bad: BadLines | None = None) -> Iterator[Evaluation]:
-    """Read evaluations."""
-    return OpenFile(path, bad, frozenset({Kind.EVALUATIONS})).each(evaluation_of)
+def read_evaluations(
+    path: Place, bad: BadLines | None = None, criteria: Criteria | None = None
+) -> Iterator[Evaluation]:
+    """Read evaluations on criteria, by default on those of the task."""
+    file = OpenFile(path, bad, frozenset({Kind.EVALUATIONS}))
+    return file.each(partial(evaluation_of, criteria=criteria or grice()))
 
 
 def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:

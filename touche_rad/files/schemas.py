@@ -10,19 +10,19 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from touche_rad.criteria import CriteriaFile
+from touche_rad.criteria import CriteriaFile, grice
 from touche_rad.files._messages import AnnotatedLine, RequestLine, ResponseLine
 from touche_rad.files._rows import ClaimRow
 from touche_rad.files.contests import ContestLine, Judgement
 from touche_rad.files.formats import Kind
 from touche_rad.files.labels import AnnotationLine, TurnLabels
-from touche_rad.files.simulations import Cited, EvaluationLine, SimulationLine
+from touche_rad.files.simulations import Cited, SimulationLine, evaluation_model
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 CRITERIA: Final = "criteria"
 SCHEMAS: Final[dict[str, Any]] = {
     Kind.SIMULATIONS: SimulationLine,
-    Kind.EVALUATIONS: EvaluationLine,
+    Kind.EVALUATIONS: evaluation_model(grice()),
     Kind.CHAT: RequestLine,
     Kind.RESPONSES: ResponseLine,
     Kind.ANNOTATED: AnnotatedLine,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -20,11 +21,13 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from touche_rad.debate import FALLBACK, Argument, Debate, Maxim, Response, Turn, Verdict, Verdicts
+from touche_rad.criteria import Criteria, grice, is_tag
+from touche_rad.debate import FALLBACK, Argument, Debate, Response, Turn, Verdict, Verdicts
 from touche_rad.errors import InputProblem
 from touche_rad.files.models import (
     WRITTEN_TEXT,
@@ -316,21 +319,23 @@ def _simulation(debate: Debate) -> JsonObject:
 
 _TURNS = "userTurnsEvaluations"
 _OVERALL = "overallEvaluations"
+_CRITERIA = "criteria"
+_ANSWER = "answer"
 _EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 """Fields of the evaluation that are not fields of the evaluated debate."""
 _VERDICT = ("score", "explanation", "rationale", FALLBACK)
 _EARLIER_FALLBACKS = ("no verdict (", "no verdict: it is missing in the run")
 """Beginnings of the explanations of fallbacks, which earlier versions wrote without the field, or
 with `true` in it."""
-_KEYS = tuple(maxim.capitalize() for maxim in Maxim)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A judged debate: verdicts on each turn."""
+    """A judged debate: verdicts on each turn, or on each other unit of the criteria."""
 
     debate: Debate
     turns: tuple[Verdicts, ...]
+    criteria: Criteria = field(default_factory=grice)
 
 
 def _number(value: object) -> float | None:
@@ -372,29 +377,21 @@ _MISSING: Final[Any] = None
 """In place of a record that may be missing, and may not be null."""
 
 
-class TurnEvaluation(FileRecord):
-    """The verdicts on one response."""
-
-    model_config = written(*_KEYS)
-
-    quantity: Scored = Field(_MISSING, alias="Quantity")
-    quality: Scored = Field(_MISSING, alias="Quality")
-    relation: Scored = Field(_MISSING, alias="Relation")
-    manner: Scored = Field(_MISSING, alias="Manner")
-
-    def verdicts(self) -> Verdicts:
-        """Return the verdicts that the record has; an explanation that is no text is left out."""
-        verdicts: dict[str, Verdict] = {}
-        for maxim in Maxim:
-            scored: Scored | None = getattr(self, maxim)
-            if scored is not None:
-                verdicts[maxim] = Verdict(
-                    score=scored.score,
-                    rationale=scored.explanation if isinstance(scored.explanation, str) else "",
-                    extra=drop_keys(scored.rest, _VERDICT),
-                    fallback=fallback_of(vars(scored)),
-                )
-        return verdicts
+@cache
+def evaluation_model(criteria: Criteria) -> type[EvaluationLine]:
+    """Return the model of a line of evaluations on these criteria."""
+    verdicts: dict[str, Any] = {}
+    for number, criterion in enumerate(criteria):
+        verdicts[f"verdict_{number}"] = (Scored, Field(_MISSING, alias=criterion.title))
+    turn: Any = create_model(
+        "TurnEvaluation",
+        __base__=FileRecord,
+        __doc__="The verdicts on one response.",
+        **verdicts,
+    )
+    turn.model_config["json_schema_extra"] = written(*criteria.titles)["json_schema_extra"]
+    turns = (tuple[turn, ...], Field(alias=_TURNS))
+    return create_model("EvaluationLine", __base__=EvaluationLine, turns=turns)
 
 
 class _JudgedLine(FileRecord):
@@ -408,7 +405,10 @@ class _JudgedLine(FileRecord):
         if "simulation" not in self.model_fields_set:
             return Debate(id=name)
         debate = self.simulation.debate(self.rest, name)
-        return keep_record(debate, SIMULATIONS, drop_keys(line.value, _EVALUATION))
+        judged = drop_keys(line.value, _EVALUATION)
+        if is_tag(judged.get(_CRITERIA)):
+            del judged[_CRITERIA]
+        return keep_record(debate, SIMULATIONS, judged)
 
 
 class EvaluationLine(_JudgedLine):
@@ -416,14 +416,34 @@ class EvaluationLine(_JudgedLine):
 
     model_config = written("simulation")
 
-    turns: tuple[TurnEvaluation, ...] = Field(alias="userTurnsEvaluations")
-    overall: Annotated[dict[str, Any], NullAsObject] = Field({}, alias="overallEvaluations")
+    turns: tuple[FileRecord, ...] = Field(alias=_TURNS)
+    overall: Annotated[dict[str, Any], NullAsObject] = Field({}, alias=_OVERALL)
 
 
-def evaluation_of(line: Line) -> Evaluation:
-    """Parse one line of evaluations; missing maxims are left out."""
-    record = validate(EvaluationLine, line.value)
-    return Evaluation(record.debate(line), tuple([turn.verdicts() for turn in record.turns]))
+def evaluation_of(line: Line, criteria: Criteria) -> Evaluation:
+    """Parse one line of evaluations; missing verdicts are left out."""
+    record = validate(evaluation_model(criteria), line.value)
+    tag = record.rest.get(_CRITERIA)
+    if is_tag(tag) and tag != criteria.tag:
+        raise FieldError(_CRITERIA, f"expected {criteria.tag}, got {tag}")
+    turns = []
+    for turn in record.turns:
+        verdicts: dict[str, Verdict] = {}
+        for number, key in enumerate(criteria.keys):
+            scored: Scored | None = getattr(turn, f"verdict_{number}")
+            if scored is not None:
+                explanation = scored.explanation
+                answer = None if criteria.official else scored.rest.get(_ANSWER)
+                verdicts[key] = Verdict(
+                    score=scored.score,
+                    answer=answer if isinstance(answer, int | str) else None,
+                    # An explanation that is no text is left out.
+                    rationale=explanation if isinstance(explanation, str) else "",
+                    extra=drop_keys(scored.rest, _fields_of(criteria)),
+                    fallback=fallback_of(vars(scored)),
+                )
+        turns.append(verdicts)
+    return Evaluation(record.debate(line), tuple(turns), criteria)
 
 
 def judged_debate_of(line: Line) -> Debate:
@@ -431,22 +451,30 @@ def judged_debate_of(line: Line) -> Debate:
     return validate(_JudgedLine, line.value).debate(line)
 
 
+def _fields_of(criteria: Criteria) -> tuple[str, ...]:
+    """Return the fields of a verdict; other fields are kept as they are."""
+    return _VERDICT if criteria.official else (*_VERDICT, _ANSWER)
+
+
 def evaluation_line(evaluation: Evaluation) -> str:
     """Write a judged debate, with what else its record has, without an earlier evaluation."""
-    turns = list(map(_turn_record, evaluation.turns))
+    criteria = evaluation.criteria
+    turns = []
+    for verdicts in evaluation.turns:
+        turn: JsonObject = {}
+        for criterion in criteria:
+            verdict = verdicts.get(criterion.key)
+            if verdict is None:
+                continue
+            scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
+            if not criteria.official:
+                scored[_ANSWER] = verdict.answer
+            if verdict.fallback:
+                scored[FALLBACK] = verdict.fallback
+            turn[criterion.title] = scored | drop_keys(verdict.extra, _fields_of(criteria))
+        turns.append(turn)
     record = simulation_record(evaluation.debate)
     # The format check of TIRA wants a configuration, which the official converter leaves out.
     simulation = {"configuration": {}} | record["simulation"]
-    return dump({**record, "simulation": simulation, _TURNS: turns})
-
-
-def _turn_record(verdicts: Verdicts) -> JsonObject:
-    record: JsonObject = {}
-    for maxim in Maxim:
-        if maxim in verdicts:
-            verdict = verdicts[maxim]
-            scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
-            if verdict.fallback:
-                scored[FALLBACK] = verdict.fallback
-            record[maxim.capitalize()] = scored | drop_keys(verdict.extra, _VERDICT)
-    return record
+    named = {} if criteria.official else {_CRITERIA: criteria.tag}
+    return dump({**record, **named, "simulation": simulation, _TURNS: turns})

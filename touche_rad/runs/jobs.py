@@ -68,6 +68,9 @@ class JobSpec(ABC):
         from touche_rad.plugins.digests import code_of  # only here: most commands make no identity
 
         identity = {**self.settings, "seed": services.seed, "deadline": self.deadline}
+        if not services.criteria.official:
+            # With the questions, so that readers of the output need no file.
+            identity["criteria"] = services.criteria.model_dump(mode="json")
         if services.index is not None:
             identity["index"] = services.index.fingerprint
             for encoder, digest in vectors_of(services.index).items():

@@ -1,4 +1,4 @@
-"""Judging: one verdict per maxim for every response, even if the judge fails.
+"""Judging: one verdict per criterion for every response, even if the judge fails.
 
 The official files require a number. If a judge gives none, the score is 1, that of a judge that
 always says yes. The explanation and the status say so.
@@ -31,7 +31,7 @@ from touche_rad.calls import (
     call_context,
     current_context,
 )
-from touche_rad.criteria import Criteria, Criterion
+from touche_rad.criteria import Criteria, Criterion, Unit
 from touche_rad.debate import Debate, Verdict, Verdicts, writable
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
@@ -43,9 +43,6 @@ from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean, excerpt
 
 log = logging.getLogger(__name__)
-
-PRIOR: Final = 1.0
-"""The score if the judge has no verdict."""
 
 VERDICTS: Final = "verdicts"
 """The name of the count of verdicts."""
@@ -78,9 +75,14 @@ class NoVerdict(InvalidResult):
     """A judge or a panel gave no valid verdict."""
 
 
-def no_verdict(reason: str) -> str:
-    """Return the explanation of a fallback score."""
-    return f"no verdict ({reason}); fallback score {PRIOR}"
+def fallback_verdict(criteria: Criteria, criterion: Criterion, reason: str) -> Verdict:
+    """Return the verdict if a judge has none: yes, the middle of a scale, or the first category."""
+    answer = criterion.answers.fallback
+    score = criterion.answers.score(answer)
+    if criteria.official:
+        return Verdict(score=score, rationale=f"no verdict ({reason}); fallback score {score}")
+    rationale = f"no verdict ({reason}); fallback answer {answer}"
+    return Verdict(score=score, answer=answer, rationale=rationale)
 
 
 def report_fallback(
@@ -158,11 +160,13 @@ async def judge_view(
         failure = error
         reason = excerpt(f"{type(error).__name__}: {error}", 300)
     for criterion in criteria:
-        verdict = _verdict(result, criterion) if isinstance(result, Mapping) else reason
+        verdict: Verdict | str = reason
+        if isinstance(result, Mapping):
+            verdict = _verdict(result, criteria, criterion)
         if isinstance(verdict, str):
             log.info("no verdict on %s: %s", criterion.key, verdict)
             unscored[criterion.key] = verdict
-            verdict = Verdict(score=PRIOR, rationale=no_verdict(verdict))
+            verdict = fallback_verdict(criteria, criterion, verdict)
         verdicts[criterion.key] = verdict
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
@@ -173,7 +177,7 @@ async def judge_view(
         failure,
         use,
         failures,
-        by="the fallback that always says yes",
+        by="the fallback that always says yes" if criteria.official else "a fixed answer",
         count=len(unscored or verdicts),
         turn=turn,
     )
@@ -183,8 +187,13 @@ async def judge_view(
     return ViewVerdicts(verdicts, unscored, fallbacks)
 
 
-def _verdict(verdicts: Mapping[Any, Any], criterion: Criterion) -> Verdict | str:
-    """Return the valid verdict on a criterion, or what is wrong with it."""
+def _verdict(
+    verdicts: Mapping[Any, Any], criteria: Criteria, criterion: Criterion
+) -> Verdict | str:
+    """Return the valid verdict on a criterion, or what is wrong with it.
+
+    A verdict on other criteria than the task's has a score, unless it is a category, and an answer.
+    """
     value = verdicts.get(criterion.key, verdicts.get(criterion.title))
     if value is None:
         return "the judge left it out"
@@ -194,13 +203,26 @@ def _verdict(verdicts: Mapping[Any, Any], criterion: Criterion) -> Verdict | str
         return str(error)
     except ValidationError as error:
         return f"not a verdict: {error.errors()[0]['msg']}"
+    answers = criterion.answers
+    answer = None
     score = verdict.score
-    if score is None:
+    if verdict.answer is not None:
+        answer = answers.parse(verdict.answer)
+        if answer is None:
+            return f"the answer {verdict.answer!r:.60} is none of {', '.join(answers.names)}"
+        if score is None:
+            score = answers.score(answer)
+    if score is not None:
+        if not -_ROUNDING <= score <= 1 + _ROUNDING:  # so is NaN
+            return f"a score of {score:g} is not between 0 and 1"
+        score = min(max(score, 0.0), 1.0)
+        if answer is None and not criteria.official:
+            answer = answers.nearest(score)
+    if (score if criteria.official else answer) is None:
         return clean(verdict.rationale) or "the judge gave no score"
-    if not -_ROUNDING <= score <= 1 + _ROUNDING:  # so is NaN
-        return f"a score of {score:g} is not between 0 and 1"
     return Verdict(
-        score=min(max(score, 0.0), 1.0),
+        score=None if answers.kind == "categories" else score,
+        answer=None if criteria.official else answer,
         rationale=clean(verdict.rationale),
         extra=writable(verdict.extra),
     )
@@ -220,16 +242,21 @@ def work(
     place. If all other debates have the same number of responses, it gets as many noes.
     """
     cached = CachedJudge(judge, criteria, deadline)
-    turns_if_equal = cache(partial(_turns_if_equal, source))
-    read = partial(files.read_views, source, keep_lost=True)
+    turns_if_equal = cache(partial(_turns_if_equal, source, criteria.unit))
+    read = partial(files.read_views, source, keep_lost=True, unit=criteria.unit)
 
     async def do(unit: Judgeable, failures: FailureLog) -> Done:
         """Judge the responses of one debate."""
         debate, views = unit
         if not debate.turns and not debate.wire:
             count = await anyio.to_thread.run_sync(turns_if_equal)
-            noes = dict.fromkeys(criteria.keys, Verdict(score=0.0, rationale=LOST))
-            line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count))
+            noes = {}
+            for criterion in criteria:
+                worst = criterion.answers.values[0].value
+                answer = None if criteria.official else worst
+                score = criterion.answers.score(worst)
+                noes[criterion.key] = Verdict(score=score, answer=answer, rationale=LOST)
+            line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count, criteria))
             detail = f"{count} turns, all verdicts no" if count else "no verdicts"
             event = Event(kind=EventKind.LOST_DEBATE, detail=detail)
             return Done((line,), {VERDICTS: len(criteria) * count}, (event,))
@@ -248,15 +275,16 @@ def work(
             event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
             events.append(event.at(debate.id, turn))
         verdicts = tuple(of_turn.verdicts for of_turn in turns)
-        line = files.evaluation_line(files.Evaluation(debate, verdicts))
+        line = files.evaluation_line(files.Evaluation(debate, verdicts, criteria))
         return Done((line,), {VERDICTS: sum(map(len, verdicts))}, tuple(events), tuple(fallbacks))
 
     return Work("judge", source, read, do, identity, cached.end)
 
 
-def _turns_if_equal(source: Path) -> int:
-    """Return the number of responses of each debate, or 0 if the debates differ."""
-    counts = {len(views) for _, views in files.read_views(source, files.BadLines(skip=True))}
+def _turns_if_equal(source: Path, unit: Unit) -> int:
+    """Return the number of verdicts on each debate, or 0 if the debates differ."""
+    debates = files.read_views(source, files.BadLines(skip=True), unit=unit)
+    counts = {len(views) for _, views in debates}
     return counts.pop() if len(counts) == 1 else 0
 
 
@@ -328,7 +356,7 @@ async def _judge_whole(
     Return an empty list if that fails or any verdict is missing: each view is then judged alone.
     """
     judge_all = judge.judge_all
-    if not views or judge_all is None:
+    if not views or judge_all is None or criteria.unit != "response":
         return []
     debate = views[-1]
     if [debate.view(turn) for turn in range(len(debate.turns))] != list(views):
@@ -347,7 +375,7 @@ async def _judge_whole(
     for of_turn in result:
         verdicts = {}
         for criterion in criteria:
-            verdict = _verdict(of_turn, criterion)
+            verdict = _verdict(of_turn, criteria, criterion)
             if not isinstance(verdict, Verdict):
                 return []
             verdicts[criterion.key] = verdict

@@ -18,6 +18,7 @@ from touche_rad.criteria import grice
 from touche_rad.debate import FALLBACK
 from touche_rad.errors import UserError
 from touche_rad.files import Kind
+from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
@@ -44,6 +45,8 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     kind = files.detect_kind(run)
     if kind not in (Kind.SIMULATIONS, Kind.EVALUATIONS):
         raise UserError(f"{run}: expected simulations or evaluations, got {kind.value}")
+    if not criteria_of(None, run).official:
+        raise UserError(f"{run}: only evaluations on the task's criteria can be repaired")
     result = Repair()
     bad = CollectedErrors()
     # The lines by number, None where one cannot be read: each keeps its place.

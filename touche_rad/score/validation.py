@@ -14,12 +14,13 @@ from textwrap import shorten
 from typing import Any, Final, Literal
 
 from touche_rad import files
-from touche_rad.criteria import grice
+from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Turn
 from touche_rad.errors import InputError, InputProblem, UserError
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
+from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import count_replaced, read_status
 from touche_rad.files.records import original_record
@@ -89,6 +90,8 @@ class Validation:
     unread: int = 0
     """Lines that cannot be read, and lost debates."""
     turns: int = 0
+    official: bool = False
+    """Whether this is a kind of file that can be uploaded."""
     demo: bool = False
     """Whether it was made with the demo's index."""
     all_fallbacks: list[str] = field(default_factory=list)
@@ -117,11 +120,6 @@ class Validation:
         for issue in self.findings:
             kinds.setdefault((issue.level, issue.kind), []).append(issue)
         return sorted(kinds.values(), key=lambda group: (group[0].level, -len(group)))
-
-    @property
-    def official(self) -> bool:
-        """Whether this is a kind of file that can be uploaded."""
-        return self.kind in OFFICIAL
 
     @property
     def valid(self) -> bool:
@@ -205,6 +203,7 @@ def check(
     source: Path | None = None,
     index: ArgumentIndex | None = None,
     words: int = WORDS,
+    criteria: Criteria | None = None,
 ) -> Validation:
     """Check every line of a run.
 
@@ -213,6 +212,7 @@ def check(
         source: The input of the run, to report missing and additional debates.
         index: The index that must contain each cited argument.
         words: Maximum words of a response; 0 = no limit.
+        criteria: Those of the evaluations; by default those that the run names.
     """
     if run.is_dir():
         runs = [path for path in sorted(run.iterdir()) if path.name.endswith(_ENDINGS)]
@@ -231,7 +231,11 @@ def check(
     try:
         kind = files.detect_kind(run)
         result.kind = kind.value
-        lines.extend(files.read_numbered(run, bad))
+        result.official = kind in OFFICIAL
+        if kind is Kind.EVALUATIONS:
+            criteria = criteria_of(criteria, run)
+            result.official = criteria.official
+        lines.extend(files.read_numbered(run, bad, criteria))
     except InputError as error:
         result.add_error(error)
         if not lines:
@@ -347,19 +351,31 @@ def _check_debate(
 
 
 def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> None:
-    answered = sum(turn.response is not None for turn in debate.turns)
+    criteria = evaluation.criteria
+    answered = len(debate.views(criteria.unit))
     if debate.turns and len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
+        if criteria.unit != "response":
+            message = f"{len(evaluation.turns)} verdicts, and {answered} are expected"
         result.add(line, "the verdicts do not match the turns", message)
     for number, debated in enumerate(debate.turns, 1):
         _count_answer(result, line, number, debated)
     for turn, verdicts in enumerate(evaluation.turns, 1):
-        for criterion in grice():
+        for criterion in criteria:
             verdict = verdicts.get(criterion.key)
             place = f"turn {turn}: {criterion.title}"
             cause = verdict.fallback if verdict else ""
             result.count(VERDICTS, cause, line, f"{place} has a fallback score: ")
-            if verdict is None or verdict.score is None:
+            answers = criterion.answers
+            is_answered = criteria.official or (
+                verdict is not None and answers.parse(verdict.answer) is not None
+            )
+            if not is_answered:
+                message = f"{place} has no answer: expected one of {', '.join(answers.names)}"
+                result.add(line, "a criterion has no answer", message)
+            elif answers.kind == "categories":
+                continue
+            elif verdict is None or verdict.score is None:
                 result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"

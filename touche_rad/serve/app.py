@@ -27,7 +27,7 @@ from touche_rad.files.simulations import body_of, parse_simulation
 from touche_rad.models import Model
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
-from touche_rad.runs.judging import PRIOR, CachedJudge, judge_view, no_verdict
+from touche_rad.runs.judging import CachedJudge, fallback_verdict, judge_view
 from touche_rad.serve._bodies import (
     COUNTS,
     MAX_TURNS,
@@ -143,12 +143,16 @@ def create_app(
 
     def score_instead(path: str, detail: str) -> JSONResponse | None:
         """Return a fallback score for a body that is too large, which no judge can read."""
-        if path.removeprefix("/") not in criteria.keys:
+        key = path.removeprefix("/")
+        criterion = next((criterion for criterion in criteria if criterion.key == key), None)
+        if criterion is None:
             return None
         health.verdicts += 1
         health.verdict_fallbacks += 1
         health.last_fallback = detail
-        return JSONResponse({"score": PRIOR, "explanation": no_verdict(detail), FALLBACK: detail})
+        verdict = fallback_verdict(criteria, criterion, detail)
+        body = {"score": verdict.score, "explanation": verdict.rationale, FALLBACK: detail}
+        return JSONResponse(body)
 
     app.add_middleware(
         Gate, limits=limits or Limits(), access=access or Access(), instead=score_instead
