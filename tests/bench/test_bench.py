@@ -119,6 +119,17 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
     assert verify_bench(bench) == f"{path}: the file is missing"
 
 
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [("inputs", {"inputs": None}), ("outputs.a", {"outputs": {"a": 1}}), ("plan", {"plan": "x"})],
+)
+def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, object]) -> None:
+    record = bench / "results" / "record.json"
+    record.write_text(json.dumps(read_json(record) | change))
+    refused = touche_rad("bench", "verify", bench, code=2)
+    assert f"{record}: {field}: " in refused.err
+
+
 def test_changed_data_are_refused(tmp_path: Path) -> None:
     touche_rad("bench", "new", tmp_path / "rad", code=0)
     claims = tmp_path / "rad" / "claims.tsv"

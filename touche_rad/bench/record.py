@@ -14,6 +14,8 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import BaseModel, ValidationError
+
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_json, write_json
@@ -118,11 +120,23 @@ def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:
     }
 
 
-def read_record(results: Path) -> dict[str, Any]:
+class Record(BaseModel):
+    """What is read of a record."""
+
+    plan_file: str
+    plan: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    """Hashes of the data by key of the plan."""
+    outputs: Mapping[str, str]
+    """Hashes by path below the results; of the other files, too."""
+    files: Mapping[str, str]
+
+
+def read_record(results: Path) -> Record:
     """Read the record of a finished run in a folder of results.
 
     Raises:
-        UserError: There is no record, or the run is not finished.
+        UserError: There is no record, it is damaged, or the run is not finished.
     """
     path = results / RECORD
     try:
@@ -138,15 +152,19 @@ def read_record(results: Path) -> dict[str, Any]:
         raise UserError(f"{path} is not a record of touche-rad: expected format {FORMAT!r}")
     if record.get("state") != FINISHED:
         raise UserError(f"{path} is of a run that is not finished: run the same command again")
-    return record
+    try:
+        return Record.model_validate(record)
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise UserError(f"{path}: {field}: damaged: run the same command again") from None
 
 
 def differing_files(results: Path) -> Iterator[str]:
     """Yield the files of a finished run, and of its data, that are not those of its record."""
     record = read_record(results)
-    data = (results / str(record["plan_file"])).parent
-    hashes = {data / record["plan"][key]: value for key, value in record["inputs"].items()}
-    for name, expected in {**record["outputs"], **record["files"]}.items():
+    data = (results / record.plan_file).parent
+    hashes = {data / str(record.plan.get(key)): value for key, value in record.inputs.items()}
+    for name, expected in {**record.outputs, **record.files}.items():
         hashes[results / name] = expected
     for path, expected in hashes.items():
         path = Path(os.path.normpath(path))

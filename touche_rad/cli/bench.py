@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from pydantic import ValidationError
 
 from touche_rad.bench.new import PLAN, new_bench
 from touche_rad.bench.plan import BenchPlan, PlanFile, load_plan, read_plan
@@ -214,9 +215,11 @@ def verify(options: VerifyOptions) -> None:
     for difference in differing_files(folder):
         raise WorkError(difference)
     record = read_record(folder)
-    plan = Path(os.path.normpath(folder / str(record["plan_file"])))
-    then = BenchPlan.model_validate(record["plan"])
-    if plan.is_file() and plan_record(read_plan(plan)) != plan_record(then):
+    plan = Path(os.path.normpath(folder / record.plan_file))
+    then: object = None
+    with suppress(ValidationError):
+        then = plan_record(BenchPlan.model_validate(record.plan))
+    if plan.is_file() and plan_record(read_plan(plan)) != then:
         raise WorkError(f"{plan}: it is not the plan of the record")
     say("verified: all files are those of the record")
 
