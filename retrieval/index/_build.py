@@ -14,7 +14,7 @@ from retrieval.index.postings import Postings
 from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
 from retrieval.index.store import FILE, Store, write_manifest, write_store
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
+from touche_rad.errors import UserError, WorkError, why
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
@@ -34,6 +34,8 @@ def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int
             _check_target(target, replace)
             target.rename(old)
         folder.rename(target)
+    except OSError as error:
+        raise WorkError(f"{location} cannot be written: {why(error)}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)

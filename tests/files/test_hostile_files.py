@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from tests.terminal import touche_rad
 from touche_rad.contests.foreign._reading import contests
-from touche_rad.files.records import read_whole
+from touche_rad.files.records import LONGEST_LINE, read_whole
 
 SPEECH = {"speaker": "A", "text": "One.\u2028Two.\u0085Three.\x0bFour."}
 CONTEST = {"motion": "M", "sides": {"A": "pro", "B": "con"}, "speeches": [SPEECH]}
@@ -27,6 +28,17 @@ def test_a_pipe_or_a_device_is_refused_in_one_line(tmp_path: Path, call: str, pl
     assert place in printed
     assert "device" in printed or "regular file" in printed
     assert "Traceback" not in printed
+
+
+def test_a_small_file_with_an_endless_line_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b'{"simulation": "')
+        for _ in range(LONGEST_LINE // 2**20):
+            file.write(bytes(2**20))
+    ended = touche_rad("judge", path, "-o", tmp_path / "out", code=2)
+    assert f"{path}:1: " in ended.error
+    assert str(LONGEST_LINE) in ended.error
 
 
 def test_separators_of_unicode_are_part_of_a_record(tmp_path: Path) -> None:

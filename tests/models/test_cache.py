@@ -16,6 +16,7 @@ from tests.models.scripted import Scripted, reply
 from tests.terminal import touche_rad
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
+from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.endpoint import NONE, Address
 
 
@@ -121,3 +122,17 @@ def test_a_folder_without_a_cache_is_refused(tmp_path: Path) -> None:
     assert f"{tmp_path / 'none'}: " in ended.err
     assert "answers.sqlite" in ended.err
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "null", "7", "[]", "{}", '{"said": 7}', '{"said": "{"}', b"\xff"]
+)
+def test_a_damaged_answer_is_asked_again_and_replaced(
+    server: Scripted, tmp_path: Path, damage: str | bytes
+) -> None:
+    assert ask(server.url, tmp_path).words == "Number 0"
+    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
+        database.execute("UPDATE answers SET answer = ?", (damage,))
+    for _ in range(2):
+        assert ask(server.url, tmp_path).words == "Number 0"
+    assert len(server.asked) == 2

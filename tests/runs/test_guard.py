@@ -49,6 +49,12 @@ def test_another_value_than_a_response_is_refused(wrong: object, field: str) -> 
         guard(wrong, None, 60)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("content", ["", "\u200b \ufeff", "\u200b " * 70 + "end"])
+def test_an_answer_of_which_nobody_would_see_a_word_is_refused(content: str) -> None:
+    with pytest.raises(Refused, match="empty"):
+        guard(Response(content=content), None, 60)
+
+
 def test_a_dict_of_the_right_shape_is_a_response() -> None:
     valid, _ = guard({"content": "Yes.", "extra": {"model": "m"}}, None, 60)  # type: ignore[arg-type]
     assert valid == Response(content="Yes.", extra={"model": "m"})

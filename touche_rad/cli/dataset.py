@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -110,7 +111,13 @@ def _write(options: MakingOptions, make: Callable[[int | None], Dataset], *basel
     for folder, split, first in ((output, options.split, None), (smoke, "train", _SMOKE_LINES)):
         check_output(folder, replace=options.replace)
         upload = Upload(options.task, split, baselines, options.image, options.evaluator)
-        write(make(first), folder, upload)
+        is_new = not folder.exists()
+        try:
+            write(make(first), folder, upload)
+        except OSError:
+            if is_new:  # a part of a dataset on a full disk
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
         say(f"{folder} (see {folder / 'README.md'})", Label.WRITTEN)
 
 

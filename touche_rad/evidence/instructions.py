@@ -58,7 +58,8 @@ _PATTERNS: Final = (
     rf"\b(?:give|award|assign|grant)\b{_GAP}(?:scores?|ratings?|marks|points|verdict){_GAP}"
     rf"(?:this|my|our) {_TEXT}\b",
     rf"\b{_MAXIM}[\"'*]{{0,2}} ?[:=] ?{_YES}",
-    rf"\b(?:verdict|score|rating|label)s?[\"'*]{{0,2}} ?(?:[:=]|must be|should be) ?{_YES}",
+    rf"\b(?:verdict|score|rating|label)s?[\"'*]{{0,2}}(?: (?:for|of|on|to) \w+(?: \w+)?)?"
+    rf" ?(?:[:=]|must be|should be|is|are) ?{_YES}",
     rf"\b(?:answer|respond|reply)(?: only)?(?: with)? {_YES}[\"'”`*]{{0,2}} (?:to|for|on) "
     r"(?:all|every|each|everything|the four)\b",
     rf"\b(?:output|return|respond|reply)(?: only)? (?:with )?(?:only )?(?:the word |exactly )?"

@@ -20,6 +20,7 @@ import tomllib
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -386,6 +387,8 @@ def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
 GZIP = b"\x1f\x8b"
 _BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 _REST_LOST = "the gzip file is broken, and the rest of the file is lost"
+LONGEST_LINE: Final = 64 * 2**20
+"""Bytes of a line; a small gzip file can contain one that takes all memory."""
 Place = str | PathLike[str]
 Lines = Iterator[tuple[int, str]]
 """Lines of a file that are not empty, with their numbers."""
@@ -421,7 +424,11 @@ def numbered_lines(
     number = 0
     try:
         with _opened(path) as file:
-            for number, line in enumerate(file, 1):
+            lines = iter(partial(file.readline, LONGEST_LINE + 1), b"")
+            for number, line in enumerate(lines, 1):
+                if len(line) > LONGEST_LINE:
+                    problem = f"expected at most {LONGEST_LINE} bytes in a line"
+                    raise InputError(path, problem, line=number)
                 encoding = "utf-8-sig" if number == 1 and not verbatim else "utf-8"
                 try:
                     text = line.rstrip(b"\r\n").decode(encoding)

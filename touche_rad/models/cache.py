@@ -106,7 +106,7 @@ class Cache:
         return len(self) - before
 
     def get(self, key: str) -> Mapping[str, Any] | None:
-        """Return the answer to a request, or None if it is missing."""
+        """Return the answer to a request, None if it is missing, or {} if it cannot be read."""
         try:
             row = self._database.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error as error:
@@ -117,8 +117,18 @@ class Cache:
                 if not hasattr(self._local, "read_only"):
                     self._local.read_only = sqlite3.connect(self._read_address, uri=True)
                 row = self._local.read_only.execute(_SELECT, (key,)).fetchone()
-        answer: Mapping[str, Any] | None = json.loads(row[0]) if row is not None else None
-        return answer
+        if row is None:
+            return None
+        try:
+            answer = json.loads(row[0])
+        except (TypeError, ValueError):
+            return {}
+        return answer if isinstance(answer, dict) else {}
+
+    def remove(self, key: str) -> None:
+        """Remove a damaged answer, so that another one can be stored."""
+        with suppress(sqlite3.Error), self._database as database:
+            database.execute("DELETE FROM answers WHERE key = ?", (key,))
 
     def put(
         self, key: str, body: Mapping[str, Any], answer: Mapping[str, Any]

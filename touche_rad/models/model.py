@@ -31,7 +31,6 @@ from touche_rad.models.output import (
     NoObject,
     ObjectQuestion,
     Question,
-    parse_object,
 )
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Call, Sender, Trace, Usage
@@ -223,8 +222,10 @@ class Model:
         `step` names the call in costs and traces; `shorten` shortens a prompt that is too long for
         the model; `max_tokens` is for a step that needs more than the setting.
         """
-        stored = await self._ask(ObjectQuestion(schema), messages, step, shorten, max_tokens)
-        return parse_object(str(stored["said"]), schema)
+        question = ObjectQuestion(schema)
+        stored = await self._ask(question, messages, step, shorten, max_tokens)
+        answer: S = question.result(stored)[0]
+        return answer
 
     async def ask_scored(
         self,
@@ -239,10 +240,7 @@ class Model:
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
         question = ObjectQuestion(schema, ("yes", "no"))
-        stored = await self._ask(question, messages, step, shorten, None)
-        chances = stored.get("chances") or ()
-        by_field = tuple((str(name), dict(likely)) for name, likely in chances)
-        return parse_object(str(stored["said"]), schema), by_field
+        return question.result(await self._ask(question, messages, step, shorten, None))
 
     async def ask_choice(
         self,
@@ -257,8 +255,8 @@ class Model:
         Without log probabilities the answer has probability 1 and the others 0. The model gets one
         chance to correct an answer that is none of the choices.
         """
-        stored = await self._ask(ChoiceQuestion(tuple(choices)), messages, step, shorten, None)
-        return dict(json.loads(str(stored["said"])))
+        question = ChoiceQuestion(tuple(choices))
+        return question.result(await self._ask(question, messages, step, shorten, None))
 
     @staticmethod
     async def ask_all(
@@ -310,10 +308,15 @@ class Model:
             lock = self._locks.setdefault(key, anyio.Lock())
             async with lock if self._cache is not None else nullcontext():
                 stored = self._cache.get(key) if self._cache is not None else None
-                if stored is not None and "said" in stored:
-                    call.cost.from_cache += 1
-                    self._sender.trace.write(call, body, stored)
-                    return stored
+                if self._cache is not None and stored is not None:
+                    try:
+                        question.result(stored)
+                    except (LookupError, TypeError, ValueError):
+                        self._cache.remove(key)  # damaged
+                    else:
+                        call.cost.from_cache += 1
+                        self._sender.trace.write(call, body, stored)
+                        return stored
                 while True:
                     try:
                         answer = await self._send(call, question, body)

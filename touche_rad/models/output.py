@@ -296,6 +296,14 @@ class Question:
         """
         raise NotImplementedError
 
+    def result(self, stored: Fields) -> Any:
+        """Return what a caller gets of a stored answer.
+
+        Raises:
+            LookupError, TypeError, ValueError: What is stored is no answer.
+        """
+        raise NotImplementedError
+
 
 @dataclass
 class ObjectQuestion(Question):
@@ -327,6 +335,12 @@ class ObjectQuestion(Question):
         parse_object(text, self.schema)
         first = first_choice(reply, model)
         return {"said": text, "chances": _chances(first, self.choices) if self.choices else ()}
+
+    def result(self, stored: Fields) -> tuple[Any, Chances]:
+        """Return the object, and the probabilities by field in the order of the answer."""
+        chances = stored.get("chances") or ()
+        by_field = tuple((str(name), dict(likely)) for name, likely in chances)
+        return parse_object(stored["said"], self.schema), by_field
 
 
 @dataclass
@@ -367,3 +381,8 @@ class ChoiceQuestion(Question):
                 raise NoObject(f"{problem}: {excerpt(word, 80)!r}", text)
             likely = {choice: float(choice == fitting[0]) for choice in self.choices}
         return {"said": json.dumps(likely)}
+
+    def result(self, stored: Fields) -> dict[str, float]:
+        """Return the probability of each choice."""
+        likely = json.loads(stored["said"])
+        return {choice: float(likely[choice]) for choice in self.choices}

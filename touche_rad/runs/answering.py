@@ -257,8 +257,6 @@ def guard(
         path = ".".join(str(step) for step in problem["loc"]) or "response"
         raise Refused(f"the answer is not a response: {path}: {problem['msg']}") from None
     answer = clean(response.content[:MOST_CHARACTERS])
-    if is_blank(answer):
-        raise Refused("the answer is empty")
     events: list[Event] = []
     if len(response.content) > MOST_CHARACTERS:
         detail = f"{len(response.content)} characters to {MOST_CHARACTERS}"
@@ -294,6 +292,8 @@ def guard(
     # if it contains a word that no other cited argument has. An argument that shares no such word
     # with the complete answer stays.
     content = cut_to_words(answer, max_words) if max_words else answer
+    if is_blank(content.removesuffix("…")):
+        raise Refused("the answer is empty")
     if content != answer:
         detail = f"{count_words(answer)} words to {count_words(content)}"
         events.append(Event(kind=EventKind.CUT, detail=detail))
