@@ -89,10 +89,10 @@ def with_score(line: Any, maxim: str, score: Any) -> Any:
 
 
 REFUSED = {
-    "a debate missing": (RIGHT[:2], "2 debates, and .* has 3"),
-    "a debate more": ([*RIGHT, RIGHT[0]], "4 debates, and .* has 3"),
-    "a turn missing": ([RIGHT[0], evaluation([NO]), RIGHT[2]], "1 turns in debate 2"),
-    "a turn more": ([evaluation([YES] * 3), *RIGHT[1:]], "3 turns in debate 1"),
+    "a debate missing": (RIGHT[:2], "expected 3 lines .* got 2"),
+    "a debate more": ([*RIGHT, RIGHT[0]], "expected 3 lines .* got 4"),
+    "a turn missing": ([RIGHT[0], evaluation([NO]), RIGHT[2]], ":2: userTurnsEvaluations: expected 2 turns .* got 1"),
+    "a turn more": ([evaluation([YES] * 3), *RIGHT[1:]], ":1: userTurnsEvaluations: expected 2 turns .* got 3"),
     "a lost debate": ([RIGHT[0], {}, RIGHT[2]], r":2: userTurnsEvaluations: .*required"),
     "a blank line": ([RIGHT[0], "", *RIGHT[1:]], ":2: "),
     "a blank last line": ([*RIGHT, ""], ":4: "),

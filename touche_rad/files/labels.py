@@ -17,10 +17,11 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     ValidationInfo,
+    create_model,
     model_validator,
 )
 
-from touche_rad.criteria import grice
+from touche_rad.criteria import Answers, Criteria, grice
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.files.formats import Kind, OpenFile, read_debates
@@ -38,8 +39,8 @@ from touche_rad.files.records import (
 log = logging.getLogger(__name__)
 
 Labels = Mapping[str, int | None]
-"""The labels of a turn, by the key of the criterion."""
-_FIELDS: Final = frozenset(("sample", "annotators", "words"))
+"""The labels of a turn, by the key of the criterion: 1 yes and 0 no, or the place of an answer."""
+_FIELDS: Final = frozenset(("sample", "annotators", "settled", "words", "criteria", "run"))
 """Fields beside the labels of a turn: of `touche-rad label`, and the digest of the turn's text."""
 
 
@@ -57,21 +58,30 @@ def digests(debate: Debate) -> tuple[str, ...]:
     )
 
 
-def read_labels(path: Place, bad: BadLines | None = None) -> Iterator[tuple[Labels, ...]]:
-    """Read labels, one debate at a time."""
+def read_labels(
+    path: Place, bad: BadLines | None = None, criteria: Criteria | None = None
+) -> Iterator[tuple[Labels, ...]]:
+    """Read labels, one debate at a time; without criteria, on those of the task."""
     odd: list[object] = []
-    yield from OpenFile(path, bad, frozenset({Kind.LABELS})).each(partial(_labels_of, odd=odd))
+    turns = _TURNS
+    if criteria is not None and not criteria.official:
+        model: Any = list
+        turns = TypeAdapter(model[turn_labels(criteria)])
+    read = partial(_labels_of, turns=turns, odd=odd)
+    yield from OpenFile(path, bad, frozenset({Kind.LABELS})).each(read)
     if odd:
         log.warning("%s: %d labels such as %s are read as 0 or 1", path, len(odd), dump(odd[0]))
 
 
-def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Labels, ...]]]:
+def read_labelled(
+    debates: Place, labels: Place, criteria: Criteria | None = None
+) -> list[tuple[Debate, tuple[Labels, ...]]]:
     """Read debates with the labels of each turn.
 
     Raises:
         UserError: The numbers of debates or turns differ, or the digests in the labels.
     """
-    pairs = list(zip_longest(read_debates(debates), read_labels(labels)))
+    pairs = list(zip_longest(read_debates(debates), read_labels(labels, None, criteria)))
     for number, (debate, turns) in enumerate(pairs, 1):
         texts = digests(debate or Debate())
         labelled_texts = [label.get("words") for label in turns or ()]
@@ -88,10 +98,18 @@ def read_labelled(debates: Place, labels: Place) -> list[tuple[Debate, tuple[Lab
     return pairs
 
 
-def _label(label: Any, info: ValidationInfo) -> object:
-    """Read also what the official scorer reads as 0 or 1: booleans, and numbers in quotes."""
+def _place(label: Any, info: ValidationInfo, answers: Answers) -> object:
+    """Return the place of a label among the answers.
+
+    Read also what the official scorer reads as 0 or 1: booleans, and numbers in quotes.
+    """
     if label is None:
         return None
+    if answers.kind != "yes-no":
+        if answers.parse(label) is None:
+            names = ", ".join(answers.names)
+            raise FieldError("", f"expected one of {names}, or null, got {short_repr(label)}")
+        return answers.names.index(str(label))
     if label not in (0, 1, "0", "1"):
         raise FieldError("", f"expected 0, 1 or null, got {short_repr(label)}")
     if type(label) is not int and info.context is not None:
@@ -99,16 +117,8 @@ def _label(label: Any, info: ValidationInfo) -> object:
     return int(label)
 
 
-_Label = Annotated[Literal[0, 1] | None, BeforeValidator(_label)]
-
-
-class TurnLabels(FileRecord):
+class _TurnLabels(FileRecord):
     """People's verdicts on one response; null is no verdict."""
-
-    quantity: _Label = None
-    quality: _Label = None
-    relation: _Label = None
-    manner: _Label = None
 
     @model_validator(mode="before")
     @classmethod
@@ -116,7 +126,7 @@ class TurnLabels(FileRecord):
         """Refuse names that are nearly those of criteria, and only unknown ones."""
         if not isinstance(record, dict):
             return record
-        keys = grice().keys
+        keys = list(cls.model_fields)
         unknown = record.keys() - set(keys) - _FIELDS
         misspelt = {name for name in unknown if get_close_matches(name.lower(), keys, cutoff=0.8)}
         if misspelt or (unknown and not record.keys() & set(keys)):
@@ -124,8 +134,23 @@ class TurnLabels(FileRecord):
         return record
 
 
-def _labels_of(line: Line, odd: list[object]) -> tuple[Labels, ...]:
-    """Read the labels of one debate: 1, 0 or null by criterion; other fields are kept.
+def turn_labels(criteria: Criteria) -> Any:
+    """Return the model of the labels of a turn, which are places of answers."""
+    fields: dict[str, Any] = {}
+    for criterion in criteria:
+        check = BeforeValidator(partial(_place, answers=criterion.answers))
+        possible: Any = Literal[0, 1] if criterion.answers.kind == "yes-no" else int
+        fields[criterion.key] = (Annotated[possible | None, check], None)
+    return create_model("TurnLabels", __base__=_TurnLabels, __doc__=_TurnLabels.__doc__, **fields)
+
+
+TurnLabels: Any = turn_labels(grice())
+
+
+def _labels_of(
+    line: Line, turns: TypeAdapter[list[FileRecord]], odd: list[object]
+) -> tuple[Labels, ...]:
+    """Read the labels of one debate: places or null by criterion; other fields are kept.
 
     Labels that are 0 or 1 in another form are added to `odd`.
     """
@@ -133,14 +158,14 @@ def _labels_of(line: Line, odd: list[object]) -> tuple[Labels, ...]:
         expected = "expected a list with one object a turn"
         raise FieldError("", f"{expected}, got {short_repr(line.value)}")
     try:
-        turns = _TURNS.validate_python(line.value, context=odd)
+        labels = turns.validate_python(line.value, context=odd)
     except ValidationError as error:
         raise field_error(error) from None
-    pairs = zip(line.value, turns, strict=True)
+    pairs = zip(line.value, labels, strict=True)
     return tuple({**record, **turn.model_dump(exclude_unset=True)} for record, turn in pairs)
 
 
-_TURNS: Final = TypeAdapter(list[TurnLabels])
+_TURNS: Final[TypeAdapter[list[FileRecord]]] = TypeAdapter(list[TurnLabels])
 
 
 def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:

@@ -32,7 +32,7 @@ def judgement_board(report: JudgementReport) -> Board:
     dots: dict[str, list[Dot]] = {}
     for caption, key in captions.items():
         of_key = [rows[name, key] for name in names]
-        dots[caption] = [Dot(row.run, row.f1, row.low, row.high) for row in of_key]
+        dots[caption] = [Dot(row.run, row.value, row.low, row.high) for row in of_key]
     board = _ranked_board(report, "Leaderboard", dots)
     labelled = max(rows[BASELINE, key].labelled for key in keys)
     board.note = (

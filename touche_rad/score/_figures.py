@@ -5,86 +5,169 @@ A measure without labelled turns is None, but the official ones are 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from touche_rad.criteria import Criteria
+from touche_rad.criteria import Criteria, Criterion
+from touche_rad.score import confusion
 from touche_rad.score import significance as bootstrap
 from touche_rad.score.matching import Scored
-from touche_rad.score.measures import FORMULAS, OFFICIAL, Counts, count, f1
+from touche_rad.score.measures import FORMULAS, OFFICIAL, Counts
 from touche_rad.score.reference import Labelled
-from touche_rad.score.result import MEAN, JudgementRow
-from touche_rad.score.significance import Figures, Measured
+from touche_rad.score.result import MEAN, TRIVIAL, JudgementRow
+from touche_rad.score.significance import Figures, Floats, Measured
 
-_CELLS = ("labelled", "tp", "fp", "fn", "tn")
+_CELLS = ("tp", "fp", "fn", "tn")
+_NUMBERS = (*FORMULAS, "weighted_kappa", "spearman", "rmse")
 
 
 def measure(
     labels: Labelled, scores: Mapping[str, Scored], criteria: Criteria, samples: int, seed: int
 ) -> tuple[list[JudgementRow], Figures]:
-    """Return the rows of all runs (each criterion and their mean), and their F1 with its samples.
+    """Return the rows of all runs (each criterion and their mean), and the measures that rank.
 
     All runs share the bootstrap samples of debates, which are drawn once.
     """
-    # The true and false positives and negatives by run, debate and criterion.
-    counts = np.array([_counts(labels, scored, criteria) for scored in scores.values()])
-    drawn = None  # the F1 by run, sample and criterion; None with too few debates
-    # The counts of a sample are the sums of its debates' counts: F1 of all samples in one step.
-    sums = bootstrap.resampled_sums(np.moveaxis(counts, 1, 0), samples, seed)
-    if sums is not None:
-        drawn = np.moveaxis(bootstrap.f1(sums[..., 0], sums[..., 1], sums[..., 2]), 1, 0)
-    rows: list[JudgementRow] = []
-    figures: dict[str, dict[str, Measured]] = {}
-    for run_at, run in enumerate(scores):
-        f1_of: dict[str, Measured] = {}
-        by_criterion = []
-        for key_at, key in enumerate(criteria.keys):
-            cells = Counts(*counts[run_at, :, key_at].sum(axis=0).tolist())
-            draws = None if drawn is None else drawn[run_at, :, key_at]
-            f1_of[key] = Measured(f1(cells), draws)
-            values = {name: getattr(cells, name) for name in _CELLS}
-            values |= {name: formula(cells) for name, formula in FORMULAS.items()}
-            low, high = f1_of[key].interval
-            by_criterion.append(JudgementRow(run=run, maxim=key, low=low, high=high, **values))
-        labelled = [row for row in by_criterion if row.labelled]
-        mean_draws = None
-        if drawn is not None and labelled:
-            measured = [at for at, row in enumerate(by_criterion) if row.labelled]
-            mean_draws = np.mean([drawn[run_at, :, at] for at in measured], axis=0)
-        value = fmean(row.f1 for row in labelled) if labelled else 0.0
-        f1_of[MEAN] = Measured(value, mean_draws)
-        rows += [*by_criterion, _mean_row(run, labelled, f1_of[MEAN])]
-        figures[run] = f1_of
-    return rows, figures
+    tables_of: list[Floats] = []  # by criterion: the tables by debate and run
+    for criterion in criteria:
+        of_runs = [_tables(labels, scored, criterion) for scored in scores.values()]
+        tables_of.append(np.array(of_runs).swapaxes(0, 1))
+    # The table of a sample is the sum of its debates' tables: all samples in one step.
+    debates = len(tables_of[0])
+    flat = np.concatenate([tables.reshape(debates, -1) for tables in tables_of], axis=1)
+    sums = bootstrap.resampled_sums(flat, samples, seed)
+    figures: dict[str, dict[str, Measured]] = {run: {} for run in scores}
+    rows: dict[str, list[JudgementRow]] = {run: [] for run in scores}
+    end = 0
+    for criterion, tables in zip(criteria, tables_of, strict=True):
+        start = end
+        end += tables[0].size
+        draws: Floats | None = None
+        if sums is not None:
+            drawn = sums[:, start:end].reshape(-1, *tables.shape[1:])
+            draws = confusion.main_measure(criterion, drawn)
+        for at, (run, table) in enumerate(zip(scores, tables.sum(axis=0), strict=True)):
+            drawn_of_run = None if draws is None else draws[:, at]
+            row, figures[run][criterion.key] = _row(run, criterion, table, drawn_of_run)
+            rows[run].append(row)
+    for run, of_run in rows.items():
+        labelled = [figures[run][row.maxim] for row in of_run if row.labelled]
+        every = [measured.draws for measured in labelled if measured.draws is not None]
+        value = fmean(measured.value for measured in labelled) if labelled else 0.0
+        mean = Measured(value, np.mean(every, axis=0) if every else None)
+        figures[run][MEAN] = mean
+        of_run.append(_mean_row(run, [row for row in of_run if row.labelled], mean))
+    return [row for of_run in rows.values() for row in of_run], figures
 
 
-def _counts(labels: Labelled, scores: Scored, criteria: Criteria) -> list[list[Counts]]:
-    """Return the true and false positives and negatives by debate and criterion."""
-    result = []
+def _tables(labels: Labelled, scores: Scored, criterion: Criterion) -> list[Floats]:
+    """Count labels and answers of each debate."""
+    size = confusion.size_of(criterion)
+    tables = []
     for turns, verdicts in zip(labels, scores, strict=True):
-        pairs = list(zip(turns, verdicts, strict=True))
-        by_criterion = []
-        for key in criteria.keys:
-            by_criterion.append(
-                count((label.get(key), verdict.get(key)) for label, verdict in pairs)
+        pairs = [
+            (
+                label.get(criterion.key),
+                confusion.place_of_score(criterion, verdict.get(criterion.key)),
             )
-        result.append(by_criterion)
-    return result
+            for label, verdict in zip(turns, verdicts, strict=True)
+        ]
+        tables.append(confusion.count_answers(pairs, size))
+    return tables
+
+
+def _row(
+    run: str, criterion: Criterion, table: Floats, draws: Floats | None
+) -> tuple[JudgementRow, Measured]:
+    """Return all measures of a run that are for the kind of the answers, and the one that ranks."""
+    values: dict[str, Any] = {}
+    kind = criterion.answers.kind
+    labelled = int(table.sum())
+    if kind == "yes-no":
+        tn, fp, fn, tp = table.astype(int).ravel().tolist()
+        cells = Counts(tp, fp, fn, tn)
+        values |= cells._asdict()
+        values |= {name: formula(cells) for name, formula in FORMULAS.items()}
+    else:
+        apart = confusion.distances(criterion)
+        unequal = (apart > 0).astype(np.float64)
+        values[confusion.MAIN[kind]] = float(confusion.main_measure(criterion, table))
+        values["accuracy"] = 1 - float(confusion.distance(table, unequal))
+        values["kappa"] = float(confusion.kappa(table, unequal))
+        if kind == "scale":
+            values["rmse"] = float(confusion.distance(table, apart)) ** 0.5
+            values["spearman"] = float(confusion.spearman(table))
+        if not labelled:
+            values = {}
+    measured = Measured(values.get(confusion.MAIN[kind], 0.0), draws)
+    low, high = measured.interval
+    row = JudgementRow(
+        run=run,
+        maxim=criterion.key,
+        value=measured.value,
+        low=low,
+        high=high,
+        labelled=labelled,
+        confusion=tuple(map(tuple, table.astype(int).tolist())),
+        **values,
+    )
+    return row, measured
 
 
 def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> JudgementRow:
     """Return the mean of the rows of a run; the official measures of no rows are 0."""
     values: dict[str, Any] = {}
-    for name in _CELLS:
-        values[name] = sum(getattr(row, name) for row in rows)
-    for name in FORMULAS:
+    for name in ("labelled", *_CELLS):
+        values[name] = sum(getattr(row, name) or 0 for row in rows)
+    for name in _NUMBERS:
         numbers = [getattr(row, name) for row in rows if getattr(row, name) is not None]
         if numbers:
             values[name] = fmean(numbers)
-        else:
-            values[name] = 0.0 if name in OFFICIAL else None
+        elif not rows and name in OFFICIAL:
+            values[name] = 0.0
     low, high = measured.interval
-    return JudgementRow(run=run, maxim=MEAN, low=low, high=high, **values)
+    return JudgementRow(run=run, maxim=MEAN, value=measured.value, low=low, high=high, **values)
+
+
+def trivial_scores(
+    labels: Labelled, lengths: Sequence[Sequence[int]], criteria: Criteria
+) -> dict[str, Scored]:
+    """Return the scores of judges that read nothing.
+
+    They give the most frequent label; the middle of a scale; or the higher answers to the longer
+    responses, each as often as people give it.
+    """
+    result: dict[str, list[list[dict[str, float]]]] = {}
+    for name in TRIVIAL:
+        result[name] = [[{} for _ in turns] for turns in labels]
+    for criterion in criteria:
+        key = criterion.key
+        places = []
+        words = []
+        for debate, turns in enumerate(labels):
+            for turn, labels_of_turn in enumerate(turns):
+                label = labels_of_turn.get(key)
+                if label is not None:
+                    places.append(label)
+                    length = lengths[debate][turn : turn + 1] if lengths else ()
+                    words.append((*length, debate, turn))
+        if not places:
+            continue
+        most_frequent = Counter(places).most_common(1)[0][0]
+        middle = confusion.score_of_place(criterion, most_frequent)
+        if criterion.answers.kind == "scale":
+            middle = 0.5
+        for place, (*_, debate, turn) in zip(sorted(places), sorted(words), strict=True):
+            frequent = confusion.score_of_place(criterion, most_frequent)
+            answers = (frequent, middle, confusion.score_of_place(criterion, place))
+            for name, score in zip(TRIVIAL, answers, strict=True):
+                result[name][debate][turn][key] = score
+    if not any(lengths):
+        del result["length"]
+    if all(criterion.answers.kind != "scale" for criterion in criteria):
+        del result["middle"]
+    return dict(result)

@@ -13,14 +13,16 @@ from pathlib import Path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touche_rad import files
-from touche_rad.criteria import Criteria, grice
-from touche_rad.debate import Debate, Verdict, Verdicts
+from touche_rad.criteria import Answers, Criteria
+from touche_rad.debate import Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import InputError
+from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.models import lenient_text
 from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
 from touche_rad.files.simulations import fallback_of, parse_simulation
 from touche_rad.score.result import ProblemKind
+from touche_rad.text import count_words
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
 REPAIR = "; repair it with touche-rad check {} --input DEBATES --fix -o NEW"
@@ -49,6 +51,7 @@ class ReadScore:
     """The score of one verdict, and its problem."""
 
     score: float | None
+    """From 0 to 1; of a category, its place among the answers."""
     problem: ProblemKind | None = None
     detail: str = ""
     """The value in the file, if it is no number, and what is odd about it, if it is one."""
@@ -60,10 +63,13 @@ class JudgedLine:
 
     line: int
     problem: ProblemKind | None = None
-    official: bool = False
+    fault: InputError | None = None
+    """Why the official scorer refuses the line."""
     id: str = ""
     conversation: tuple[str, ...] = ()
     """A digest of each user turn with its response, answered or not."""
+    words: tuple[int, ...] = ()
+    """The number of words of the response, or of what is judged, in each turn."""
     answered: tuple[int, ...] = ()
     """The turns with a response; the official client judges only these."""
     turns: tuple[Mapping[str, ReadScore], ...] = ()
@@ -82,6 +88,8 @@ class Run:
     rows: Sequence[JudgedLine]
     blank: Sequence[int] = ()
     """The numbers of the blank lines."""
+    fault: InputError | None = None
+    """Why the official scorer refuses the run."""
 
     @property
     def conversations(self) -> tuple[tuple[str, ...], ...]:
@@ -94,24 +102,17 @@ class Run:
         return any(self.conversations)
 
 
-def read_official(path: Path) -> list[Sequence[Mapping[str, float]]]:
-    """Read a run like the official scorer: any fault is an error."""
-    debates: list[Sequence[Mapping[str, float]]] = []
-    names = [(criterion.key, criterion.title) for criterion in grice()]
-    for number, line in numbered_lines(path, verbatim=True):
-        try:
-            turns = _Line.model_validate_json(line).userTurnsEvaluations
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            broken = first["type"] == "json_invalid" and line.strip()[:1] not in ("", "\ufeff")
-            fix = REPAIR.format(path) if broken else f": {NO_SCORE}"
-            field = ".".join(map(str, first["loc"])) or None
-            raise InputError(path, first["msg"] + fix, line=number, field=field) from None
-        scores = []
-        for turn in turns:
-            scores.append({key: getattr(turn, title).score for key, title in names})
-        debates.append(scores)
-    return debates
+def _official_fault(path: Path, number: int, line: str) -> InputError | None:
+    """Return why the official scorer refuses a line."""
+    try:
+        _Line.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        broken = first["type"] == "json_invalid" and line.strip()[:1] not in ("", "\ufeff")
+        fix = REPAIR.format(path) if broken else f": {NO_SCORE}"
+        field = ".".join(map(str, first["loc"])) or None
+        return InputError(path, first["msg"] + fix, line=number, field=field)
+    return None
 
 
 def read_evaluated(
@@ -129,12 +130,14 @@ def read_evaluated(
         if kind is files.Kind.LABELS:
             fix = ": the last file must be the labels"
         raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
+    criteria_of(criteria, path)  # refuses others
     # Read again, so that the caller learns of bad lines.
     if skipped.count:
         rows = [row for row, _ in _rows(path, criteria, bad or files.BadLines())]
     blank = [row.line for row in rows if row.problem is ProblemKind.BLANK]
     present = [row for row in rows if row.problem is not ProblemKind.BLANK]
-    return Run(tag, path, criteria, present, blank)
+    fault = next((row.fault for row in rows if row.fault), None)
+    return Run(tag, path, criteria, present, blank, fault)
 
 
 def read_judged(
@@ -156,8 +159,10 @@ def read_judged(
                 if read.problem is ProblemKind.MISSING_VERDICT:
                     continue
                 record_of_verdict = turn[criterion.title]
+                is_category = criterion.answers.kind == "categories"
                 verdicts[criterion.key] = Verdict(
-                    score=read.score,
+                    score=None if is_category else read.score,
+                    answer=criterion.answers.parse(record_of_verdict.get("answer")),
                     rationale=lenient_text(record_of_verdict.get("explanation")),
                     fallback=fallback_of(record_of_verdict),
                 )
@@ -176,8 +181,9 @@ def _rows(
         for skipped in range(last + 1, number):
             yield JudgedLine(skipped, ProblemKind.BAD_LINE), {}
         last = number
+        fault = _official_fault(path, number, line)
         if not line.strip():
-            yield JudgedLine(number, ProblemKind.BLANK), {}
+            yield JudgedLine(number, ProblemKind.BLANK, fault), {}
             continue
         try:
             # A byte order mark does no harm here; the official scorer refuses it.
@@ -189,17 +195,12 @@ def _rows(
             if not bad.skip:
                 message += f"{REPAIR.format(path)} (score and report have --skip-bad)"
             bad.report(InputError(path, message, line=number))
-            yield JudgedLine(number, ProblemKind.BAD_LINE), {}
+            yield JudgedLine(number, ProblemKind.BAD_LINE, fault), {}
             continue
         if not record:
-            yield JudgedLine(number, ProblemKind.LOST), {}
+            yield JudgedLine(number, ProblemKind.LOST, fault), {}
             continue
 
-        try:
-            _Line.model_validate_json(line)
-            official = True
-        except ValidationError:
-            official = False
         lost = _object(record.get("simulation")).get("userTurns") == []
         debate = debate_of(record)
         scores = []
@@ -207,7 +208,9 @@ def _rows(
         for turn in _turns(record):
             scores.append(
                 {
-                    criterion.key: _read_score(_object(turn.get(criterion.title)))
+                    criterion.key: _read_score(
+                        _object(turn.get(criterion.title)), criterion.answers
+                    )
                     for criterion in criteria
                 }
             )
@@ -217,14 +220,21 @@ def _rows(
         row = JudgedLine(
             line=number,
             problem=ProblemKind.LOST if lost else None,
-            official=official,
+            fault=fault,
             id=debate.id,
             conversation=digests(debate),
+            words=tuple(count_words(_judged_text(turn, criteria)) for turn in debate.turns),
             answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
             turns=tuple(scores),
             unknown=tuple(unknown),
         )
         yield row, record
+
+
+def _judged_text(turn: Turn, criteria: Criteria) -> str:
+    if criteria.unit == "user" or turn.response is None:
+        return turn.utterance
+    return turn.response.content
 
 
 def debate_of(record: JsonObject) -> Debate:
@@ -244,11 +254,18 @@ def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _read_score(verdict: JsonObject) -> ReadScore:
+def _read_score(verdict: JsonObject, answers: Answers) -> ReadScore:
+    answer = verdict.get("answer")
+    if answer is not None and (answers.kind != "yes-no" or "score" not in verdict):
+        value = answers.parse(answer)
+        if value is None:
+            return ReadScore(None, ProblemKind.BAD_SCORE, repr(answer)[:40])
+        score = answers.score(value)
+        return ReadScore(answers.names.index(str(value)) if score is None else score)
     if "score" not in verdict:
         return ReadScore(None, ProblemKind.MISSING_VERDICT)
     score = verdict["score"]
-    if score is None:
+    if score is None or answers.kind == "categories":
         return ReadScore(None, ProblemKind.NULL_SCORE)
     try:
         number = _number.validate_python(score)

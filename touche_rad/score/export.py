@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from touche_rad.errors import UserError
 from touche_rad.files.records import write_text
 from touche_rad.score.reports import JudgementReport
 
@@ -13,6 +14,8 @@ PROTOTEXT = "evaluation.prototext"
 
 def export(report: JudgementReport, folder: Path) -> list[Path]:
     """Write precision, recall and F1 of yes for each maxim; of several runs, each in a folder."""
+    if not report.criteria.official:
+        raise UserError(f"{PROTOTEXT} has the scores of the task, not of {report.criteria.name}")
     paths: list[Path] = []
     for run in report.runs:
         name = re.sub(r"[^\w.#-]+", "_", run).strip("._") or "run"

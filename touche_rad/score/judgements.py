@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad import files
-from touche_rad.criteria import Criteria, grice
+from touche_rad.criteria import Criteria
 from touche_rad.errors import OtherDebates, UserError
+from touche_rad.files.criteria import criteria_of
 from touche_rad.runs.work import Progress
-from touche_rad.score._figures import measure
+from touche_rad.score._figures import measure, trivial_scores
 from touche_rad.score.evaluations import Run, read_evaluated
-from touche_rad.score.matching import Alignment, Matcher, check_places, match_strictly
+from touche_rad.score.matching import Alignment, Matcher, Scored, check_places, match_strictly
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reference import (
     DEFAULT_POLICY,
@@ -63,50 +64,56 @@ def score_judgements(
             "--strict cannot be used with --exclude or --debates: the official scorer scores all "
             "turns by their places"
         )
-    criteria = criteria or grice()
-    labels: Labelled = list(files.read_labels(truth))
+    criteria = criteria_of(criteria, truth)
+    if policy.strict and not criteria.official:
+        raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
+    labels: Labelled = list(files.read_labels(truth, criteria=criteria))
     with_examples = list(chain.from_iterable(labels))
     excluded = 0
-    source = None
     tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
     marked = baseline_names(baselines, runs, tags)
     refused: dict[str, str] = {}
     others: list[str] = []
-    if policy.strict:
-        aligned = each_run(paths, partial(match_strictly, truth, labels, criteria), refused)
-    else:
-        read = partial(read_evaluated, criteria=criteria, bad=bad)
-        evaluated = each_run(paths, read, refused, progress)
+    read = partial(read_evaluated, criteria=criteria, bad=bad)
+    evaluated = each_run(paths, read, refused, progress)
+    reference = None
+    if not policy.strict:
         reference = find_reference(list(evaluated.values()), truth, labels, policy)
-        if exclude is not None:
-            labels, excluded = exclude_examples(
-                labels, list(evaluated.values()), reference, exclude
-            )
+    if exclude is not None:
+        labels, excluded = exclude_examples(labels, list(evaluated.values()), reference, exclude)
 
-        def align(tag: str, run: Run) -> Alignment:
-            if reference is None or not run.has_words:
-                check_places(run, truth, labels, "" if reference else policy.no_texts_fix)
-            try:
-                return Matcher(run, labels, reference).match()
-            except OtherDebates:
-                others.append(tag)
-                raise
+    def align(tag: str, run: Run) -> Alignment:
+        if policy.strict:
+            return match_strictly(truth, labels, run)
+        if reference is None or not run.has_words:
+            check_places(run, truth, labels, "" if reference else policy.no_texts_fix)
+        try:
+            return Matcher(run, labels, reference).match()
+        except OtherDebates:
+            others.append(tag)
+            raise
 
-        aligned = each_run(evaluated, align, refused)
-        source = reference.source if reference else None
+    aligned = each_run(evaluated, align, refused)
     marked = [tag for tag in marked if tag in aligned]
     scores = {tag: alignment.scores for tag, alignment in aligned.items()}
-    # The baseline is measured beside the runs, on the same bootstrap samples.
+    # The baselines are measured beside the runs, on the same bootstrap samples.
     yes = dict.fromkeys(criteria.keys, 1.0)
-    always_yes = [[yes] * len(turns) for turns in labels]
-    rows, figures = measure(labels, {**scores, BASELINE: always_yes}, criteria, samples, seed)
-    with_labels = [row.maxim for row in rows if row.run == BASELINE and row.labelled]
-    tested = [maxim for maxim in with_labels if maxim != MEAN]
+    trivial: dict[str, Scored] = {BASELINE: [[yes] * len(turns) for turns in labels]}
+    if not criteria.official:
+        lengths = max((alignment.lengths for alignment in aligned.values()), key=len)
+        trivial = trivial_scores(labels, lengths, criteria)
+        marked += trivial
+    rows, figures = measure(labels, {**scores, **trivial}, criteria, samples, seed)
+    first = next(iter(trivial))
+    tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)
     turns = list(chain.from_iterable(labels))
     label_rows = []
-    for key in criteria.keys:
+    for criterion in criteria:
+        if criterion.answers.kind != "yes-no":
+            continue
+        key = criterion.key
         values = [turn.get(key) for turn in turns]
         unknown = [turn.get(key) for turn in with_examples].count(None)
         label_rows.append(
@@ -121,9 +128,12 @@ def score_judgements(
         others=tuple(others),
         baselines=tuple(marked),
         policy="strict" if policy.strict else "no",
-        matched_by=str(source) if source else None,
-        official=all(alignment.official is OfficialResult.SAME for alignment in aligned.values()),
-        by_official_scorer={tag: alignment.official for tag, alignment in aligned.items()},
+        matched_by=str(reference.source) if reference else None,
+        official=criteria.official
+        and all(alignment.official is OfficialResult.SAME for alignment in aligned.values()),
+        by_official_scorer={
+            tag: alignment.official for tag, alignment in aligned.items() if criteria.official
+        },
         debates=len(labels),
         turns=len(turns),
         excluded=excluded,

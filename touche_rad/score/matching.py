@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from touche_rad import files
-from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError, nearest
 from touche_rad.score.evaluations import (
     NO_SCORE,
     JudgedLine,
     Run,
-    read_evaluated,
-    read_official,
 )
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reference import Labelled, Reference, known_reference
@@ -39,36 +35,31 @@ class Alignment:
     official: OfficialResult = OfficialResult.SAME
     lost: int = 0
     """Labelled debates without any verdict in the run."""
+    lengths: Sequence[Sequence[int]] = ()
+    """The words of each judged text, if the run has the debates."""
 
 
-def match_strictly(
-    truth: Path, labels: Labelled, criteria: Criteria, tag: str, path: Path
-) -> Alignment:
+def match_strictly(truth: Path, labels: Labelled, run: Run) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
     known = known_reference(truth, labels)
-    run = read_evaluated(tag, path, criteria, files.BadLines(skip=True))
-    scores = read_official(path)
-    # The official scorer has no ids: only a run of the labels' shape can be matched by place.
-    shapes = [("debates", len(scores), len(labels))]
-    for number, (of_debate, turns) in enumerate(zip(scores, labels, strict=False), 1):
-        shapes.append((f"turns in debate {number}", len(of_debate), len(turns)))
-    for what, count, expected in shapes:
-        if count != expected:
-            fix = f": {NO_SCORE}" if known and scores else ""
-            raise UserError(f"{path}: {count} {what}, and {truth} has {expected}{fix}")
+    if run.fault is not None:
+        raise run.fault
+    check_places(run, truth, labels, NO_SCORE if known else "")
     matcher = Matcher(run, labels, None)
     others = []
     for place, row in enumerate(run.rows):
         # Digests in the labels are proof of what was labelled; a file beside them is not.
         if known and known.source == truth:
-            known.check(path, row, place)
+            known.check(run.path, row, place)
         if known and row.conversation and set(known.turns[place]).isdisjoint(row.conversation):
             others.append(row.line)
     if others:
         message = f"{len(others)} lines are other debates than the labels in their places"
         matcher.note(ProblemKind.OTHER_DEBATES, f"{message}, but are scored", line=others[0])
-    matcher.note_copies()
-    return Alignment(scores, tuple(matcher.problems))
+    alignment = matcher.match()
+    if alignment.official is OfficialResult.REFUSED:
+        raise UserError(f"{run.path}: {alignment.problems[0].kind.value}: {NO_SCORE}")
+    return alignment
 
 
 def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
@@ -124,11 +115,9 @@ class Matcher:
             for name in sorted({name for row in rows for name in row.unknown}):
                 hint = nearest(name, self.run.criteria.titles)
                 self.note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
-        accepted = (
-            not self.run.blank
-            and [len(row.turns) for row in rows] == [len(turns) for turns in self.labels]
-            and all(row.official for row in rows)
-        )
+        accepted = self.run.fault is None and [len(row.turns) for row in rows] == [
+            len(turns) for turns in self.labels
+        ]
         official = OfficialResult.SAME
         if not accepted:
             official = OfficialResult.REFUSED
@@ -136,7 +125,10 @@ class Matcher:
             official = OfficialResult.WRONG
         present = sum(row.problem is None and bool(row.turns) for row in places.values())
         lost = len(self.labels) - present
-        return Alignment(scores, tuple(self.problems), official, lost)
+        lengths: Sequence[Sequence[int]] = ()
+        if self.run.has_words and len(places) == len(self.labels):
+            lengths = [places[number].words for number in range(len(self.labels))]
+        return Alignment(scores, tuple(self.problems), official, lost, lengths)
 
     def note_copies(self) -> None:
         """Note each line with the words of an earlier one."""

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from touche_rad.criteria import Criteria
 from touche_rad.errors import OptionError
+from touche_rad.score.confusion import MAIN, TITLES
 from touche_rad.score.measures import says_yes
 from touche_rad.score.result import (
     BASELINE,
@@ -36,7 +37,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, debate_rows
-from touche_rad.score.words import by_pair, headline, interval
+from touche_rad.score.words import by_pair, headline, interval, names_of
 
 _SHOWN_PROBLEMS: Final = 10
 _OFFICIAL_FAULTS: Final = {
@@ -59,11 +60,10 @@ _EXTRA_COLUMNS: Columns = {
     "{precision:.3f}": "precision",
     "{recall:.3f}": "recall",
     "{yes_rate:.2f}": "yes",
+    "{rmse:.3f}": "RMSE",
+    "{spearman:.3f}": "Spearman",
 }
 _RUN_COLUMNS: Columns = {
-    "{maxim}": "",
-    "{f1:.3f}": "F1",
-    "{low:.3f}–{high:.3f}": INTERVAL,
     "{precision:.3f}": "precision",
     "{recall:.3f}": "recall",
     "{yes_rate:.2f}": "yes",
@@ -72,11 +72,14 @@ _RUN_COLUMNS: Columns = {
     "{accuracy:.3f}": "accuracy",
     "{kappa:.3f}": "kappa",
     "{mcc:.3f}": "MCC",
+    "{rmse:.3f}": "RMSE",
+    "{spearman:.3f}": "Spearman",
 }
+_OF_OTHER_KINDS: Final = ("weighted_kappa", "spearman", "rmse", "value")
 _CSV_FIELDS: Final = [
     name
     for name in JudgementRow.model_fields
-    if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn")
+    if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn", "confusion")
 ]
 SHORT_INTERVAL: Final = "{low:.3f}–{high:.3f}"
 RANKS: Final = (
@@ -212,8 +215,8 @@ class JudgementReport(Report):
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
         if not any(row.labelled for row in means.values()):
             return ["The labels say nothing about these turns, so no run has a score."]
-        figures = [(row.run, row.f1, row.low, row.high) for row in means.values()]
-        return self._in_words(figures, "mean F1", MEAN, "debates", self.debates)
+        figures = [(row.run, row.value, row.low, row.high) for row in means.values()]
+        return self._in_words(figures, self.measure, MEAN, "debates", self.debates)
 
     def parts(self) -> Iterator[Part]:
         """Yield the result in words, the table of one run or of several, and the method."""
@@ -222,21 +225,59 @@ class JudgementReport(Report):
             yield self.board()
         else:
             yield self._by_maxim()
+            yield from self._confusions()
         yield from self.pair_table()
         yield [*self._official(), *self._shown_warnings()]
         yield Notes([*rank_notes(self), *self._head()])
 
+    @property
+    def measure(self) -> str:
+        """The measure that ranks."""
+        names = [TITLES[MAIN[criterion.answers.kind]] for criterion in self.criteria]
+        different = list(dict.fromkeys(names))
+        return f"mean {'of ' if len(different) > 1 else ''}{names_of(different)}"
+
+    def _used(self, columns: Columns) -> Columns:
+        """Return the columns that have a value."""
+        used = {}
+        for form, head in columns.items():
+            if any(cell(form, row) != NONE for row in self.rows):
+                used[form] = head
+        return used
+
     def _by_maxim(self) -> Table:
-        """Return the measures of the run by criterion, with the F1 of the baseline."""
-        rows = [row for row in self.rows if row.run != BASELINE]
-        always_yes = {row.maxim: row for row in self.rows if row.run == BASELINE}
-        lines = []
-        for row in sorted(rows, key=lambda row: row.maxim != MEAN):
-            if row.labelled:
-                line = cells(_RUN_COLUMNS, row)
-                lines.append([*line[:3], cell("{f1:.3f}", always_yes[row.maxim]), *line[3:]])
-        heads = list(_RUN_COLUMNS.values())
-        return Table([*heads[:3], BASELINE, *heads[3:]], lines, optional=len(_EXTRA_COLUMNS) - 3)
+        """Return the measures of the run by criterion, and the one that ranks of the baselines."""
+        (run,) = self.runs
+        rows = {(row.run, row.maxim): row for row in self.rows}
+        baselines = [ranked.run for ranked in self.ranking if ranked.run != run]
+        columns = self._used(_RUN_COLUMNS)
+        heads = ["", "measure", "score", INTERVAL, *baselines, *columns.values()]
+        lines = [[MEAN, NONE]]
+        for criterion in self.criteria:
+            if rows[run, criterion.key].labelled:
+                lines.append([criterion.key, TITLES[MAIN[criterion.answers.kind]]])
+        if self.criteria.official:
+            heads[1:3] = ["F1"]
+            lines = [line[:1] for line in lines]
+        for line in lines:
+            row = rows[run, line[0]]
+            line += [cell("{value:.3f}", row), cell(SHORT_INTERVAL, row)]
+            line += [cell("{value:.3f}", rows[name, row.maxim]) for name in baselines]
+            line += cells(columns, row)
+        return Table(heads, lines, optional=max(len(columns) - 4, 0))
+
+    def _confusions(self) -> Iterator[Table]:
+        """Yield the labels against the answers of the run, but for yes and no."""
+        for row in self.rows:
+            for criterion in self.criteria:
+                answers = criterion.answers
+                if (row.run, row.maxim) != (self.runs[0], criterion.key) or not row.labelled:
+                    continue
+                if answers.kind != "yes-no":
+                    heads = [f"{criterion.key}, labels", *answers.names, "no verdict"]
+                    counts = zip(answers.names, row.confusion, strict=False)
+                    lines = [[name, *map(str, cells_of_label)] for name, cells_of_label in counts]
+                    yield Table(heads[: len(row.confusion) + 1], lines)
 
     def _turn_rows(self) -> Iterator[Row]:
         for run in self.runs:
@@ -266,6 +307,8 @@ class JudgementReport(Report):
             }
             for maxim in (MEAN, *self.criteria.keys):
                 for name in _CSV_FIELDS:
+                    if self.criteria.official and name in _OF_OTHER_KINDS:
+                        continue
                     record[f"{maxim}_{name}"] = getattr(rows[run, maxim], name)
             yield {**record, "lost_debates": self.lost.get(run, 0)}
 
@@ -291,23 +334,25 @@ class JudgementReport(Report):
         """Return the ranked table of the runs."""
         rows = {(row.run, row.maxim): row for row in self.rows}
         lost = any(self.lost.values())
+        extra = self._used(_EXTRA_COLUMNS)
         lines = []
         for ranked in self.ranking:
             mean = rows[ranked.run, MEAN]
             between = interval_cell(SHORT_INTERVAL, mean)
-            line = [self.rank_text(ranked), ranked.run, cell("{f1:.3f}", mean), between]
+            line = [self.rank_text(ranked), ranked.run, cell("{value:.3f}", mean), between]
             for key in self.criteria.keys:
                 row = rows[ranked.run, key]
-                line.append(cell("{f1:.3f}", row) if row.labelled else NONE)
+                line.append(cell("{value:.3f}", row) if row.labelled else NONE)
             if lost:
                 line.append(str(self.lost.get(ranked.run, NONE)))
-            lines.append(line + cells(_EXTRA_COLUMNS, mean))
+            lines.append(line + cells(extra, mean))
         short_names = [criterion.column for criterion in self.criteria]
-        columns = ["rank", "run", "mean F1", INTERVAL, *short_names]
+        mean_name = self.measure.partition(" of ")[0]
+        columns = ["rank", "run", mean_name, INTERVAL, *short_names]
         if lost:
             columns.append("lost")
-        columns += _EXTRA_COLUMNS.values()
-        return Table(columns, lines, name=1, optional=len(_EXTRA_COLUMNS))
+        columns += extra.values()
+        return Table(columns, lines, name=1, optional=len(extra))
 
 
 class RetrievalReport(Report):

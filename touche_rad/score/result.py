@@ -9,6 +9,8 @@ from touche_rad.score.tables import FrozenRecord
 
 BASELINE: Final = "always-yes"
 """The official baseline, which gives every criterion the score 1."""
+TRIVIAL: Final = ("most-frequent", "middle", "length")
+"""The baselines of other criteria than the task's."""
 SIGNIFICANT: Final = 0.05
 """Corrected p-values below this are significant."""
 MEAN = "mean"
@@ -68,28 +70,38 @@ class Problem(FrozenRecord):
 
 
 class JudgementRow(FrozenRecord):
-    """A run's measures on one criterion, or their mean; None if nothing is labelled."""
+    """A run's measures on one criterion, or their mean.
+
+    None if nothing is labelled, and for what the kind of the answers does not have.
+    """
 
     run: str
     maxim: str
-    precision: float
-    recall: float
-    f1: float
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
     low: float | None = None
     high: float | None = None
-    macro_precision: float | None
-    macro_recall: float | None
-    macro_f1: float | None
-    accuracy: float | None
-    kappa: float | None
-    mcc: float | None
-    yes_rate: float | None
-    label_rate: float | None
+    macro_precision: float | None = None
+    macro_recall: float | None = None
+    macro_f1: float | None = None
+    accuracy: float | None = None
+    kappa: float | None = None
+    mcc: float | None = None
+    yes_rate: float | None = None
+    label_rate: float | None = None
     labelled: int
-    tp: int
-    fp: int
-    fn: int
-    tn: int
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+    tn: int = 0
+    weighted_kappa: float | None = None
+    spearman: float | None = None
+    rmse: float | None = None
+    value: float
+    """The measure that ranks: F1, weighted kappa of a scale, or macro F1 of categories."""
+    confusion: tuple[tuple[int, ...], ...] = ()
+    """How often each label (rows) has each answer; of categories, the last is no verdict."""
 
 
 class LabelRow(FrozenRecord):

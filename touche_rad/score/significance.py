@@ -46,11 +46,6 @@ def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats | No
     return np.concatenate(blocks).reshape(samples, *values.shape[1:])
 
 
-def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
-    """Return F1 elementwise from counts; 0 if there is no true positive."""
-    return np.divide(2 * tp, 2 * tp + fp + fn, out=np.zeros_like(tp), where=tp > 0)
-
-
 def interval(draws: Floats) -> tuple[float, float]:
     """Return the middle 95 % of the samples."""
     low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])

@@ -57,7 +57,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     for line in report.warnings():
         log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
-    measures = prototext(report, report.runs[0]) + measure("mean f1", mean.f1)
+    measures = prototext(report, report.runs[0]) + measure("mean f1", mean.value)
     write_text(out / PROTOTEXT, measures)
     return out / PROTOTEXT
 
