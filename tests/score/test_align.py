@@ -91,8 +91,14 @@ def with_score(line: Any, maxim: str, score: Any) -> Any:
 REFUSED = {
     "a debate missing": (RIGHT[:2], "expected 3 lines .* got 2"),
     "a debate more": ([*RIGHT, RIGHT[0]], "expected 3 lines .* got 4"),
-    "a turn missing": ([RIGHT[0], evaluation([NO]), RIGHT[2]], ":2: userTurnsEvaluations: expected 2 turns .* got 1"),
-    "a turn more": ([evaluation([YES] * 3), *RIGHT[1:]], ":1: userTurnsEvaluations: expected 2 turns .* got 3"),
+    "a turn missing": (
+        [RIGHT[0], evaluation([NO]), RIGHT[2]],
+        ":2: userTurnsEvaluations: expected 2 turns .* got 1",
+    ),
+    "a turn more": (
+        [evaluation([YES] * 3), *RIGHT[1:]],
+        ":1: userTurnsEvaluations: expected 2 turns .* got 3",
+    ),
     "a lost debate": ([RIGHT[0], {}, RIGHT[2]], r":2: userTurnsEvaluations: .*required"),
     "a blank line": ([RIGHT[0], "", *RIGHT[1:]], ":2: "),
     "a blank last line": ([*RIGHT, ""], ":4: "),
@@ -294,7 +300,7 @@ def test_digests_of_the_labels_must_be_those_of_the_debates(truth: Path, debates
     with pytest.raises(UserError, match="debate 1 ") as in_score:
         score_lines(truth, *RIGHT, debates=debates)
     with pytest.raises(UserError) as in_bench:
-        new_bench(truth.with_name("b"), {"debates": debates, "labels": truth}, {}, {}, ())
+        new_bench(truth.with_name("b"), {"debates": debates, "labels": truth}, (), {}, {}, ())
     assert str(in_score.value) == str(in_bench.value)
 
 

@@ -48,6 +48,7 @@ class ScoreOptions:
     debates: Path | None = opt.option(
         Path, "Labelled debates in the labels' order, to match runs by id and text."
     )
+    criteria: str | None = opt.CRITERIA
     exclude: Path | None = opt.option(
         Path, "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
     )
@@ -154,9 +155,11 @@ def score_runs(
 ) -> Report | ContestReport | AgreementReport:
     """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
+    from touche_rad.files.criteria import read_criteria
     from touche_rad.score import Policy, kind_of, score
 
     *runs, truth = options.paths
+    criteria = read_criteria(options.criteria) if options.criteria else None
     kind = kind_of(truth)
     if kind is files.Kind.EVALUATIONS:
         from touche_rad.score.shares import score_shares
@@ -164,6 +167,7 @@ def score_runs(
         _refuse(options, (*_ONLY_FOR_LABELS, "votes", "output", "measure"), "runs without labels")
         return score_shares(
             options.paths,
+            criteria=criteria,
             compare=options.pairs,
             baselines=options.baseline,
             samples=options.samples,
@@ -213,6 +217,7 @@ def score_runs(
         return score(
             runs,
             truth,
+            criteria=criteria,
             policy=policy,
             compare=compare,
             exclude=options.exclude,

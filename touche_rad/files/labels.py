@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from touche_rad.criteria import Answers, Criteria, grice
+from touche_rad.criteria import Answers, Criteria, Unit, grice
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.files.formats import Kind, OpenFile, read_debates
@@ -50,12 +50,13 @@ def digest(utterance: object, response: object) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def digests(debate: Debate) -> tuple[str, ...]:
-    """Return the digest of each turn of a debate."""
-    return tuple(
+def digests(debate: Debate, unit: Unit = "response") -> tuple[str, ...]:
+    """Return the digest of each turn of a debate, or of the whole debate if it is the unit."""
+    of_turns = tuple(
         digest(turn.utterance, turn.response.content if turn.response else "")
         for turn in debate.turns
     )
+    return (digest("", " ".join(of_turns)),) if unit == "debate" and of_turns else of_turns
 
 
 def read_labels(
@@ -83,7 +84,7 @@ def read_labelled(
     """
     pairs = list(zip_longest(read_debates(debates), read_labels(labels, None, criteria)))
     for number, (debate, turns) in enumerate(pairs, 1):
-        texts = digests(debate or Debate())
+        texts = digests(debate or Debate(), criteria.unit if criteria else "response")
         labelled_texts = [label.get("words") for label in turns or ()]
         differ = any(
             labelled not in (None, text)

@@ -67,16 +67,12 @@ def measure(
 def _tables(labels: Labelled, scores: Scored, criterion: Criterion) -> list[Floats]:
     """Count labels and answers of each debate."""
     size = confusion.size_of(criterion)
+    key = criterion.key
     tables = []
     for turns, verdicts in zip(labels, scores, strict=True):
-        pairs = [
-            (
-                label.get(criterion.key),
-                confusion.place_of_score(criterion, verdict.get(criterion.key)),
-            )
-            for label, verdict in zip(turns, verdicts, strict=True)
-        ]
-        tables.append(confusion.count_answers(pairs, size))
+        answers = [confusion.place_of_score(criterion, verdict.get(key)) for verdict in verdicts]
+        places = [label.get(key) for label in turns]
+        tables.append(confusion.count_answers(zip(places, answers, strict=True), size))
     return tables
 
 
@@ -124,7 +120,8 @@ def _mean_row(run: str, rows: list[JudgementRow], measured: Measured) -> Judgeme
     for name in ("labelled", *_CELLS):
         values[name] = sum(getattr(row, name) or 0 for row in rows)
     for name in _NUMBERS:
-        numbers = [getattr(row, name) for row in rows if getattr(row, name) is not None]
+        of_rows = [getattr(row, name) for row in rows]
+        numbers = [number for number in of_rows if number is not None]
         if numbers:
             values[name] = fmean(numbers)
         elif not rows and name in OFFICIAL:
@@ -143,7 +140,9 @@ def trivial_scores(
     """
     result: dict[str, list[list[dict[str, float]]]] = {}
     for name in TRIVIAL:
-        result[name] = [[{} for _ in turns] for turns in labels]
+        result[name] = []
+        for turns in labels:
+            result[name].append([{} for _ in turns])
     for criterion in criteria:
         key = criterion.key
         places = []

@@ -1,7 +1,7 @@
 """Read a judge's run line by line, with its problems.
 
-`read_official` accepts what the official scorer accepts, and raises an error otherwise. The others
-read all that is valid; `matching` reports the rest.
+All that is valid is read, with the fault for which the official scorer refuses the run; `matching`
+reports the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touche_rad import files
 from touche_rad.criteria import Answers, Criteria
-from touche_rad.debate import Debate, Turn, Verdict, Verdicts
+from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
@@ -217,24 +217,22 @@ def _rows(
             # A verdict under another name may be a misspelt criterion.
             others = turn.keys() - set(criteria.titles)
             unknown += [name for name in others if "score" in _object(turn[name])]
+        texts = [turn.utterance for turn in debate.turns]
+        if criteria.unit == "response":
+            texts = [turn.response.content if turn.response else "" for turn in debate.turns]
+        words = tuple(map(count_words, texts))
         row = JudgedLine(
             line=number,
             problem=ProblemKind.LOST if lost else None,
             fault=fault,
             id=debate.id,
-            conversation=digests(debate),
-            words=tuple(count_words(_judged_text(turn, criteria)) for turn in debate.turns),
+            conversation=digests(debate, criteria.unit),
+            words=words,
             answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
             turns=tuple(scores),
             unknown=tuple(unknown),
         )
         yield row, record
-
-
-def _judged_text(turn: Turn, criteria: Criteria) -> str:
-    if criteria.unit == "user" or turn.response is None:
-        return turn.utterance
-    return turn.response.content
 
 
 def debate_of(record: JsonObject) -> Debate:

@@ -79,7 +79,7 @@ def score_judgements(
     evaluated = each_run(paths, read, refused, progress)
     reference = None
     if not policy.strict:
-        reference = find_reference(list(evaluated.values()), truth, labels, policy)
+        reference = find_reference(list(evaluated.values()), truth, labels, policy, criteria)
     if exclude is not None:
         labels, excluded = exclude_examples(labels, list(evaluated.values()), reference, exclude)
 

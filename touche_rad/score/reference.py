@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 from pydantic import BaseModel
 
 from touche_rad import files
+from touche_rad.criteria import Criteria, Unit
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OtherDebates, UserError
 from touche_rad.files.labels import digest, digests
@@ -57,9 +58,12 @@ class Reference:
                 self._by_turn[turn].add(place)
 
     @classmethod
-    def of_debates(cls, source: Path, debates: Sequence[Debate]) -> Reference:
+    def of_debates(
+        cls, source: Path, debates: Sequence[Debate], unit: Unit = "response"
+    ) -> Reference:
         """Make it of the labelled debates."""
-        return cls(source, [debate.id for debate in debates], [*map(digests, debates)])
+        texts = [digests(debate, unit) for debate in debates]
+        return cls(source, [debate.id for debate in debates], texts)
 
     @classmethod
     def of_labels(cls, source: Path, labels: Sequence[Sequence[Mapping[Any, Any]]]) -> Self | None:
@@ -113,7 +117,7 @@ class Reference:
 
 
 def find_reference(
-    runs: Sequence[Run], truth: Path, labels: Labelled, policy: Policy
+    runs: Sequence[Run], truth: Path, labels: Labelled, policy: Policy, criteria: Criteria
 ) -> Reference | None:
     """Return the labelled debates: of --debates, of the labels, beside them, or of the runs.
 
@@ -121,9 +125,10 @@ def find_reference(
         UserError: Only the runs have them, and in different orders.
     """
     if policy.debates is not None:
-        pairs = files.read_labelled(policy.debates, truth)
-        return Reference.of_debates(policy.debates, [debate for debate, _ in pairs])
-    known = known_reference(truth, labels)
+        pairs = files.read_labelled(policy.debates, truth, criteria)
+        labelled = [debate for debate, _ in pairs]
+        return Reference.of_debates(policy.debates, labelled, criteria.unit)
+    known = known_reference(truth, labels, criteria.unit)
     if known is not None or len(runs) < 2:
         return known
     # A run that has a line for each label has the order of the labels.
@@ -139,7 +144,7 @@ def find_reference(
     return None
 
 
-def known_reference(truth: Path, labels: Labelled) -> Reference | None:
+def known_reference(truth: Path, labels: Labelled, unit: Unit = "response") -> Reference | None:
     """Return the labelled debates of the digests in the labels, or of the file beside them.
 
     That is `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`; a file of another shape is not
@@ -159,8 +164,8 @@ def known_reference(truth: Path, labels: Labelled) -> Reference | None:
             debates = list(files.read_debates(path))
         except InputError:
             continue
-        if [len(debate.turns) for debate in debates] == sizes:
-            return Reference.of_debates(path, debates)
+        if [len(digests(debate, unit)) for debate in debates] == sizes:
+            return Reference.of_debates(path, debates, unit)
     return None
 
 

@@ -235,7 +235,9 @@ class JudgementReport(Report):
         """The measure that ranks."""
         names = [TITLES[MAIN[criterion.answers.kind]] for criterion in self.criteria]
         different = list(dict.fromkeys(names))
-        return f"mean {'of ' if len(different) > 1 else ''}{names_of(different)}"
+        if len(different) == 1:
+            return f"mean {different[0]}"
+        return f"mean of {names_of(different)}"
 
     def _used(self, columns: Columns) -> Columns:
         """Return the columns that have a value."""

@@ -1,0 +1,147 @@
+"""Scores on criteria of any kind, by the command, with values known by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.score.makers import run_file, user_turn
+from tests.screens import check_screen
+from tests.terminal import touche_rad
+from touche_rad.files.criteria import read_criteria
+
+MINE = """
+name = "mine"
+[clear]
+question = "Is the claim clear?"
+[strong]
+question = "How strong is it?"
+answers = [[1, "weak"], [2, "fair"], [3, "strong"]]
+[kind_of]
+question = "Which kind is it?"
+answers = ["causal", "example", "none"]
+"""
+DEBATES = 12
+LABELS = [
+    {"clear": 1, "strong": 1, "kind_of": "causal"},
+    {"clear": 1, "strong": 2, "kind_of": "causal"},
+    {"clear": 0, "strong": 3, "kind_of": "example"},
+    {"clear": 0, "strong": 3, "kind_of": "none"},
+]
+"""Labels of the turns of each debate."""
+ANSWERS = [("yes", 1, "causal"), ("no", 3, "example"), ("yes", 3, "example"), ("no", 2, "none")]
+
+
+def verdicts_line(name: str, answers: list[tuple[str, int, str]], tag: str) -> dict[str, Any]:
+    turns = []
+    for clear, strong, kind in answers:
+        turns.append(
+            {
+                "Clear": {"score": float(clear == "yes"), "answer": clear, "explanation": ""},
+                "Strong": {"score": (strong - 1) / 2, "answer": strong, "explanation": ""},
+                "Kind of": {"score": None, "answer": kind, "explanation": ""},
+            }
+        )
+    simulation = {"userTurns": [user_turn(name, turn) for turn in range(len(answers))]}
+    return {"simulation": simulation, "userTurnsEvaluations": turns, "criteria": tag}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.toml").write_text(MINE)
+    tag = read_criteria(str(tmp_path / "mine.toml")).tag
+    names = [f"bees{number}" for number in range(DEBATES)]
+    right = [
+        ("yes" if label["clear"] else "no", label["strong"], label["kind_of"]) for label in LABELS
+    ]
+    for file, answers in (("judge", ANSWERS), ("right", right)):
+        lines = [verdicts_line(name, answers, tag) for name in names]
+        run_file(tmp_path / f"{file}.jsonl", lines)
+    run_file(tmp_path / "labels.jsonl", [LABELS] * DEBATES)
+    return tmp_path
+
+
+def score(folder: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
+    ended = touche_rad(
+        "score", *arguments, "--criteria", "mine.toml", "--json", cwd=folder, code=code
+    )
+    report: dict[str, Any] = json.loads(ended.out)
+    return report
+
+
+def test_each_kind_has_its_measures_and_trivial_baselines(folder: Path) -> None:
+    report = score(folder, "judge.jsonl", "labels.jsonl")
+    rows = {(row["run"], row["maxim"]): row for row in report["rows"]}
+    clear, strong, kind = (rows["judge", key] for key in ("clear", "strong", "kind_of"))
+    # One of each cell of yes and no.
+    assert (clear["f1"], clear["kappa"], clear["value"]) == (0.5, 0, 0.5)
+    # Labels 1, 2, 3, 3 and answers 1, 3, 3, 2: two differ by 1. Expected squares of differences:
+    # of 16 pairs, 0 0 ... = 1 * (0 + 1 + 4 + 4) + 1 * (1 + 0 + 1 + 1) + 2 * (4 + 1 + 0 + 0)
+    assert strong["rmse"] == pytest.approx(0.5**0.5)
+    assert strong["weighted_kappa"] == pytest.approx(1 - (2 / 4) / (22 / 16))
+    # Ranks 1, 2, 3.5, 3.5 and 1, 3.5, 3.5, 2.
+    assert strong["spearman"] == pytest.approx(2.25 / 4.5)
+    # F1 of causal 2/3, of example 2/3, of none 1.
+    assert kind["macro_f1"] == kind["value"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+    assert kind["accuracy"] == 0.75
+    assert kind["confusion"] == [[12, 12, 0, 0], [0, 12, 0, 0], [0, 0, 12, 0], [0, 0, 0, 0]]
+    mean = rows["judge", "mean"]
+    assert mean["value"] == pytest.approx((0.5 + strong["value"] + kind["value"]) / 3)
+    assert mean["low"] == pytest.approx(mean["value"])  # all debates are alike
+    assert report["baselines"] == ["most-frequent", "middle", "length"]
+    assert rows["most-frequent", "strong"]["rmse"] == pytest.approx((5 / 4) ** 0.5)
+    assert rows["middle", "strong"]["rmse"] == pytest.approx((3 / 4) ** 0.5)
+    assert rows["most-frequent", "strong"]["value"] == rows["middle", "strong"]["value"] == 0
+    assert rows["most-frequent", "kind_of"]["macro_f1"] == pytest.approx((2 / 3) / 3)
+
+
+def test_the_screens_of_one_run_and_of_several(folder: Path) -> None:
+    mine = ("--criteria", "mine.toml", "--samples", "200")
+    for screen, runs in (("one-run", ["judge"]), ("several-runs", ["judge", "right"])):
+        paths = [f"{run}.jsonl" for run in runs]
+        ended = touche_rad("score", *paths, "labels.jsonl", *mine, cwd=folder)
+        check_screen(f"score.criteria.{screen}", ended)
+
+
+@pytest.mark.parametrize(
+    ("label", "facts"),
+    [
+        ({"strong": 4}, ["labels.jsonl:1", "strong", "1, 2, 3", "4"]),
+        ({"kind_of": "casual"}, ["labels.jsonl:1", "kind_of", "causal, example, none"]),
+        ({"clear": "maybe"}, ["labels.jsonl:1", "clear", "0, 1"]),
+        ({"strnog": 1}, ["labels.jsonl:1", "strnog", "strong"]),
+    ],
+)
+def test_a_label_outside_its_answers_has_its_place(
+    folder: Path, label: dict[str, Any], facts: list[str]
+) -> None:
+    run_file(folder / "labels.jsonl", [[{**LABELS[0], **label}, *LABELS[1:]], [LABELS] * 11])
+    arguments = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
+    ended = touche_rad("score", *arguments, cwd=folder, code=2)
+    assert ended.err.count("\n") == 1
+    for fact in facts:
+        assert fact in ended.err
+
+
+def test_labels_of_half_of_the_criteria_are_scored_and_named(folder: Path) -> None:
+    run_file(folder / "labels.jsonl", [[{"clear": 1}, {"clear": 1}] * 2] * DEBATES)
+    report = score(folder, "judge.jsonl", "labels.jsonl")
+    rows = {row["maxim"]: row for row in report["rows"] if row["run"] == "judge"}
+    assert rows["mean"]["value"] == rows["clear"]["value"] == pytest.approx(2 / 3)
+    without = [problem["maxim"] for problem in report["problems"] if problem["kind"] == "no labels"]
+    assert without == ["strong", "kind_of"]
+
+
+def test_a_run_of_other_criteria_is_refused(folder: Path) -> None:
+    (folder / "mine.toml").write_text(MINE.replace("How strong", "Really, how strong"))
+    arguments = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
+    ended = touche_rad("score", *arguments, cwd=folder, code=2)
+    assert "judge.jsonl" in ended.err
+    assert "--criteria FILE" in ended.err
+    ended = touche_rad("score", "judge.jsonl", "labels.jsonl", cwd=folder, code=2)
+    assert "labels.jsonl" in ended.err
+    refused = touche_rad("score", *arguments, "--strict", cwd=folder, code=2)
+    assert "--strict" in refused.err
