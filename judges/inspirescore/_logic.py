@@ -119,6 +119,7 @@ class LogicChecker:
             motion=motion,
             most_premises=most_premises,
             most_conclusions=most_conclusions,
+            stated_links=self.options.stated_links,
         )
         formalised = []
         for response, answer in zip(batch, answers, strict=True):

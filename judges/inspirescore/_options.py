@@ -35,6 +35,9 @@ class InspireScoreOptions(Options):
         "all", description="the speeches that are scored: all, or the last of each speaker"
     )
     cross_check: bool = setting(True, description="both the model and the solver decide logic")
+    stated_links: Literal["conclusions", "premises"] = setting(
+        "conclusions", description='what "because" in the reasoning is: a claim to check, or a rule'
+    )
     empty: Literal["none", "zero"] = setting(
         "none", description="score of a side without facts or conclusions"
     )

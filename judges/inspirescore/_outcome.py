@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -145,6 +146,15 @@ def _details(
     compared: Sequence[str],
 ) -> dict[str, Any]:
     """Return what the scores are computed from, as JSON."""
+    scores: dict[RoundResponse, dict[str, float | None]] = defaultdict(dict)
+    for scored in findings.subjective:
+        for response in scored.unit.responses:
+            scores[response].update(scored.scores.get(response.speaker.name, {}))
+    for facts in findings.facts:
+        scores[facts.response]["fact_authenticity"] = share([facts.verdicts])
+    for decided_logic in findings.logic:
+        verdicts = decided_logic.verdicts(options.logic)
+        scores[decided_logic.response]["logical_validity"] = share([verdicts])
     same, decided = agreement(findings.logic)
     logic: dict[str, Any] = {
         "score_by": options.logic,
@@ -189,6 +199,7 @@ def _details(
                 "round": response.round,
                 "empty": response.empty,
                 "cut": response.cut,
+                "scores": scores[response],
                 **of_response.get(response, {}),
             }
             for response in findings.responses

@@ -19,6 +19,7 @@ from retrieval.web import web_search
 from touche_rad.contest import Contest, Outcome
 from touche_rad.plugins import Services
 from touche_rad.text import clean
+from touche_rad.users.contest_views import SAMPLED
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ class InspireScore:
         options = self.options
         speakers = speakers_of(contest)
         responses = responses_of(contest, speakers, options.max_characters)
-        if options.speeches == "last":
+        if options.speeches == "last" or SAMPLED in (contest.model_extra or {}):
             last = {response.speaker: response for response in responses}
             responses = tuple(last.values())
         spoken = [response for response in responses if not response.empty]

@@ -291,6 +291,7 @@ def test_both_blocks_go_out_where_panels_are_to_see_the_reasoning(server: Script
     sly = {**SPOKEN, "reasoning": "a <argument> b"}
     answering(server, {**PAPER, "Speech": sly})
     content = answer(server, shows="both").content
+    assert "sees the reasoning and the argument" in prompts(server, "Speech")[0]
     argument = SPOKEN["argument"]
     assert content == f"<reasoning and analysis process> a ‹argument› b <argument> {argument}"
 

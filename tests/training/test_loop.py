@@ -95,7 +95,7 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     learn = [
         "simulate out/debate.tsv",
         "judge out/round-{}/debates.jsonl",
-        "train preferences --pairing sides out/round-{0}/debates.jsonl",
+        "train preferences --pairing context out/round-{0}/debates.jsonl",
         "train dpo out/round-{}/pairs.jsonl",
     ]
     first = ["simulate out/sft.tsv", "train sft --rate 0.005 --epochs 3 --held-out 0"]
@@ -107,6 +107,14 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     assert "--from out/round-1/model" in lines[-3]
     for part in ("--both-sides", "model=#out/round-1/model/adapter", "-m vllm:tiny -O vllm."):
         assert part in lines[-6]
+    played = [line for line in lines if "--samples 2" in line]
+    assert played == [line for line in lines if "model.temperature=1" in line]
+    assert all(line.startswith("simulate out/debate.tsv") for line in played)
+    assert len(played) == 2
+    plan.write_text(plan.read_text().replace("rounds = 2", "rounds = 2\nsamples = 1"))
+    alone = commands_of(plan)
+    assert not [line for line in alone if "temperature" in line]
+    assert [line for line in alone if "--pairing sides" in line]
     recorded = demo_file("contests.jsonl")
     teacher = f'teacher = "{NOBODY}#teacher"'
     plan.write_text(plan.read_text().replace(teacher, f'recorded = ["{recorded}"]'))

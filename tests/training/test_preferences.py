@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from tests.debaters.world import debate
 from tests.models import scripted
-from tests.models.by_schema import answering, roles_of, schema_of
-from tests.records import read_records, write_lines
+from tests.models.by_schema import answering, prompt_of, roles_of, schema_of
+from tests.models.scripted import Handler
+from tests.records import copy_lines, read_records, write_lines, write_records
 from tests.terminal import touche_rad
 from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
@@ -21,8 +23,10 @@ from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, ScoredAnswer, pairs
+from touche_rad.demo import demo_file
 from touche_rad.errors import InputError, UserError
 from touche_rad.models import Message
+from touche_rad.models.examples import example
 from touche_rad.plugins import trainer
 
 DIMENSIONS = ("clarity", "facts", "logic")
@@ -167,8 +171,77 @@ def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Pat
     assert pair["gaps"] == pytest.approx({"emotional_appeal": 0.7})
     (pair, _) = make_pairs(files_, pairing="sides", reward=("EA",))
     assert list(pair["gaps"]) == ["emotional_appeal"], "as in the tables of the paper"
-    (pair, _) = make_pairs(files_, pairing="sides", reward=("total",))
-    assert preferred_and_rejected([pair]) == [("B 0.0", "A 0.0")]
+    with pytest.raises(UserError, match="stands in the prompt: 2"):  # the speech just answered
+        make_pairs(files_, pairing="sides", reward=("total",))
+
+
+@pytest.mark.parametrize(
+    ("score", "preferred"), [("round", "A 0.1 B 0.1"), ("debate", "A 0.0 B 0.0 A 0.1 B 0.1")]
+)
+def test_an_answer_has_the_scores_of_its_own_round_or_those_of_the_debate(
+    tmp_path: Path, score: str, preferred: str
+) -> None:
+    contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
+    record = read_records(verdicts)[0]
+    record["outcome"]["details"]["responses"] = [
+        {"speaker": speaker, "round": number, "scores": {"emotional_appeal": value}}
+        for speaker, number, value in (("A", 1, 0.5), ("B", 1, 0.5), ("A", 2, 0.8), ("B", 2, 0.1))
+    ]
+    write_records(verdicts, record)
+    records = make_pairs([contests, verdicts], pairing="sides", score=score)
+    assert " ".join(map(" ".join, preferred_and_rejected(records))) == preferred
+    record["outcome"]["details"]["responses"] = ["?"]
+    write_records(verdicts, record)
+    with pytest.raises(InputError, match=r"outcomes\.jsonl:1: .*responses"):
+        make_pairs([contests, verdicts], pairing="sides")
+
+
+def answer_by_seed(handler: Handler) -> None:
+    """Speak with the seed of the request, and score the second seed better."""
+    schema = handler.body["response_format"]["json_schema"]["schema"]
+    answer: Any = example(schema)
+    if "terms" in answer:
+        answer = {"terms": ["penny"]}
+    elif "argument" in answer:
+        side = "pro" if "topic is right" in prompt_of(handler.body) else "con"
+        answer |= {"reasoning": "Why.", "argument": f"I am {side} {handler.body['seed']}"}
+    elif "round_1" in answer:
+        score = 0.9 if re.search("I am (pro|con) 1", prompt_of(handler.body)) else 0.2
+        marks = dict.fromkeys(("emotional_appeal", "argument_clarity"), score)
+        answer["round_1"] = {
+            side: {**value, **marks} if isinstance(value, dict) else value
+            for side, value in answer["round_1"].items()
+        }
+    scripted.content(json.dumps(answer))(handler)
+
+
+def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copy_lines(demo_file("claims.tsv"), Path("claims.tsv"), 2)
+    play = "simulate claims.tsv --both-sides --rounds 1 --samples 2 -i demo -o c.jsonl".split()
+    debater = ("-d", "inspiredebate(profile=paper,shows=both)", "-O", "model.temperature=1")
+    with scripted.serving() as server:
+        server.always = answer_by_seed
+        model = ("-m", f"{server.url}#tiny")
+        refused = touche_rad(*play, *debater[:2], *model, code=2)
+        assert "model.temperature" in refused.err
+        touche_rad(*play, *debater, *model, code=0)
+        temperatures = {(schema_of(body), body["temperature"]) for body in server.asked}
+        touche_rad("judge", "c.jsonl", "-j", "inspirescore", *model, "-o", "o.jsonl", code=0)
+    assert temperatures == {("Terms", 0), ("Speech", 1)}
+    contests = read_records(Path("c.jsonl"))
+    texts = [[speech["text"][-5:] for speech in contest["speeches"]] for contest in contests]
+    assert texts == [["pro 0"], ["pro 1"], ["pro 0", "con 0"], ["pro 0", "con 1"]]
+    touche_rad("train", "preferences", "c.jsonl", "o.jsonl", "--wording", "free", "-o", "p", code=0)
+    pairs_of_side = read_records(Path("p"))
+    assert preferred_and_rejected(pairs_of_side) == [
+        ("I am pro 1", "I am pro 0"),
+        ("I am con 1", "I am con 0"),
+    ]
+    systems = [pair["prompt"][0]["content"] for pair in pairs_of_side]
+    assert ["topic is right" in system for system in systems] == [True, False]
 
 
 def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(

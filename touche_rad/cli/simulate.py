@@ -49,6 +49,9 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
         "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
         least=0,
     )
+    samples: int = opt.option(
+        int, "With --both-sides: answers per speech, each in a contest of its own.", default=1
+    )
     max_words: int = opt.MAX_WORDS
     index: str | None = opt.INDEX
     fallback_index: str | None = opt.FALLBACK_INDEX
@@ -77,8 +80,8 @@ def simulate_command(options: SimulateOptions) -> int:
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise OptionError(f"--{name} is for debates with a user; use --{name_here}")
         return _simulate_both_sides(options)
-    for flag in ("against", "rounds", "words"):
-        if getattr(options, flag) is not None:
+    for flag in ("against", "rounds", "words", "samples"):
+        if getattr(options, flag) not in (None, 1):
             raise OptionError(f"--{flag} is for --both-sides")
     from touche_rad import files
     from touche_rad.plugins import find
@@ -129,6 +132,7 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
         debaters=tuple(debaters),
         rounds=options.rounds or ROUNDS,
         words=options.max_words if options.words is None else options.words,
+        samples=options.samples,
         deadline=options.deadline,
     )
     return run_files.run_on_files(job, options, places)

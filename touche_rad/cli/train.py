@@ -24,6 +24,7 @@ from touche_rad.training.folder import TrainingFolder
 TRAINING: Final = Section.TRAINING
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 Pairing = Literal["context", "sides"]
+Scope = Literal["round", "debate"]
 
 
 @click.group("train", cls=Group)
@@ -196,7 +197,10 @@ class PreferencesOptions:
     sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
     replace: bool = opt.REPLACE
-    margin: float = opt.option(float, "Minimum difference of the mean.", least=0, default=0.1)
+    margin: float = opt.option(float, "Minimum difference of the mean.", least=0, default=0.0)
+    score: Scope = opt.option(
+        get_args(Scope), "Scores of a panel: of the answer's round, or the debate.", default="round"
+    )
     reward: str = opt.option(
         str, "Dimensions to compare.", metavar="all|DIMENSION,...", default="all"
     )
@@ -226,6 +230,7 @@ def preferences(options: PreferencesOptions) -> None:
         "reward": () if options.reward == "all" else tuple(options.reward.split(",")),
         "margin": options.margin,
         "pairing": options.pairing,
+        "score": options.score,
     }
     output = options.output
     make = trainer("preferences")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +22,7 @@ from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.work import Done, Work
-from touche_rad.users.contest_views import objection, sided_view, task_view
+from touche_rad.users.contest_views import SAMPLED, objection, sided_view, task_view
 
 SPEECHES: Final = "speeches"
 """The name of the count of speeches."""
@@ -71,9 +72,15 @@ class Stage:
     """The debaters by name; a single one plays against itself."""
     rounds: int
     index: ArgumentIndex | None = None
+    samples: Sequence[Mapping[str, Answerer]] = ()
+    """The same debaters with other random seeds, which speak beside the first ones."""
 
     async def play(self, game: Game, failures: FailureLog) -> Done:
-        """Play one debate."""
+        """Play one debate.
+
+        With `samples`, there is a contest for each sample of each speech; the debate goes on with
+        the first one.
+        """
         contest = Contest(
             id=game.id,
             motion=game.claim.claim,
@@ -84,26 +91,37 @@ class Stage:
         )
         events: list[Event] = []
         fallbacks: list[Fallback] = []
+        sampled: list[Contest] = []
         for turn in range(self.rounds):
             for speaker, debater in ((FIRST, game.pro), (SECOND, game.con)):
-                view = task_view(contest, speaker)
-                sided = sided_view(contest, speaker)
-                answer = await self.debaters[debater].answer(view, sided, failures=failures)
-                extra = {}
-                if answer.fallback is not None:
-                    failures.check(answer.fallback)
-                    fallbacks.append(replace(answer.fallback, what=SPEECHES))
-                    extra[FALLBACK] = answer.fallback.source
-                speech = Speech(
-                    speaker=speaker,
-                    text=answer.response.content,
-                    arguments=body_of(answer.response)["arguments"],
-                    **extra,
-                )
-                contest = contest.model_copy(update={"speeches": (*contest.speeches, speech)})
-                events += (event.at(view.id, turn) for event in answer.events)
-        counts = {SPEECHES: len(contest.speeches)}
-        return Done((files.contest_line(contest),), counts, tuple(events), tuple(fallbacks))
+                before = contest
+                for number, debaters in enumerate((self.debaters, *self.samples), 1):
+                    version = before
+                    if self.samples:
+                        place = f"speech {len(before.speeches) + 1}, sample {number}"
+                        changes = {"id": f"{game.id}, {place}", SAMPLED: True}
+                        version = before.model_copy(update=changes)
+                    view = task_view(version, speaker)
+                    sided = sided_view(version, speaker)
+                    answer = await debaters[debater].answer(view, sided, failures=failures)
+                    extra = {}
+                    if answer.fallback is not None:
+                        failures.check(answer.fallback)
+                        fallbacks.append(replace(answer.fallback, what=SPEECHES))
+                        extra[FALLBACK] = answer.fallback.source
+                    speech = Speech(
+                        speaker=speaker,
+                        text=answer.response.content,
+                        arguments=body_of(answer.response)["arguments"],
+                        **extra,
+                    )
+                    version = version.model_copy(update={"speeches": (*before.speeches, speech)})
+                    events += (event.at(view.id, turn) for event in answer.events)
+                    sampled.append(version)
+                    if number == 1:
+                        contest = version
+        lines = tuple(map(files.contest_line, sampled if self.samples else [contest]))
+        return Done(lines, {SPEECHES: len(sampled)}, tuple(events), tuple(fallbacks))
 
 
 def work(
@@ -136,6 +154,8 @@ class ContestsJob(JobSpec):
     """Speeches per side."""
     words: int
     """Maximum words per speech; 0 = no limit."""
+    samples: int = 1
+    """Answers for each speech."""
 
     @property
     def plugins(self) -> Sequence[Configured[object]]:
@@ -154,8 +174,8 @@ class ContestsJob(JobSpec):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The length of the speeches."""
-        return {"words": self.words}
+        """The length and the number of the speeches."""
+        return {"words": self.words, "samples": self.samples}
 
     def answerers(self, services_of: Callable[[Configured], Services]) -> dict[str, Answerer]:
         """Make the debaters with their fallbacks, by their tags.
@@ -178,11 +198,23 @@ class ContestsJob(JobSpec):
 
     def open(self, services: Services) -> Work[Game]:
         """Make the debaters, which have the model of the services, or another of its server."""
+        model = services.model
+        if self.samples > 1 and (model is None or not model.settings.temperature):
+            raise OptionError(
+                "samples differ at a temperature above 0 only: add -m URL#MODEL and "
+                "-O model.temperature=1"
+            )
 
-        def services_of(debater: Configured) -> Services:
-            if services.model is None or not debater.model:
+        def services_of(debater: Configured, number: int = 0) -> Services:
+            if model is None:
                 return services
-            return replace(services, model=services.model.copy(name=debater.model[1:]))
+            name = debater.model[1:] if debater.model else None
+            seed = services.seed + number
+            own_model = model.copy(name=name, seed=model.settings.seed + number)
+            return replace(services, model=own_model, seed=seed)
 
-        stage = Stage(self.answerers(services_of), self.rounds, services.index)
+        samples = [
+            self.answerers(partial(services_of, number=number)) for number in range(1, self.samples)
+        ]
+        stage = Stage(self.answerers(services_of), self.rounds, services.index, samples)
         return work(self.source, stage, identity=self.identity(services))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -48,8 +49,10 @@ class LoopPlan(BaseModel):
     debater: str = "inspiredebate(profile=paper,shows=both,max_words=200)"
     judge: str = "inspirescore(profile=paper)"
     rounds: Count = 1
-    speeches: Count = 3
+    speeches: Count = 4
     """Speeches of each side in a debate."""
+    samples: Count = 2
+    """Answers of the model to the same prompt, which form pairs; 1: the two sides form pairs."""
     split: tuple[Count, Count, Count] = (100, 510, 100)
     """Topics for SFT, for debates of a model with itself and for tests; their shares, if fewer."""
     seed: int = Field(0, ge=0)
@@ -85,7 +88,7 @@ class LoopPlan(BaseModel):
 
 _OPTIONS: Final = (
     "epochs rate batch accumulate rank alpha dropout longest beta precision checkpointing "
-    "save-every held-out wording pairing margin reward"
+    "save-every held-out wording pairing margin reward score"
 ).split()
 """Options that a plan may set for the commands of `train`."""
 _OF_VLLM: Final = (
@@ -153,7 +156,8 @@ _TEACHER: Final = (
     _SFT.replace("{sources}", "{here}/debates.jsonl"),
 )
 _ROUND: Final = (
-    "simulate {out}/debate.tsv {game} -d {last_debater} {last_served} -o {here}/debates.jsonl",
+    "simulate {out}/debate.tsv {game} {samples} -d {last_debater} {last_served} "
+    "-o {here}/debates.jsonl",
     "judge {here}/debates.jsonl {judge} -o {here}/outcomes.jsonl",
     "train preferences {preferences} {here}/debates.jsonl {here}/outcomes.jsonl --replace "
     "-o {here}/pairs.jsonl",
@@ -201,6 +205,8 @@ class Loop:
         judge_model = ["-m", plan.judge_model] if plan.judge_model else []
         # Rebuilt prompts ask as the debater asks: the profiles of the paper let it word freely.
         wording = {"wording": "free"} if "profile=paper" in plan.debater else {}
+        pairing = "context" if plan.samples > 1 else "sides"
+        sampling: Values = {"temperature": 1} if plan.samples > 1 else {}
         return {
             "out": str(self.out),
             "here": str(self.folder(number)),
@@ -213,11 +219,13 @@ class Loop:
             "last_debater": self._debater(self.adapter(last)),
             "game": [*game, *(["-i", plan.index] if plan.index else [])],
             "sources": [*plan.recorded],
-            "judge": ["-j", plan.judge, *judge_model, *seed],
+            # The samples of an answer are judged beside the same speech before.
+            "judge": ["-j", plan.judge, *judge_model, *seed, "--cache", str(self.out / "cache")],
+            "samples": ["--samples", str(plan.samples)],
             "served": self._served(number),
-            "last_served": self._served(last),
+            "last_served": self._served(last, sampling),
             "sft": _flags({**wording, **plan.sft}),
-            "preferences": _flags({"pairing": "sides", **wording, **plan.preferences}),
+            "preferences": _flags({"pairing": pairing, **wording, **plan.preferences}),
             "dpo": _flags(plan.dpo),
         }
 
@@ -229,12 +237,13 @@ class Loop:
         settings = ",".join(f"{key}={text}" for key, text in options.items())
         return f"{name}({settings})"
 
-    def _served(self, number: int) -> list[str]:
+    def _served(self, number: int, sampling: Values = MappingProxyType({})) -> list[str]:
         """Return the options with which vLLM serves the base model and the adapter of a round."""
         plan = self.plan
         words = ["-m", f"vllm:{plan.model}"]
         adapter = adapter_options(self.adapter(number), int(plan.sft.get("rank", _RANK)))
-        play = {"think": "off", **plan.play}  # the name of an adapter tells no family of models
+        # The name of an adapter tells no family of models.
+        play = {"think": "off", **sampling, **plan.play}
         for kind, options in (("vllm", {**plan.serve, **adapter}), ("model", play)):
             for key, value in options.items():
                 text = str(value).lower() if isinstance(value, bool) else value

@@ -26,6 +26,8 @@ OPENING: Final = "opening"
 """The field of a contest with the objection that its first speaker answers in the task view."""
 REASONING: Final = "reasoning"
 """The field of a speech or a response with the reasoning behind it."""
+SAMPLED: Final = "sampled"
+"""The field of a contest that is one of several with other last speeches."""
 
 _MODAL = re.compile(r"(?<!free )\b(?:should|must|can|could|will|would|may|might)\b", re.IGNORECASE)
 _HITS = 20

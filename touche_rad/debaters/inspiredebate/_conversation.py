@@ -23,6 +23,7 @@ from touche_rad.text import clean, plain_words
 from touche_rad.users.contest_views import opens
 
 SearchField = Literal["text", "attacks", "supports", "all"]
+Shows = Literal["argument", "both"]
 MAX_TEXT: Final = 1_200
 
 
@@ -98,6 +99,7 @@ def conversation(
     wording: Wording = "close",
     retrieval: bool = True,
     most_cited: int = 2,
+    shows: Shows = "argument",
 ) -> tuple[Message, ...]:
     """Return the messages that ask for the next answer."""
     system = Prompt.load(__package__, "driver").messages(
@@ -110,6 +112,7 @@ def conversation(
         names_evidence=retrieval and wording == "close" and most_cited > 0,
         cited=most_cited,
         opening=opens(debate),
+        shows=shows,
     )
     earlier: list[Message] = []
     unanswered: list[str] = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice, zip_longest
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final
 
 import anyio
 from pydantic import Field
@@ -21,6 +21,7 @@ from touche_rad.debaters._citing import cited
 from touche_rad.debaters.inspiredebate._conversation import (
     EvidencePiece,
     SearchField,
+    Shows,
     arguments_for,
     conversation,
     join_blocks,
@@ -44,7 +45,6 @@ from touche_rad.users.contest_views import opens
 
 log = logging.getLogger(__name__)
 
-Shows = Literal["argument", "both"]
 _MIN_WORDS: Final = 6
 """Minimum words of an argument after its unsupported sentences are removed."""
 _MIN_STANCE: Final = 0.3
@@ -120,6 +120,7 @@ class InspireDebate:
             wording=options.wording,
             retrieval=options.retrieval,
             most_cited=options.cited,
+            shows=options.shows,
         )
         try:
             draft = await write_speech(
@@ -176,7 +177,9 @@ class InspireDebate:
         terms: list[str] = []
         if options.keywords:
             with suppress(ModelError):
-                terms = await search_terms(self.model, debate, options.keywords, options.wording)
+                # Samples of an answer have the same evidence, at whatever temperature.
+                model = self.model.copy(temperature=0)
+                terms = await search_terms(model, debate, options.keywords, options.wording)
         terms = terms or own_words(debate)
 
         async def arguments(queries: list[tuple[SearchField, str]]) -> list[EvidencePiece]:

@@ -15,6 +15,7 @@ from touche_rad.contest import SYSTEM, Contest, Side, to_contest
 from touche_rad.debate import Debate
 from touche_rad.debaters._asking import Wording
 from touche_rad.debaters.inspiredebate._conversation import (
+    Shows,
     conversation,
     of_argument,
     split_blocks,
@@ -36,7 +37,7 @@ from touche_rad.debaters.inspiredebate.training._samples import (
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.traces import read_trace
 from touche_rad.text import clean, count_words, sentences
-from touche_rad.users.contest_views import REASONING, sided_view
+from touche_rad.users.contest_views import REASONING, SAMPLED, sided_view
 
 WORDS: Final = 60
 """Words of an answer that a rebuilt prompt allows."""
@@ -68,6 +69,9 @@ def answered_in_contest(contest: Contest) -> list[Answered]:
         for number, turn in enumerate(debate.turns):
             if turn.response is not None:
                 answers.append(Answered(speaker, side, contest.motion, debate.view(number)))
+    if SAMPLED in (contest.model_extra or {}):  # the speeches before are those of other contests
+        last = contest.speeches[-1].speaker
+        return [answered for answered in answers if answered.speaker == last][-1:]
     return answers
 
 
@@ -131,6 +135,7 @@ class Reader:
         if from_trace is not None:
             return replace(from_trace, **origin)
         beside = response.extra.get(REASONING)
+        shows: Shows = "both" if reasoning else "argument"
         reasoning = reasoning or (clean(beside) if isinstance(beside, str) else "")
         if not reasoning:
             self.left_out["no reasoning"] += 1
@@ -138,7 +143,7 @@ class Reader:
         evidence = [of_argument(argument) for argument in response.arguments]
         # The prompt must not teach the model to exceed its limit.
         words = max(WORDS, ceil(count_words(content) / 10) * 10)
-        prompt = conversation(before, evidence, words=words, wording=self.wording)
+        prompt = conversation(before, evidence, words=words, wording=self.wording, shows=shows)
         numbers = range(1, len(evidence) + 1) if self.wording == "close" else None
         return TrainingSample(prompt, answer_of(reasoning, content, numbers), **origin)
 

@@ -9,6 +9,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
 from judges.inspirescore.aggregation import ABBREVIATIONS
 from touche_rad import files
 from touche_rad.debaters._asking import Wording
@@ -30,6 +32,8 @@ from touche_rad.debaters.inspiredebate.training._samples import (
     write_records,
 )
 from touche_rad.errors import InputError, UserError
+from touche_rad.plugins.profiles import expected as expected_of
+from touche_rad.text import plain_words
 
 Scores = Mapping[str, float | None]
 
@@ -45,7 +49,21 @@ class ScoredAnswer:
     """The run of the debate that it is from."""
 
 
-def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[ScoredAnswer]:
+Scope = Literal["round", "debate"]
+
+
+class _ScoredSpeech(BaseModel):
+    """The scores that a panel gives a speech, in the details of an outcome."""
+
+    speaker: str
+    round: int
+    scores: Scores = {}
+
+
+_SPEECHES: Final = TypeAdapter(tuple[_ScoredSpeech, ...])
+
+
+def scored(reader: Reader, paths: Sequence[Path], scope: Scope) -> Iterator[ScoredAnswer]:
     """Yield the scored answers of files of evaluations and of panels' outcomes.
 
     Outcomes name debates by their ids. The debates are in the file of debates or contests that was
@@ -57,7 +75,7 @@ def scored(reader: Reader, paths: Sequence[Path]) -> Iterator[ScoredAnswer]:
         if kind is files.Kind.EVALUATIONS:
             yield from _of_evaluations(reader, path)
         elif kind is files.Kind.OUTCOMES:
-            yield from _of_outcomes(reader, path, debates)
+            yield from _of_outcomes(reader, path, debates, scope)
         elif kind is files.Kind.CONTESTS:
             debates = {
                 contest.id: answered_in_contest(contest) for contest in files.read_contests(path)
@@ -88,16 +106,28 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[ScoredAnswer]:
 
 
 def _of_outcomes(
-    reader: Reader, path: Path, debates: Mapping[str, Sequence[Answered]]
+    reader: Reader, path: Path, debates: Mapping[str, Sequence[Answered]], scope: Scope
 ) -> Iterator[ScoredAnswer]:
-    """Yield scored answers of outcomes: a verdict on a debate applies to all answers of a side."""
+    """Yield scored answers of outcomes.
+
+    An answer has the scores of its round, if the panel gives such scores, or those of its speaker
+    in the debate.
+    """
     for number, record in enumerate(files.read_outcomes(path), 1):
         answers = debates.get(record.id)
         if answers is None:
             expected = f"expected the debate {record.id!r} in a file that is given before this one"
             raise InputError(path, expected, line=number, field="id")
+        try:
+            speeches = _SPEECHES.validate_python(record.outcome.details.get("responses", ()))
+        except ValidationError as error:
+            place = f"outcome.details.responses: {expected_of(error)}"
+            raise InputError(path, place, line=number) from None
+        of_round = {(speech.speaker, speech.round): speech.scores for speech in speeches}
+        by_round = scope == "round" and any(of_round.values())
         for speaker, sample in reader.samples(answers, path.name):
-            scores = dict(record.outcome.scores.get(speaker, {}))
+            of_debate = record.outcome.scores.get(speaker, {})
+            scores = of_round.get((speaker, sample.turn + 1), {}) if by_round else of_debate
             yield ScoredAnswer(sample, scores, digest([sample.topic]), f"{path.name}#{number}")
 
 
@@ -113,9 +143,11 @@ class Rule:
 
     reward: tuple[str, ...] = ()
     """The dimensions that count; all if empty."""
-    margin: float = 0.1
+    margin: float = 0.0
     """Minimum difference of the mean of these dimensions."""
     pairing: Pairing = "context"
+    score: Scope = "round"
+    """The scores of outcomes: those of an answer's round, or of the debate."""
 
 
 @dataclass(frozen=True)
@@ -189,10 +221,16 @@ def _pair(first: ScoredAnswer, second: ScoredAnswer, rule: Rule) -> PreferencePa
     gap = sum(gaps.values()) / len(gaps)
     if abs(gap) < max(rule.margin - _ROUNDING, _ROUNDING):
         return "below the margin"
+    pair = PreferencePair(first, second, gap, gaps)
     if gap < 0:
         opposite = {name: -difference for name, difference in gaps.items()}
-        return PreferencePair(second, first, -gap, opposite)
-    return PreferencePair(first, second, gap, gaps)
+        pair = PreferencePair(second, first, -gap, opposite)
+    # A model would learn not to repeat a message, instead of a better answer to it.
+    rejected = f" {plain_words(pair.worse.sample.argument)} "
+    messages = (plain_words(message.content) for message in pair.better.sample.prompt)
+    if any(rejected in f" {message} " for message in messages):
+        return "the rejected answer stands in the prompt"
+    return pair
 
 
 def make_preferences(
@@ -206,10 +244,11 @@ def make_preferences(
     reader = Reader(wording=wording)
     reader.learn(sources)
     paths = [path for path in sources if not is_trace(first_record(path))]
-    answers = list(scored(reader, paths))
+    conditions = Rule(**rule)
+    answers = list(scored(reader, paths, conditions.score))
     if not answers and not reader.left_out:
         raise UserError("no scores: run touche-rad judge first")
-    preferences, left_out = pairs(answers, _with_full_names(answers, Rule(**rule)))
+    preferences, left_out = pairs(answers, _with_full_names(answers, conditions))
     if not preferences:
         all_left_out = left_out + reader.left_out
         reasons = ", ".join(f"{name}: {count}" for name, count in all_left_out.items())
