@@ -75,6 +75,8 @@ def test_meaning_and_links_come_from_the_fallback_if_its_arguments_are_the_same(
     assert isinstance(storage, Knowing)
     assert storage.links("1") == ["1"]
     assert meaning_of(different) is None
+    assert same.fingerprint == "one"
+    assert different.fingerprint == "two one", "a run with another first index is another one"
     assert storage_of(different) is None
 
 

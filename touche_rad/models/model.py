@@ -171,7 +171,9 @@ class Model:
     @property
     def identity(self) -> dict[str, Any]:
         """Name and settings: what the answers depend on."""
-        return {"name": self.name, **self.settings.fields_for(self.name)}
+        settings = self.settings
+        fields = settings.fields_for(self.name)
+        return {"name": self.name, **fields, "think_tokens": settings.think_tokens}
 
     async def check(self) -> None:
         """Check before a run that an endpoint can be used, or raise ModelError.

@@ -135,7 +135,8 @@ class FallbackIndex:
         self._lock = threading.Lock()
         self._first: ArgumentIndex | None = None
         self._retry_at = 0.0
-        self._same = True
+        self._digests = ""
+        """Of both indexes, if they have different arguments."""
         self._ask(lambda index: index.fingerprint)
 
     def _ask(self, call: Callable[[ArgumentIndex], T]) -> T:
@@ -155,11 +156,13 @@ class FallbackIndex:
             if self._first is None:
                 try:
                     self._first = self._open()
-                    self._same = self._first.fingerprint == self._fallback.fingerprint
+                    first_digest = self._first.fingerprint
                 except WorkError as error:
                     self._pause(error)
                     return None
-                if not self._same:
+                fallback_digest = self._fallback.fingerprint
+                if first_digest != fallback_digest:
+                    self._digests = f"{first_digest} {fallback_digest}"
                     log.warning("the fallback index contains other arguments than the first")
             return self._first
 
@@ -172,8 +175,8 @@ class FallbackIndex:
 
     @property
     def fingerprint(self) -> str:
-        """The digest of the fallback index, which is always available."""
-        return self._fallback.fingerprint
+        """The digest of the fallback index, and of the first one if it has other arguments."""
+        return self._digests or self._fallback.fingerprint
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
@@ -204,7 +207,7 @@ class FallbackIndex:
     @property
     def same_storage(self) -> ArgumentIndex | None:
         """The fallback index, if it has the same arguments as the first one."""
-        return self._fallback if self._same else None
+        return None if self._digests else self._fallback
 
 
 TOPIC_DEPTH: Final = 100
