@@ -97,7 +97,10 @@ COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
     "judge": (judge_command, "judge debates.jsonl -j stops"),
     "panel": (judge_command, "judge debates.jsonl -j halts"),
     "simulate": (simulate_command, "simulate claims.tsv -d stops --turns 2"),
-    "both sides": (simulate_command, "simulate claims.tsv -d stops --both-sides --rounds 1"),
+    "both sides": (
+        simulate_command,
+        "simulate claims.tsv -d stops --both-sides --rounds 1 -O model.temperature=1",
+    ),
 }
 """Each kind of run: its command, and how it is called."""
 INPUTS: Final = {"source", "sources", "claims"}
@@ -129,6 +132,7 @@ DECISIVE: Final[Mapping[str, Mapping[str, str]]] = {
         "against": "--against verbatim",
         "rounds": "--rounds 2",
         "words": "--words 50",
+        "samples": "--samples 2",
     },
 }
 """Another value of each option that decides the results of a kind of run."""
