@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.records import write_records
-from touche_rad.criteria import grice
+from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdicts
 from touche_rad.labelling.session import LabelSession
@@ -54,19 +54,18 @@ def write_verdicts(path: Path, run: Path, scores: Sequence[float]) -> Path:
 
 
 def open_session(
-    run: Path,
+    run: Path | Sequence[Path],
     output: Path,
     *evaluations: Path,
     annotator: str = "ana",
-    share: float = 0.3,
     others: Sequence[Path] = (),
+    criteria: Criteria | None = None,
 ) -> LabelSession:
     """Open a session like the command."""
-    exchanges = read_exchanges(run)
-    judges = read_verdicts(evaluations, exchanges, grice(), {})
-    return LabelSession(
-        exchanges, judges, annotator, output, grice(), others=others, random_share=share
-    )
+    runs = [run] if isinstance(run, Path) else run
+    exchanges = read_exchanges(runs, criteria or grice())
+    judges = read_verdicts(evaluations, exchanges, {}) if evaluations else {}
+    return LabelSession(exchanges, judges, annotator, output, others=others)
 
 
 def answer(
@@ -75,12 +74,11 @@ def answer(
     answers: Iterable[tuple[TurnPlace | int, Maxim | None, int | None]],
     annotator: str = "ana",
     judges: Sequence[Path] = (),
-    share: float = 0.3,
 ) -> None:
     """Answer as an annotator: a turn or its number in the queue, a maxim or all, and the label."""
-    opened = open_session(run, output, *judges, annotator=annotator, share=share)
+    opened = open_session(run, output, *judges, annotator=annotator)
     for turn, maxim, label in answers:
-        place = opened.queue[turn].place if isinstance(turn, int) else turn
+        place = opened.queue[turn] if isinstance(turn, int) else turn
         maxims = [maxim] if maxim else list(Maxim)
         for answered in maxims:
             opened.answer(place, answered, label)

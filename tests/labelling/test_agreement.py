@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import krippendorff
+import numpy as np
 import pytest
 
 from tests.labelling.makers import answer, open_session, write_run
@@ -16,7 +17,7 @@ from touche_rad.errors import UserError
 from touche_rad.labelling.agreement import agreement
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LabelSession
-from touche_rad.score.measures import alpha
+from touche_rad.score import confusion
 
 
 def open_after_two(folder: Path) -> LabelSession:
@@ -36,20 +37,23 @@ def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
     assert quality.second == "ben"
     assert quality.turns == 3
     assert quality.same == pytest.approx(1 / 3)
-    assert quality.kappa == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
+    assert quality.kappa.value == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
     alpha = next(row for row in result.alphas if row.maxim == Maxim.QUALITY)
     reference = krippendorff.alpha([[1, 1, 0], [1, 0, 1]], level_of_measurement="nominal")
-    assert alpha.alpha == pytest.approx(reference)
+    assert alpha.alpha.value == pytest.approx(reference)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_alpha_is_the_krippendorff_librarys(seed: int) -> None:
     chance = random.Random(seed)
-    rows = [[chance.choice((0, 1, 1, None)) for _ in range(30)] for _ in range(3)]
+    rows = [[chance.choice((0, 1, 1, 2, None)) for _ in range(30)] for _ in range(3)]
     units = [[label for label in unit if label is not None] for unit in zip(*rows, strict=True)]
     data = [[float("nan") if label is None else label for label in row] for row in rows]
-    reference = krippendorff.alpha(data, level_of_measurement="nominal")
-    assert alpha(units) == pytest.approx(reference)
+    table = confusion.coincidences(units, 3)
+    squares = np.subtract.outer(np.arange(3.0), np.arange(3.0)) ** 2
+    for level, apart in (("nominal", 1 - np.eye(3)), ("interval", squares)):
+        reference = krippendorff.alpha(data, level_of_measurement=level)
+        assert confusion.alpha(table, apart) == pytest.approx(reference)
 
 
 def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_path: Path) -> None:

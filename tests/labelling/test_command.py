@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.labelling.makers import answer, open_session, write_run, write_verdicts
+from tests.labelling.makers import answer, write_run, write_verdicts
 from tests.records import write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
@@ -55,41 +55,6 @@ def test_the_summary_writes_the_file_and_names_the_next_step(
     scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")
     rows = json.loads(scored.out)["rows"]
     assert {row["labelled"] for row in rows} == {40, 41}
-    assert all(row["chosen"] > 20 for row in rows)
-    plain = touche_rad("score", judges[1], output, "--debates", run)
-    assert "random" in " ".join(plain.out.split())
-
-
-def test_chosen_turns_do_not_move_the_estimate_for_all_turns(
-    run: Path, judges: list[Path], tmp_path: Path
-) -> None:
-    """All chosen turns are noes, all random ones yeses: the share is that of the whole run."""
-    output = tmp_path / "labels.jsonl"
-    queue = open_session(run, tmp_path / "same.jsonl", *judges).queue
-    answer(
-        run,
-        output,
-        [(turn.place, None, int(turn.place.debate < 10)) for turn in queue[:45]],
-        judges=judges,
-    )
-    assert summarise(run, "-o", output)[0] == 0
-    scored = touche_rad("score", judges[0], output, "--debates", run, "--correct", "--json")
-    row = json.loads(scored.out)["rows"][0]
-    labels = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
-    known = [turn["quantity"] for turn in labels if turn["quantity"] is not None]
-    assert sum(known) / len(known) < 0.4  # most labelled turns are disputed ones
-    assert row["yes"] == pytest.approx(0.5, abs=0.08)
-
-
-def test_labels_without_random_turns_are_not_corrected(
-    run: Path, judges: list[Path], tmp_path: Path
-) -> None:
-    output = tmp_path / "labels.jsonl"
-    rows = [(at, Maxim.QUALITY, 1) for at in range(20)]
-    answer(run, output, rows, judges=judges, share=0.0)
-    summarise(run, "-o", output)
-    refused = touche_rad("score", judges[0], output, "--debates", run, "--correct", code=2)
-    assert "random turn" in refused.err
 
 
 def test_two_annotators_get_the_same_queue_and_their_agreement(

@@ -31,7 +31,7 @@ def reopen(session: LabelSession, run: Path) -> LabelSession:
 
 def test_answers_and_undo_survive_a_new_start(run: Path, tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
-    place = session.queue[0].place
+    place = session.queue[0]
     session.answer(place, QUANTITY, 1)
     session.answer(place, QUANTITY, 0)
     session.answer(place, QUALITY, None)
@@ -49,8 +49,8 @@ def test_it_reopens_at_the_first_open_turn(run: Path, tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     for number in (0, 1, 3):
         for maxim in Maxim:
-            session.answer(session.queue[number].place, maxim, 1)
-    session.answer(session.queue[2].place, QUANTITY, 1)
+            session.answer(session.queue[number], maxim, 1)
+    session.answer(session.queue[2], QUANTITY, 1)
     assert reopen(session, run).first_open() == 2
 
 
@@ -71,7 +71,7 @@ def test_a_log_of_an_earlier_version_goes_on(run: Path, tmp_path: Path) -> None:
     log.write_text(OLD)
     session = open_session(run, tmp_path / "labels.jsonl")
     place = TurnPlace(2, 1)
-    assert [turn.place for turn in session.queue] == [place, TurnPlace(0, 0)]
+    assert session.queue == [place, TurnPlace(0, 0)]
     assert session.study.answers["ana"][place] == {QUANTITY: 1}
     session.answer(place, RELATION, 0)
     again = reopen(session, run)
@@ -83,7 +83,7 @@ def test_a_damaged_line_is_kept_and_reported(
     run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
-    place = session.queue[0].place
+    place = session.queue[0]
     for maxim in Maxim:
         session.answer(place, maxim, 1)
     damaged = session.log.path.read_bytes().replace(b'"maxim":"quality"', b'"maxim":"quantity"')
@@ -130,7 +130,6 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     assert rows[2][1] == {
         **nothing,
         "quantity": 1,
-        "sample": "random",
         "annotators": {"ana": {"quantity": 1, "manner": None}},
     }
     assert [turn for row in rows for turn in row].count(nothing) == 3 * TURNS - 1
@@ -156,9 +155,9 @@ def test_a_verdict_in_the_run_is_no_part_of_its_identity(run: Path, tmp_path: Pa
 
 def test_a_finished_queue_reopens_at_its_last_turn(run: Path, tmp_path: Path) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
-    for turn in session.queue:
+    for place in session.queue:
         for maxim in Maxim:
-            session.answer(turn.place, maxim, 1)
+            session.answer(place, maxim, 1)
     assert session.done() == len(session.queue)
     assert session.first_open() == len(session.queue) - 1
 
@@ -169,7 +168,7 @@ def test_the_labels_file_is_written_only_after_a_new_answer(run: Path, tmp_path:
     session.output.unlink()
     session.write()
     assert not session.output.exists()
-    session.answer(session.queue[0].place, QUALITY, 1)
+    session.answer(session.queue[0], QUALITY, 1)
     session.write()
     assert session.output.exists()
 

@@ -13,7 +13,6 @@ from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
-from touche_rad.score.measures import alpha
 
 AGENT = {
     "u1": {"Causal": 3, "Value": 2},
@@ -110,12 +109,6 @@ def test_all_seven_schemes_count_where_only_three_occur(tmp_path: Path) -> None:
     (row_of_three,) = score_report(*annotations_of_both(tmp_path))["rows"]
     for measure in ("jaccard", "grades", "kappa_macro"):
         assert row[measure] == row_of_three[measure]
-
-
-def test_alpha_ignores_units_with_one_value_and_needs_two_values() -> None:
-    units = [("a", "a"), ("b", "b"), ("a", "b")]
-    assert alpha([*units, ("b",), ()]) == alpha(units)
-    assert alpha([("a", "a"), ("a", "a", "a")]) is None
 
 
 def test_the_annotations_of_an_index_are_an_annotator(tmp_path: Path) -> None:

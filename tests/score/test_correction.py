@@ -106,14 +106,12 @@ def write_samples(labels: Path, samples: Sequence[str]) -> None:
     run_file(labels, lines)
 
 
-def test_a_chosen_turn_stands_for_the_chosen_turns_only(tmp_path: Path) -> None:
+def test_a_turn_that_was_chosen_for_labelling_does_not_count(tmp_path: Path) -> None:
     run, labels = write_study(tmp_path, labelled=40)
-    write_samples(labels, ["random"] * 4 + ["disagreement"])
+    write_samples(labels, ["random"] * 4 + ["audit"])
     row = corrected(run, labels)["rows"][0]
-    assert row["labelled"] == 200
-    assert row["chosen"] == 40
-    assert row["yes"] == pytest.approx(TRUTH.mean())
-    assert "40 chosen" in touche_rad("score", run, labels, "--correct").out
+    assert row["labelled"] == 160
+    assert row["turns"] == 200
 
 
 @pytest.mark.parametrize("chosen", [False, True])
@@ -127,7 +125,6 @@ def test_labels_that_are_no_random_sample_are_named(tmp_path: Path, chosen: bool
         run_file(labels, lines)
     report = corrected(run, labels)
     assert [text.split(": ")[1] for text in report["warnings"]] == ["quality"] * chosen
-    assert report["assumes_random"] is True
 
 
 def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +19,6 @@ from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from touche_rad.labelling.session import LabelSession
 
 
@@ -29,24 +26,17 @@ if TYPE_CHECKING:
 class LabelOptions:
     """The options of `label`."""
 
-    paths: tuple[Path, ...] = opt.arguments("RUN [EVALUATIONS]...")
+    paths: tuple[Path, ...] = opt.arguments("RUN... [EVALUATIONS]...")
     output: Path = opt.output(
         "Labels file; a log with each answer is kept in FILE.log.", required=True
     )
+    criteria: str | None = opt.CRITERIA
     annotator: str | None = opt.option(str, "Your name. [default: your user name]", metavar="NAME")
     others: tuple[Path, ...] = opt.repeatable(
         Path, "Labels of another annotator on the same run; repeatable.", "--with"
     )
     settle: bool = opt.flag("Open the page at the turns where annotators disagree.")
     summary: bool = opt.flag("Print progress and agreement, write the labels file, and exit.")
-    random_share: float = opt.option(
-        float,
-        "Share of random turns; the others are where judges disagree.",
-        metavar="SHARE",
-        least=0,
-        most=1,
-        default=0.3,
-    )
     port: int = opt.option(
         int, "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
     )
@@ -58,17 +48,19 @@ class LabelOptions:
 @command(
     "label",
     "label touche_rad/demo/debates.jsonl judges/*.jsonl -o labels.jsonl --annotator ana",
+    "label team1.jsonl team2.jsonl --criteria mine.toml -o labels.jsonl --annotator ana",
     "label run.jsonl -o labels.jsonl --annotator ana --settle",
     "label run.jsonl -o labels.jsonl --summary",
 )
 def label_command(options: LabelOptions) -> None:
-    """Label the responses of RUN by hand, in the browser.
+    """Label the responses of RUN by hand, in the browser, in random order.
 
-    EVALUATIONS of RUN, or the verdicts in RUN itself, choose which turns come first; the page shows
-    them once a turn is labelled. Each answer is saved at once. The same command continues at the
-    first open turn; another annotator of the same labels file gets the same turns.
+    The debates of several runs are mixed, and the page does not show the run. EVALUATIONS have
+    judges' verdicts, which the page shows once a turn is labelled. Each answer is saved at once.
+    The same command continues at the first open turn; another annotator of the same labels file
+    gets the same turns.
     """
-    from touche_rad.criteria import grice
+    from touche_rad.files.criteria import criteria_of, read_criteria
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
     from touche_rad.labelling.session import LabelSession, is_begun, log_beside
 
@@ -84,32 +76,30 @@ def label_command(options: LabelOptions) -> None:
         files.check_output(output, replace=options.replace)
     elif options.replace:  # no label is lost: the old log gets another name
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
-    exchanges = read_exchanges(paths[0])
-    has_verdicts = files.detect_kind(paths[0]) is files.Kind.EVALUATIONS
+    chosen = read_criteria(options.criteria) if options.criteria else None
+    kinds = {path: files.detect_kind(path) for path in paths}
+    evaluations = [path for path, kind in kinds.items() if kind is files.Kind.EVALUATIONS]
+    runs = [path for path in kinds if path not in evaluations] or evaluations
+    criteria = chosen or criteria_of(None, *evaluations)
+    exchanges = read_exchanges(runs, criteria)
     refused: dict[str, str] = {}
-    criteria = grice()
-    judges = read_verdicts(paths if has_verdicts else paths[1:], exchanges, criteria, refused)
+    judges = read_verdicts(evaluations, exchanges, refused) if evaluations else {}
     for error in refused.values():
         say(f"left out: {error}", Label.WARNING)
-    if not judges and not log.exists():
-        note = "without EVALUATIONS (see touche-rad judge) the turns are in random order"
-        say(note, Label.NOTE)
     session = LabelSession(
         exchanges,
         judges,
         annotator,
         output,
-        criteria,
         others=options.others,
         seed=options.seed,
-        random_share=options.random_share,
     )
     try:
         if not options.summary:
             _serve(session, options)
         session.write()
         if not options.quiet:
-            _print_summary(session, paths)
+            _print_summary(session, options)
     finally:
         session.log.close()
 
@@ -141,7 +131,7 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
         run(server.serve, [listening])
 
 
-def _print_summary(session: LabelSession, paths: Sequence[Path]) -> None:
+def _print_summary(session: LabelSession, options: LabelOptions) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
     from touche_rad.labelling.agreement import agreement
 
@@ -153,21 +143,21 @@ def _print_summary(session: LabelSession, paths: Sequence[Path]) -> None:
         if done < len(answers):
             line += f", {len(answers) - done} unfinished"
         click.echo(line)
-    samples = session.samples()
-    kinds = Counter(samples[place].value for place in study.samples)
-    if kinds:
-        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        click.echo(f"{kinds.total()} turns with a label: {counts}")
     if len(study.annotators) > 1:
-        click.echo("\n".join(agreement(study).lines(terminal_width())))
+        click.echo("\n".join(agreement(study, options.seed).lines(terminal_width())))
     steps: list[list[object]] = []
+    chosen = ["--criteria", options.criteria] if options.criteria else []
     unsettled = len(study.open_disagreements())
     if unsettled:
         click.echo(f"{unsettled} disagreements are not settled: null in {session.output}")
-        steps.append(["label", *paths, "-o", session.output, "--settle"])
+        steps.append(["label", *options.paths, *chosen, "-o", session.output, "--settle"])
     say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
-    if study.samples:
-        runs = [path for path in paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
-        run = runs[0] if runs else "EVALUATIONS"
-        steps.append(["score", run, session.output, "--debates", paths[0], "--correct"])
+    if study.places:
+        exchanges = session.exchanges
+        runs = [path for path in options.paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
+        judged: list[object] = [*runs] or ["EVALUATIONS"]
+        step = ["score", *judged, session.output, *chosen]
+        if exchanges.criteria.official and not exchanges.is_pooled:
+            step += ["--debates", options.paths[0]]
+        steps.append([*step, "--correct"])
     next_step(*steps)

@@ -99,10 +99,11 @@ def read_labelled(
     return pairs
 
 
-def _place(label: Any, info: ValidationInfo, answers: Answers) -> object:
-    """Return the place of a label among the answers.
+def label_place(label: object, answers: Answers) -> int | None:
+    """Return the place of a label of a file among the answers: 1 for yes, 0 for no.
 
-    Read also what the official scorer reads as 0 or 1: booleans, and numbers in quotes.
+    Raises:
+        FieldError: It is none of the answers.
     """
     if label is None:
         return None
@@ -111,11 +112,25 @@ def _place(label: Any, info: ValidationInfo, answers: Answers) -> object:
             names = ", ".join(answers.names)
             raise FieldError("", f"expected one of {names}, or null, got {short_repr(label)}")
         return answers.names.index(str(label))
+    # The official scorer reads also booleans, and numbers in quotes.
     if label not in (0, 1, "0", "1"):
         raise FieldError("", f"expected 0, 1 or null, got {short_repr(label)}")
-    if type(label) is not int and info.context is not None:
+    return int(label in (1, "1"))
+
+
+def label_value(place: int | None, answers: Answers) -> int | str | None:
+    """Return a label as files have it: 1 or 0, a number of a scale, or a category."""
+    if place is None or answers.kind == "yes-no":
+        return place
+    return answers.values[place].value
+
+
+def _place(label: object, info: ValidationInfo, answers: Answers) -> int | None:
+    place = label_place(label, answers)
+    is_odd = answers.kind == "yes-no" and label is not None and type(label) is not int
+    if is_odd and info.context is not None:
         info.context.append(label)
-    return int(label)
+    return place
 
 
 class _TurnLabels(FileRecord):

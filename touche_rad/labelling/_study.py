@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from touche_rad.criteria import Criteria
-from touche_rad.labelling.exchanges import TurnPlace
+from touche_rad.files.labels import label_place, label_value
+from touche_rad.labelling.exchanges import Exchanges, TurnPlace
 
 LabelEvent = Mapping[str, Any]
 """A record of the log: an answer, or an undo."""
 Answer = int | None
-"""1 yes, 0 no, None: the annotator does not know."""
+"""The place of an answer, such as 1 yes and 0 no; None: the annotator does not know."""
 Answers = dict[str, Answer]
 """The answers on a turn, by the key of the criterion."""
 
@@ -32,8 +33,6 @@ class Study:
     criteria: Criteria
     answers: dict[str, dict[TurnPlace, Answers]] = field(default_factory=lambda: defaultdict(dict))
     settled: dict[TurnPlace, dict[str, Settled]] = field(default_factory=lambda: defaultdict(dict))
-    samples: dict[TurnPlace, str] = field(default_factory=dict)
-    """Why each labelled turn was shown."""
 
     def apply(self, event: LabelEvent) -> None:
         """Store an answer, or settle a disagreement."""
@@ -46,8 +45,6 @@ class Study:
             self.settled[place][key] = {"label": event["label"], "by": annotator}
         else:
             self.answers[annotator].setdefault(place, {})[key] = event["label"]
-        if "sample" in event:
-            self.samples.setdefault(place, event["sample"])
 
     def is_complete(self, annotator: str, place: TurnPlace) -> bool:
         """Whether an annotator has answered all questions on a turn."""
@@ -68,7 +65,7 @@ class Study:
         return set().union(*self.answers.values())
 
     def votes(self, place: TurnPlace, key: str) -> dict[str, int]:
-        """Return the yes and no of each annotator, without those who do not know."""
+        """Return the answer of each annotator, without those who do not know."""
         votes = {}
         for name, answers in self.answers_on(place).items():
             label = answers.get(key)
@@ -77,7 +74,7 @@ class Study:
         return votes
 
     def differ(self, place: TurnPlace, key: str) -> bool:
-        """Whether one annotator says yes and another one no."""
+        """Whether two annotators have different answers."""
         return len(set(self.votes(place, key).values())) > 1
 
     def label(self, place: TurnPlace, key: str) -> Answer:
@@ -122,40 +119,56 @@ def labels_of(rows: Sequence[Sequence[Mapping[str, Any]]], name: str, criteria: 
     """Return the labels of a file.
 
     A file of `touche-rad label` has the answers of each annotator; any other file has one.
+
+    Raises:
+        FieldError: An answer of an annotator is none of the criterion's.
     """
     study = Study(criteria)
     for debate, turns in enumerate(rows):
         for number, turn in enumerate(turns):
             # A null in a file of one annotator says that nobody labelled it.
             plain = {key: turn[key] for key in criteria.keys if turn.get(key) is not None}
-            for annotator, labels in (turn.get("annotators") or {name: plain}).items():
-                answers = {key: labels[key] for key in criteria.keys if key in labels}
+            answers_of = {name: plain}
+            for annotator, labels in (turn.get("annotators") or {}).items():
+                answers_of.pop(name, None)
+                answers_of[annotator] = {
+                    criterion.key: label_place(labels[criterion.key], criterion.answers)
+                    for criterion in criteria
+                    if criterion.key in labels
+                }
+            for annotator, answers in answers_of.items():
                 if answers:
                     study.answers[annotator][TurnPlace(debate, number)] = answers
     return study
 
 
-def label_rows(
-    study: Study, shape: Sequence[int], samples: Mapping[TurnPlace, str]
-) -> list[tuple[dict[str, Any], ...]]:
+def label_rows(study: Study, exchanges: Exchanges) -> list[tuple[dict[str, Any], ...]]:
     """Return the labels in the official format, with further fields.
 
     A turn that nobody labelled, and a disagreement that is not settled, is null.
     """
+    answers_of = {criterion.key: criterion.answers for criterion in study.criteria}
+
+    def values(places: Mapping[str, Answer]) -> dict[str, Any]:
+        return {key: label_value(place, answers_of[key]) for key, place in places.items()}
+
     debates = []
-    for debate, turns in enumerate(shape):
+    for debate, words in enumerate(exchanges.words):
         rows = []
-        for turn in range(turns):
+        for turn, digest in enumerate(words):
             place = TurnPlace(debate, turn)
-            row: dict[str, Any] = {key: study.label(place, key) for key in study.criteria.keys}
-            if place in samples:
-                row["sample"] = str(samples[place])
+            row = values({key: study.label(place, key) for key in study.criteria.keys})
+            if exchanges.is_pooled or not study.criteria.official:
+                row |= {"words": digest, "criteria": study.criteria.tag}
             annotators = study.answers_on(place)
             if annotators:
-                row["annotators"] = annotators
+                row["annotators"] = {name: values(labels) for name, labels in annotators.items()}
             settled = study.settled.get(place)
             if settled:
-                row["settled"] = settled
+                finals = values({key: final["label"] for key, final in settled.items()})
+                row["settled"] = {
+                    key: {"label": label, "by": settled[key]["by"]} for key, label in finals.items()
+                }
             rows.append(row)
         debates.append(tuple(rows))
     return debates

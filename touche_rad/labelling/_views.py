@@ -3,41 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
+from touche_rad.criteria import Criterion
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LabelSession
 from touche_rad.pages.marks import mark
 from touche_rad.text import count_words, sentences
 
-MOST_ARGUMENTS: Final = 2
-"""Cited arguments that the task's annotators saw."""
-
 
 def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool = False) -> dict[str, Any]:
     """Return a turn with the annotator's answers.
 
-    Verdicts and the reason why the turn is in the queue are hidden until it is labelled, and the
-    answers of other annotators until they are to be settled, because they would influence the
-    annotator.
+    Verdicts are hidden until it is labelled, and the answers of other annotators until they are to
+    be settled, because they would influence the annotator; and so are the ids of several runs.
     """
     view = session.exchanges.views[place]
-    response = view.last.response
-    assert response is not None
-    texts = sentences(response.content)
-    cited = [argument.text for argument in response.arguments[:MOST_ARGUMENTS]]
+    sees = session.criteria.sees
+    unit = session.criteria.unit
+    earlier = view.turns if unit == "debate" else view.turns[:-1]
+    text = view.last.utterance if unit == "user" else ""
+    cited: list[str] = []
+    unshown = 0
+    if unit == "response" and view.last.response is not None:
+        text = view.last.response.content
+        cited = [argument.text for argument in view.last.response.arguments]
+        unshown = len(cited) - len(cited[: sees.arguments])
+        cited = cited[: sees.arguments]
+    texts = sentences(text)
     record = {
         **place._asdict(),
-        "id": view.id,
+        "id": "" if session.exchanges.is_pooled else view.id,
+        "motion": view.thesis if sees.motion else None,
         "earlier": [
             {"user": turn.utterance, "system": turn.response.content if turn.response else None}
-            for turn in view.turns[:-1]
+            for turn in earlier
+            if sees.conversation or unit == "debate"
         ],
-        "user": view.last.utterance,
+        "user": view.last.utterance if unit == "response" else None,
         "sentences": texts,
-        "words": count_words(response.content),
+        "words": count_words(text),
         "arguments": [mark(text, list(enumerate(texts, 1))) for text in cited],
-        "unshown": len(response.arguments) - len(cited),
+        "unshown": unshown,
         **answers_record(session, place),
     }
     if settle:
@@ -49,28 +56,50 @@ def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool = False
     return record
 
 
+def question_record(criterion: Criterion) -> dict[str, Any]:
+    """Return a question with its possible answers, each with its place, which is the label."""
+    kind = criterion.answers.kind
+    answers = []
+    for place, choice in enumerate(criterion.answers.values):
+        text = str(choice.value).capitalize() if kind == "yes-no" else str(choice.value)
+        answers.append({"label": place, "text": text, "about": choice.text})
+    if kind == "yes-no":
+        answers.reverse()
+    rubric = (criterion.question, criterion.text, criterion.notes)
+    return {
+        "key": criterion.key,
+        "title": criterion.title,
+        "asks": criterion.reminder,
+        "kind": kind,
+        "answers": answers,
+        "rubric": " ".join(filter(None, rubric)),
+    }
+
+
 def answers_record(session: LabelSession, place: TurnPlace) -> dict[str, Any]:
     """Return the annotator's answers on a turn, and what they reveal."""
     study = session.study
     is_complete = study.is_complete(session.annotator, place)
     judges = []
     for name, of_judge in session.judges.items():
-        verdicts = [
+        verdicts = of_judge.get(place, {})
+        rows = [
             {
-                "maxim": key,
-                "score": verdict.score,
-                "yes": verdict.yes,
-                "rationale": verdict.rationale,
+                "name": criterion.title,
+                "score": verdicts[criterion.key].score,
+                "yes": verdicts[criterion.key].yes,
+                "answer": verdicts[criterion.key].answer,
+                "rationale": verdicts[criterion.key].rationale,
             }
-            for key, verdict in of_judge.get(place, {}).items()
+            for criterion in session.criteria
+            if criterion.key in verdicts
         ]
-        if verdicts:
-            judges.append({"judge": name, "verdicts": verdicts})
+        if rows:
+            judges.append({"judge": name, "verdicts": rows})
     return {
         "answers": study.answers[session.annotator].get(place, {}),
         "settled": study.settled.get(place, {}),
         "complete": is_complete,
-        "sample": study.samples.get(place) if is_complete else None,
         "verdicts": judges if is_complete else None,
     }
 

@@ -1,14 +1,48 @@
-"""Agreement of annotators: Cohen's kappa of each pair, Krippendorff's alpha of all."""
+"""Agreement of annotators: kappa and AC2 of each pair, Krippendorff's alpha of all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
+from statistics import fmean
+
+import numpy as np
 
 from touche_rad.labelling._study import Study
-from touche_rad.score.audit import AGREEMENT_COLUMNS, PairAgreement, pair_agreement
-from touche_rad.score.measures import alpha
-from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
+from touche_rad.score import confusion
+from touche_rad.score.significance import Floats, interval, resampled_sums
+from touche_rad.score.tables import NONE, Columns, FrozenRecord, Part, Printed, cell, table
+
+_SAMPLES = 2_000
+
+
+class Coefficient(FrozenRecord):
+    """A measure of agreement, with its interval from a bootstrap of debates."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def __format__(self, _: str) -> str:
+        """Return the value, with its interval if there are enough debates."""
+        interval_of_value = cell(" ({low:z.2f}–{high:z.2f})", self)
+        return cell("{value:z.2f}", self) + interval_of_value.removeprefix(NONE)
+
+
+class PairRow(FrozenRecord):
+    """The agreement of two annotators on a criterion."""
+
+    first: str
+    second: str
+    maxim: str
+    turns: int
+    """Turns that both have answered."""
+    same: float | None
+    kappa: Coefficient
+    """Cohen's kappa; on a scale, weighted by the square of the difference."""
+    ac2: Coefficient
+    """Gwet's AC2, for answers of which one is rare."""
 
 
 class AlphaRow(FrozenRecord):
@@ -17,44 +51,88 @@ class AlphaRow(FrozenRecord):
     maxim: str
     turns: int
     """Turns with at least two answers."""
-    alpha: float | None
+    alpha: Coefficient
+    """For nominal values; on a scale, for intervals."""
 
 
 class Agreement(Printed):
     """The agreement of all annotators."""
 
-    pairs: tuple[PairAgreement, ...] = ()
+    pairs: tuple[PairRow, ...] = ()
     alphas: tuple[AlphaRow, ...] = ()
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
-        yield table(AGREEMENT_COLUMNS, self.pairs)
-        yield table(_ALPHAS, self.alphas)
+        yield table(_PAIRS, self.pairs)
+        if len({name for row in self.pairs for name in (row.first, row.second)}) > 2:
+            yield table(_ALPHAS, self.alphas)
 
 
+_PAIRS: Columns = {
+    "{first} and {second}": "agreement",
+    "{maxim}": "maxim",
+    "{turns}": "turns",
+    "{same:percent}": "same",
+    "{kappa}": "kappa (95 %)",
+    "{ac2}": "AC2 (95 %)",
+}
 _ALPHAS: Columns = {
     "{maxim}": "all annotators",
     "{turns}": "turns",
-    "{alpha:.3f}": "Krippendorff's alpha",
+    "{alpha}": "Krippendorff's alpha (95 %)",
 }
 
 
-def agreement(study: Study) -> Agreement:
+def agreement(study: Study, seed: int = 0) -> Agreement:
     """Return the agreement of the annotators of a study."""
-    turns_by_key = {}
-    for key in study.criteria.keys:
-        turns_by_key[key] = [study.votes(place, key) for place in study.places]
     pairs = []
-    for first, second in combinations(study.annotators, 2):
-        for key, turns in turns_by_key.items():
-            labels = [
-                (bool(votes[first]), bool(votes[second]))
-                for votes in turns
-                if first in votes and second in votes
-            ]
-            pairs.append(pair_agreement(first, second, key, labels))
     alphas = []
-    for key, turns in turns_by_key.items():
-        several = [list(votes.values()) for votes in turns if len(votes) > 1]
-        alphas.append(AlphaRow(maxim=key, turns=len(several), alpha=alpha(several)))
+    for criterion in study.criteria:
+        size = len(criterion.answers.values)
+        apart = confusion.distances(criterion)[:size, :size]
+        for first, second in combinations(study.annotators, 2):
+            units = _answers(study, criterion.key, [first, second])
+            tables = [confusion.count_answers(of_debate, size) for of_debate in units]
+            turns = sum(map(len, units))
+            equal = [a == b for of_debate in units for a, b in of_debate]
+            pairs.append(
+                PairRow(
+                    first=first,
+                    second=second,
+                    maxim=criterion.key,
+                    turns=turns,
+                    same=fmean(equal) if equal else None,
+                    kappa=_estimate(confusion.kappa, tables, apart, seed),
+                    ac2=_estimate(confusion.ac2, tables, apart, seed),
+                )
+            )
+        units = _answers(study, criterion.key, study.annotators)
+        tables = [confusion.coincidences(of_debate, size) for of_debate in units]
+        alpha = _estimate(confusion.alpha, tables, apart, seed)
+        alphas.append(AlphaRow(maxim=criterion.key, turns=sum(map(len, units)), alpha=alpha))
     return Agreement(pairs=tuple(pairs), alphas=tuple(alphas))
+
+
+def _answers(study: Study, key: str, annotators: Sequence[str]) -> list[list[list[int]]]:
+    """Return what these annotators answered where at least two of them did, by debate and turn."""
+    by_debate: dict[int, list[list[int]]] = {}
+    for place in sorted(study.places):
+        votes = study.votes(place, key)
+        answers = [votes[name] for name in annotators if name in votes]
+        if len(answers) > 1:
+            by_debate.setdefault(place.debate, []).append(answers)
+    return list(by_debate.values())
+
+
+def _estimate(
+    formula: Callable[[Floats, Floats], Floats], tables: list[Floats], apart: Floats, seed: int
+) -> Coefficient:
+    value = float(formula(np.sum(tables, axis=0), apart)) if tables else math.nan
+    if math.isnan(value):
+        return Coefficient()
+    low = high = None
+    sums = resampled_sums(np.array(tables), _SAMPLES, seed)
+    if sums is not None:
+        draws = formula(sums, apart)
+        low, high = interval(draws[~np.isnan(draws)])
+    return Coefficient(value=value, low=low, high=high)

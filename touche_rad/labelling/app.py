@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
@@ -18,7 +18,12 @@ from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.errors import why
-from touche_rad.labelling._views import answers_record, state_record, turn_record
+from touche_rad.labelling._views import (
+    answers_record,
+    question_record,
+    state_record,
+    turn_record,
+)
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LabelSession
 from touche_rad.pages import rendering
@@ -42,14 +47,14 @@ _HEADERS: Final = {
 
 
 class LabelBody(BaseModel):
-    """An answer: 1 yes, 0 no, null unknown."""
+    """An answer: its place among the answers, such as 1 yes and 0 no; null unknown."""
 
     model_config = ConfigDict(extra="forbid")
 
     debate: int
     turn: int
     maxim: str
-    label: Literal[0, 1] | None
+    label: int | None
     settle: bool = False
 
 
@@ -76,6 +81,8 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
         return response
 
     router = APIRouter(prefix=f"/{token}")
+    paths = session.exchanges.paths
+    runs = f"{len(paths)} runs" if len(paths) > 1 else paths[0].name
 
     @router.get("/", response_class=HTMLResponse)
     async def page() -> str:
@@ -87,13 +94,11 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
             title="Labelling",
             data={
                 "annotator": session.annotator,
-                "run": session.exchanges.path.name,
+                "run": runs,
                 "output": session.output.name,
                 "settle": settle,
-                "questions": [
-                    [criterion.key, criterion.title, criterion.reminder]
-                    for criterion in session.criteria
-                ],
+                "unit": session.criteria.unit,
+                "questions": list(map(question_record, session.criteria)),
             },
         )
 
@@ -112,7 +117,7 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
     @router.get("/queue")
     async def queue(settle: bool = False) -> dict[str, Any]:
         """Return the turns of a view, their progress, and the first open one."""
-        turns = [turn.place for turn in session.queue]
+        turns = session.queue
         first = session.first_open()
         is_open = None
         if settle:
@@ -135,8 +140,11 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
     @router.post("/answer")
     async def answer(body: LabelBody) -> dict[str, Any]:
         place = check(TurnPlace(body.debate, body.turn))
-        if body.maxim not in session.criteria.keys:
+        sizes = {criterion.key: len(criterion.answers.values) for criterion in session.criteria}
+        if body.maxim not in sizes:
             raise HTTPException(422, "there is no such question")
+        if body.label is not None and not 0 <= body.label < sizes[body.maxim]:
+            raise HTTPException(422, "there is no such answer")
         with _reported():
             session.answer(place, body.maxim, body.label, settle=body.settle)
         return {**answers_record(session, place), "state": state_record(session, [])}

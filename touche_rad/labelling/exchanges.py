@@ -1,4 +1,4 @@
-"""The turns of a run that can be labelled, and what judges said about them."""
+"""What can be labelled of runs, and what judges said about it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
+from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import read_status
 from touche_rad.score.evaluations import JudgedLine, read_judged
@@ -21,7 +22,7 @@ from touche_rad.score.reference import Reference
 
 
 class TurnPlace(NamedTuple):
-    """A turn of a run; both numbers count from 0."""
+    """A turn of a run, or a whole debate if it is the unit; both numbers count from 0."""
 
     debate: int
     turn: int
@@ -29,53 +30,75 @@ class TurnPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Exchanges:
-    """The debates of a run, in the order of its lines, and the views of their answered turns."""
+    """The debates of runs, and the views of what is labelled.
 
-    path: Path
+    The debates of one run are in the order of its lines. Those of several runs are in an order
+    that does not show the run, and equal ones are there once.
+    """
+
+    paths: Sequence[Path]
+    criteria: Criteria
     debates: Sequence[Debate]
     views: Mapping[TurnPlace, Debate] = field(repr=False)
 
+    @property
+    def is_pooled(self) -> bool:
+        """Whether there are several runs, which nobody must recognise."""
+        return len(self.paths) > 1
+
     @cached_property
     def digest(self) -> str:
-        """A digest of all texts; verdicts in the file do not change it."""
+        """A digest of all texts and the questions; verdicts in the files do not change it."""
         hashed = hashlib.sha256()
+        if not self.criteria.official:
+            hashed.update(self.criteria.tag.encode())
         for debate in self.debates:
-            hashed.update("\x1e".join((debate.id, *digests(debate), "\x1d")).encode())
+            name = "" if self.is_pooled else debate.id
+            hashed.update("\x1e".join((name, *digests(debate), "\x1d")).encode())
         return hashed.hexdigest()
 
     @cached_property
-    def shape(self) -> list[int]:
-        """The number of turns of each debate."""
-        return [len(debate.turns) for debate in self.debates]
+    def words(self) -> list[tuple[str, ...]]:
+        """The digests of what is labelled, by debate."""
+        return [digests(debate, self.criteria.unit) for debate in self.debates]
 
 
-def read_exchanges(path: Path) -> Exchanges:
-    """Read the debates of a run. A lost debate keeps its place, because labels have no ids."""
-    debates: list[Debate] = []
+def read_exchanges(paths: Sequence[Path], criteria: Criteria) -> Exchanges:
+    """Read the debates of runs. A lost debate of one run keeps its place: labels have no ids."""
+    rows = []
+    for path in paths:
+        views_of_run = list(files.read_views(path, keep_lost=True, unit=criteria.unit))
+        if not any(views for _, views in views_of_run):
+            raise UserError(f"{path} contains nothing to label: expected a {criteria.unit}")
+        rows += views_of_run
+    if len(paths) > 1:
+        # The digests of debates have a random order, which no seed or run decides.
+        by_text = {digests(debate): (debate, views) for debate, views in rows if views}
+        rows = [by_text[text] for text in sorted(by_text)]
     views: dict[TurnPlace, Debate] = {}
-    for number, (debate, of_debate) in enumerate(files.read_views(path, keep_lost=True)):
-        debates.append(debate)
-        for view in of_debate:
-            views[TurnPlace(number, len(view.turns) - 1)] = view
-    if not views:
-        raise UserError(f"{path} contains no response to label")
-    return Exchanges(path, debates, views)
+    for number, (_, views_of_debate) in enumerate(rows):
+        for view in views_of_debate:
+            turn = 0 if criteria.unit == "debate" else len(view.turns) - 1
+            views[TurnPlace(number, turn)] = view
+    return Exchanges(paths, criteria, [debate for debate, _ in rows], views)
 
 
 JudgeVerdicts = Mapping[str, Mapping[TurnPlace, Verdicts]]
-"""The verdicts of each judge on the turns of a run."""
+"""The verdicts of each judge on the turns of the runs."""
 
 
 def read_verdicts(
-    paths: Sequence[Path], exchanges: Exchanges, criteria: Criteria, refused: dict[str, str]
+    paths: Sequence[Path], exchanges: Exchanges, refused: dict[str, str]
 ) -> JudgeVerdicts:
-    """Read evaluations of a run's debates, matched by id and text; bad files go to `refused`."""
+    """Read evaluations of the debates, matched by their texts; bad files go to `refused`."""
+    criteria = exchanges.criteria
     debates = exchanges.debates
-    reference = Reference.of_debates(exchanges.path, debates)
+    reference = Reference.of_debates(exchanges.paths[0], debates, criteria.unit)
 
     def read(_: str, path: Path) -> dict[TurnPlace, Verdicts]:
         if files.detect_kind(path) is not files.Kind.EVALUATIONS:
             raise InputError(path, "expected evaluations: run `touche-rad judge` first")
+        criteria_of(criteria, path)  # refuses others
         verdicts_by_place: dict[TurnPlace, Verdicts] = {}
         matched: set[int] = set()
         for line, (debate, verdicts) in enumerate(read_judged(path, criteria, files.BadLines()), 1):
@@ -84,18 +107,26 @@ def read_verdicts(
             # A line may have the verdicts only: its debate is that on the same line of the run.
             number = line - 1
             if debate.turns:
-                row = JudgedLine(line, id=debate.id, conversation=digests(debate))
+                texts = digests(debate, criteria.unit)
+                row = JudgedLine(line, id=debate.id, conversation=texts)
                 number = reference.find(path, row, number, matched)
             elif number < len(debates):
                 debate = debates[number]
             matched.add(number)
-            answered = [at for at, turn in enumerate(debate.turns) if turn.response]
-            places = [TurnPlace(number, at) for at in answered]
+            places = [place for place in exchanges.views if place.debate == number]
             verdicts_by_place |= zip(places, verdicts, strict=False)
         return verdicts_by_place
 
-    runs = {}
+    judge_of = {}
     for name, path in zip(names(paths), paths, strict=True):
-        judge = plugin_of(read_status(path), "judge")
-        runs[f"{name}: {judge}" if judge else name] = path
-    return each_run(runs, read, refused)
+        judge_of[name] = plugin_of(read_status(path), "judge")
+    runs = dict(zip(judge_of, paths, strict=True))
+    result: dict[str, dict[TurnPlace, Verdicts]] = {}
+    for name, verdicts in each_run(runs, read, refused).items():
+        judge = judge_of[name]
+        # The name of an evaluations file may be that of its run.
+        shown = judge or "a judge"
+        if not exchanges.is_pooled:
+            shown = f"{name}: {judge}" if judge else name
+        result.setdefault(shown, {}).update(verdicts)
+    return result

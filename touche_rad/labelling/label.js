@@ -4,7 +4,7 @@
 {
   const data = rad.island("data");
   const $ = (id) => document.getElementById(id);
-  const QUESTIONS = data.questions; /* key, title and text of each */
+  const QUESTIONS = data.questions.map(({ key, title, asks }) => [key, title, asks]);
   let queue = null,
     at = 0,
     shown = null,
@@ -215,19 +215,14 @@
   const answerWord = (label) =>
     label === null ? rad.h("span", { class: "unknown" }, "don't know") : rad.ui.answer(label === 1);
   const showRevealed = () => {
-    const why = {
-      audit: "The judges disagree on this turn, or are least certain.",
-      random: "This turn is part of the random sample.",
-    }[shown.sample];
     const judges = shown.verdicts || [];
     rad.replace(
       $("revealed"),
       shown.complete &&
         !settle && [
-          why && rad.h("p", { class: "soft" }, why),
           judges.map((one) => [
             rad.h("h3", null, "Judge ", rad.h("bdi", null, one.judge)),
-            rad.ui.verdicts(one.verdicts),
+            rad.ui.verdicts(one.verdicts.map((row) => ({ ...row, maxim: row.name }))),
           ]),
         ],
     );

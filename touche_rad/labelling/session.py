@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -9,11 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.criteria import Criteria
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.append_log import AppendLog, LogKind
-from touche_rad.files.records import write_text
-from touche_rad.labelling._queue import QueuedTurn, Selection, make_queue, samples
+from touche_rad.files.criteria import criteria_of
+from touche_rad.files.records import FieldError, write_text
 from touche_rad.labelling._study import Answer, LabelEvent, Study, effective, label_rows, labels_of
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, TurnPlace
 
@@ -47,38 +47,33 @@ class LabelSession:
         judges: JudgeVerdicts,
         annotator: str,
         output: Path,
-        criteria: Criteria,
         *,
         others: Sequence[Path] = (),
         seed: int = 0,
-        random_share: float = 0.3,
     ) -> None:
         """Open the log beside a labels file, or begin it with a queue, and read the answers."""
         self.exchanges = exchanges
         self.judges = judges
         self.annotator = annotator
         self.output = output
-        self.criteria = criteria
+        self.criteria = exchanges.criteria
         self.unwritten = True
-        queue = make_queue(exchanges, judges, criteria, seed=seed, random_share=random_share)
+        # At any time, the labelled turns are a random sample.
+        queue = sorted(exchanges.views)
+        random.Random(seed).shuffle(queue)
         header = {
-            "run": exchanges.path.name,
+            "run": ", ".join(path.name for path in exchanges.paths),
             "digest": exchanges.digest,
             "seed": seed,
-            "random_share": random_share,
-            "queue": [[*turn.place, turn.sample, turn.rank] for turn in queue],
+            "queue": queue,
         }
         self.log = AppendLog(log_beside(output), LABELS, header)
         # The log stays open, and locked, as long as the session; not if the session cannot begin.
         with ExitStack() as on_failure:
             on_failure.callback(self.log.close)
             self._events = [(logged.line, logged.record) for logged in self.log.entries()]
-            # The queue of the log, which was begun with these judges or with others.
-            self.queue = [
-                QueuedTurn(TurnPlace(debate, turn), Selection(sample), rank)
-                for debate, turn, sample, rank in self.log.header["queue"]
-            ]
-            self._sample_of = {turn.place: turn.sample for turn in self.queue}
+            # Logs of earlier versions say, too, why a turn is in the queue.
+            self.queue = [TurnPlace(debate, turn) for debate, turn, *_ in self.log.header["queue"]]
             self.others = {path: self._read(path) for path in others}
             self.study = self._study()
             on_failure.pop_all()
@@ -101,13 +96,17 @@ class LabelSession:
         return study
 
     def _read(self, path: Path) -> Study:
-        rows = list(files.read_labels(path))
-        if [len(turns) for turns in rows] != self.exchanges.shape:
+        rows = list(files.read_labels(path, criteria=criteria_of(self.criteria, path)))
+        words = self.exchanges.words
+        if list(map(len, rows)) != list(map(len, words)):
             raise UserError(
-                f"{path} has labels of another run: expected {len(self.exchanges.shape)} debates "
-                f"with as many turns as in {self.exchanges.path}"
+                f"{path} has labels of another run: expected {len(words)} debates with as many "
+                f"turns as in {self.exchanges.paths[0]}"
             )
-        study = labels_of(rows, path.name.partition(".")[0], self.criteria)
+        try:
+            study = labels_of(rows, path.name.partition(".")[0], self.criteria)
+        except FieldError as error:
+            raise InputError(path, f"annotators: {error}") from None
         if not study.annotators:
             raise UserError(f"{path} has no labels")
         return study
@@ -123,8 +122,6 @@ class LabelSession:
         }
         if settle:
             event["settle"] = True
-        elif place in self._sample_of:
-            event["sample"] = self._sample_of[place]
         self._append(event)
         self.study.apply(event)
         self.unwritten = True
@@ -155,25 +152,21 @@ class LabelSession:
         """Whether the annotator has an answer to take back."""
         return self._last() is not None
 
-    def samples(self) -> dict[TurnPlace, Selection]:
-        """Return which turns are random, and which were chosen."""
-        return samples(self.queue, self.study.samples)
-
     def first_open(self) -> int:
         """Return the number of the first incomplete turn of the queue, or of the last turn."""
-        for number, turn in enumerate(self.queue):
-            if not self.study.is_complete(self.annotator, turn.place):
+        for number, place in enumerate(self.queue):
+            if not self.study.is_complete(self.annotator, place):
                 return number
         return max(len(self.queue) - 1, 0)
 
     def done(self) -> int:
         """Return the number of turns of the queue that are labelled."""
-        return sum(self.study.is_complete(self.annotator, turn.place) for turn in self.queue)
+        return sum(self.study.is_complete(self.annotator, place) for place in self.queue)
 
     def write(self) -> None:
         """Write the labels file, if an answer is new."""
         if not self.unwritten:
             return
-        rows = label_rows(self.study, self.exchanges.shape, self.samples())
+        rows = label_rows(self.study, self.exchanges)
         write_text(self.output, "".join(f"{files.labels_line(turns)}\n" for turns in rows))
         self.unwritten = False

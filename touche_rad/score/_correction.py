@@ -7,10 +7,6 @@ A judge gives verdicts on all turns, people label some of them. Two estimates us
   It is right where the labelled turns are a random sample, however poor the judge is.
 - The F1 of the judge on all turns: prediction-powered means of label and of label times verdict.
 
-Turns may have been labelled because judges disagree on them. Then each label has a weight: the
-number of turns that it stands for. A chosen turn stands for the chosen turns, a random one for all
-others (Horvitz and Thompson 1952).
-
 Turns of one debate are alike, so each error is summed by debate.
 """
 
@@ -39,8 +35,6 @@ class JudgedTurns:
     """The judge's score of each turn, 0 to 1; yes from 0.5."""
     labels: Floats
     """1 or 0 by people, nan where nobody labelled the turn."""
-    selected: NDArray[np.bool_] | None = None
-    """Which turns were chosen for labelling, not drawn at random; None: none of them."""
 
     @property
     def verdicts(self) -> Floats:
@@ -53,45 +47,19 @@ class JudgedTurns:
         return ~np.isnan(self.labels)
 
     @property
-    def random(self) -> NDArray[np.bool_]:
-        """Which turns have a label and were drawn at random; if all turns have one, all."""
-        labelled = self.labelled
-        if self.selected is None or labelled.all():
-            return labelled
-        return labelled & ~self.selected
-
-    @property
-    def weights(self) -> Floats:
-        """How many turns each label stands for, relative to the others; 0 without a label."""
-        labelled = self.labelled.astype(np.float64)
-        if self.selected is None:
-            return labelled
-        for group in (self.selected, ~self.selected):
-            if group.any() and labelled[group].any():
-                labelled[group] *= group.sum() / labelled[group].sum()
-        return labelled
-
-    @property
     def labelled_debates(self) -> int:
-        """The number of debates with a label that stands for turns without one."""
-        return len(np.unique(self.debates[self.random]))
+        """The number of debates with a label."""
+        return len(np.unique(self.debates[self.labelled]))
 
     @property
     def contradiction(self) -> tuple[float, float] | None:
-        """The judge's shares of yes on the labels taken as random and on the turns they stand for.
-
-        None if a random sample may have them.
-        """
-        random = self.random
-        others = ~self.labelled
-        if self.selected is not None:
-            others &= ~self.selected
-        if not random.any() or not others.any():
+        """The judge's means on labelled turns and on others, if no random sample has them."""
+        labelled = self.labelled
+        if labelled.all() or not labelled.any():
             return None
-        inside = float(self.verdicts[random].mean())
-        outside = float(self.verdicts[others].mean())
-        share = float(self.verdicts[random | others].mean())
-        variance = share * (1 - share) * (1 / random.sum() + 1 / others.sum())
+        inside = float(self.verdicts[labelled].mean())
+        outside = float(self.verdicts[~labelled].mean())
+        variance = self.verdicts.var() * (1 / labelled.sum() + 1 / (~labelled).sum())
         return (inside, outside) if abs(inside - outside) > _UNLIKELY * variance**0.5 else None
 
 
@@ -121,7 +89,7 @@ def f1(sample: JudgedTurns) -> Estimate:
     """Return the F1 that the judge would have if all turns were labelled."""
     labels = np.nan_to_num(sample.labels)
     verdicts = sample.verdicts
-    judged_yes = _weighted(sample, verdicts, np.ones_like(verdicts))
+    judged_yes = _mean(sample, verdicts, np.ones_like(sample.labelled))
     labelled_yes = _powered(sample, labels, sample.scores)
     both = _powered(sample, labels * verdicts, verdicts * sample.scores)
     total = judged_yes.value + labelled_yes.value
@@ -133,19 +101,18 @@ def f1(sample: JudgedTurns) -> Estimate:
     return _interval(_Mean(value, parts), sample)
 
 
-def _weighted(sample: JudgedTurns, values: Floats, weights: Floats) -> _Mean:
-    """Return a weighted mean, with the part of each debate of its error."""
-    total = weights.sum()
-    value = float((weights * values).sum() / total)
-    errors = weights * (values - value) / total
+def _mean(sample: JudgedTurns, values: Floats, counted: NDArray[np.bool_]) -> _Mean:
+    """Return the mean of the turns that count, with the part of each debate of its error."""
+    value = float(values[counted].mean())
+    errors = counted * (values - value) / counted.sum()
     return _Mean(value, np.bincount(sample.debates, weights=errors).astype(np.float64))
 
 
 def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> _Mean:
     """Return the mean of the labels, corrected by what is predicted for all turns."""
-    labelled = _weighted(sample, labels, sample.weights)
-    inside = _weighted(sample, predicted, sample.weights)
-    everywhere = _weighted(sample, predicted, np.ones_like(predicted))
+    labelled = _mean(sample, labels, sample.labelled)
+    inside = _mean(sample, predicted, sample.labelled)
+    everywhere = _mean(sample, predicted, np.ones_like(sample.labelled))
     # How much more is predicted for labelled turns than for all.
     gap = inside.value - everywhere.value
     gap_parts = inside.parts - everywhere.parts

@@ -8,17 +8,21 @@ otherwise Hamming loss, kappa and alpha would depend on the sample of texts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
+
+import numpy as np
 
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import AnnotationLine
 from touche_rad.files.models import validate
 from touche_rad.plugins import annotations_of, open_index, registered
-from touche_rad.score.measures import alpha, correlations, count, kappa
+from touche_rad.score import confusion
+from touche_rad.score.measures import correlations, count, kappa
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, cell, table
 
@@ -88,8 +92,9 @@ def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> f
     units = []
     for sets in texts.values():
         for label in labels:
-            units.append([label in of_annotator for of_annotator in sets])
-    return alpha(units)
+            units.append([int(label in of_annotator) for of_annotator in sets])
+    result = float(confusion.alpha(confusion.coincidences(units, 2), 1 - np.eye(2)))
+    return None if math.isnan(result) else result
 
 
 class AgreementRow(FrozenRecord):

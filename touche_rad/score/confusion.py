@@ -6,7 +6,7 @@ formulas take any array of tables, so that all bootstrap samples are measured in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -51,11 +51,11 @@ def size_of(criterion: Criterion) -> int:
     return len(answers.values) + (answers.kind == "categories")
 
 
-def count_answers(pairs: Iterable[tuple[int | None, int]], size: int) -> Floats:
+def count_answers(pairs: Iterable[Sequence[int | None]], size: int) -> Floats:
     """Count pairs of a label and an answer by their places; those without a label are left out."""
     table = np.zeros((size, size))
     for label, answer in pairs:
-        if label is not None:
+        if label is not None and answer is not None:
             table[label, answer] += 1
     return table
 
@@ -115,6 +115,30 @@ def ac2(tables: Floats, apart: Floats) -> Floats:
     scale = near.sum() / (len(near) * (len(near) - 1))
     expected = scale * (shares * (1 - shares)).sum(axis=-1)
     return _ratio(1 - distance(tables, 1 - near) - expected, 1 - expected)
+
+
+def coincidences(units: Iterable[Sequence[int]], size: int) -> Floats:
+    """Count the pairs of answers to the same unit, so that each answer counts once."""
+    table = np.zeros((size, size))
+    for answers in units:
+        counts = np.bincount(answers, minlength=size)
+        if len(answers) > 1:
+            table += (np.outer(counts, counts) - np.diag(counts)) / (len(answers) - 1)
+    return table
+
+
+def alpha(tables: Floats, apart: Floats) -> Floats:
+    """Return Krippendorff's alpha of coincidences: 1 - observed / expected distance.
+
+    Units may have any number of answers (Krippendorff 2011); nan if all answers are equal. The
+    library krippendorff has the GPL and our licence is Apache 2.0, so only the tests use it.
+    """
+    counts = tables.sum(axis=-1)
+    totals = counts.sum(axis=-1)
+    products = counts[..., :, None] * counts[..., None, :]
+    expected = (products * apart).sum(axis=(-2, -1))
+    observed = (totals - 1) * (tables * apart).sum(axis=(-2, -1))
+    return 1 - _ratio(observed, expected, np.nan)
 
 
 def spearman(tables: Floats) -> Floats:

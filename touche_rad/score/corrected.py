@@ -23,10 +23,8 @@ class CorrectedRow(FrozenRecord):
     maxim: str
     turns: int
     labelled: int
-    chosen: int
-    """Labelled turns that were chosen, not drawn at random; they stand only for themselves."""
     debates: int
-    """Debates with a labelled turn that is random."""
+    """Debates with a labelled turn."""
     judge_yes: float
     """The judge's share of yes on all turns."""
     yes: float
@@ -54,8 +52,6 @@ class CorrectionReport(Printed):
 
     truth: str
     rows: tuple[CorrectedRow, ...]
-    assumes_random: bool
-    """Whether the labels do not say how their turns were selected."""
     warnings: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[Part]:
@@ -63,12 +59,8 @@ class CorrectionReport(Printed):
         for run in dict.fromkeys(row.run for row in self.rows):
             rows = [row for row in self.rows if row.run == run]
             first = rows[0]
-            chosen = f", and {first.chosen} chosen ones" if first.chosen else ""
-            random = f"{first.labelled - first.chosen} random turns of {first.debates} debates"
-            if self.assumes_random:
-                count = first.labelled - first.chosen
-                random = f"{count} turns of {first.debates} debates, taken as random"
-            yield [f"{run}: {first.turns} turns; labelled: {random}{chosen}"]
+            labelled = f"{first.labelled} turns of {first.debates} debates, taken as random"
+            yield [f"{run}: {first.turns} turns; labelled: {labelled}"]
             yield table(_COLUMNS, rows)
             few = [row.maxim for row in rows if row.debates < FEWEST_FOR_INTERVAL]
             if few:
@@ -87,14 +79,12 @@ class CorrectionReport(Printed):
 
 def correct(report: JudgementReport) -> CorrectionReport:
     """Estimate the labels of all turns from the judge's verdicts and the labels there are."""
-    # A file of `touche-rad label` says of each turn whether it is random.
-    says_sample = any(turn.get("sample") for turns in report.labels for turn in turns)
     rows: list[CorrectedRow] = []
     contradictions = []
     for run in report.runs:
         for key in report.criteria.keys:
-            turns = _judged_turns(report, run, key, says_sample)
-            if not turns.random.any():
+            turns = _judged_turns(report, run, key)
+            if not turns.labelled.any():
                 continue
             if turns.contradiction is not None:
                 inside, outside = turns.contradiction
@@ -105,16 +95,12 @@ def correct(report: JudgementReport) -> CorrectionReport:
                 )
             yes = correction.yes_rate(turns)
             f1 = correction.f1(turns)
-            chosen = 0
-            if turns.selected is not None:
-                chosen = int((turns.labelled & turns.selected).sum())
             rows.append(
                 CorrectedRow(
                     run=run,
                     maxim=key,
                     turns=len(turns.labels),
                     labelled=int(turns.labelled.sum()),
-                    chosen=chosen,
                     debates=turns.labelled_debates,
                     judge_yes=float(turns.verdicts.mean()),
                     yes=yes.value,
@@ -125,46 +111,33 @@ def correct(report: JudgementReport) -> CorrectionReport:
                     f1_high=f1.high,
                 )
             )
-    if not rows and says_sample:
-        raise UserError(
-            f"{report.truth} has no label on a random turn, and the chosen ones differ from the "
-            "others: label more with touche-rad label, and with a --random-share above 0"
-        )
     if not rows:
-        raise UserError(f"{report.truth} has no label: label some turns first")
+        raise UserError(f"{report.truth} has no label on a random turn: label some turns first")
     # Not the problems of the labels.
     problems = [problem for problem in report.problems if problem.run in report.runs]
     warnings = tuple(report.model_copy(update={"problems": problems}).warnings())
     return CorrectionReport(
         truth=report.truth,
         rows=tuple(rows),
-        assumes_random=not says_sample,
         warnings=(*contradictions, *warnings),
     )
 
 
-def _judged_turns(report: JudgementReport, run: str, key: str, says_sample: bool) -> JudgedTurns:
+def _judged_turns(report: JudgementReport, run: str, key: str) -> JudgedTurns:
     """Return all turns of a run on a criterion, where a missing verdict is a no."""
     debates = []
     scores = []
     labels = []
-    selected = []
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
         for verdicts, turn in zip(scored, labelled, strict=True):
             label = turn.get(key)
+            # Turns that earlier versions chose for labelling are no random ones.
+            is_random = label is not None and turn.get("sample", "random") == "random"
             debates.append(number)
             scores.append(float(verdicts.get(key) or 0))
-            labels.append(math.nan if label is None else float(label))
-            # A label that does not say how its turn was selected counts as chosen.
-            sample = turn.get("sample", "" if label is None else "unknown")
-            selected.append(sample not in ("", "random"))
-    return JudgedTurns(
-        np.array(debates, dtype=np.int64),
-        np.array(scores),
-        np.array(labels),
-        np.array(selected, dtype=np.bool_) if says_sample else None,
-    )
+            labels.append(float(label) if is_random else math.nan)
+    return JudgedTurns(np.array(debates, dtype=np.int64), np.array(scores), np.array(labels))
 
 
 _COLUMNS: Columns = {

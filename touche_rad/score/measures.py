@@ -8,7 +8,7 @@ and Matthews' correlation are 0 for it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import sqrt
@@ -128,32 +128,6 @@ FORMULAS: Final[Mapping[str, Callable[[Counts], float | None]]] = {
     "label_rate": label_rate,
 }
 """The measures of verdicts, each by the field of `JudgementRow` that has it."""
-
-
-def alpha(units: Iterable[Sequence[object]]) -> float | None:
-    """Krippendorff's alpha of any number of annotators on nominal values: 1 - D_o / D_e.
-
-    D_o is the observed disagreement within units, D_e that expected by chance (Krippendorff 2011);
-    None if all values are equal. The library krippendorff has the GPL and our licence is Apache
-    2.0, so only the tests use it.
-
-    Args:
-        units: The values that the annotators gave to each unit. Units with one value do not count.
-    """
-    together: dict[tuple[object, object], float] = defaultdict(float)
-    for values in units:
-        counts = Counter(values)
-        for first, first_count in counts.items():
-            for second, second_count in counts.items():
-                pairs = first_count * (second_count - (first == second))
-                together[first, second] += pairs / (len(values) - 1) if pairs else 0
-    totals: dict[object, float] = defaultdict(float)
-    for (first, _), weight in together.items():
-        totals[first] += weight
-    total = sum(totals.values())
-    expected = total**2 - sum(of_value**2 for of_value in totals.values())
-    observed = sum(weight for (first, second), weight in together.items() if first != second)
-    return 1 - (total - 1) * observed / expected if expected else None
 
 
 def correlations(grades: Sequence[float], gold: Sequence[float]) -> dict[str, float | None]:

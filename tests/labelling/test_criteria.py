@@ -1,0 +1,150 @@
+"""Labels on criteria of any kind: the page's data, several runs, agreement, and the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.labelling.makers import open_session, write_run
+from tests.records import read_records
+from tests.screens import check_screen
+from tests.terminal import touche_rad
+from touche_rad.criteria import Criteria, Unit
+from touche_rad.files.criteria import read_criteria
+from touche_rad.labelling.agreement import agreement
+from touche_rad.labelling.app import create_app
+from touche_rad.labelling.session import LabelSession
+from touche_rad.score import confusion
+
+MINE = """
+name = "mine"
+[clear]
+question = "Is it clear?"
+[strong]
+question = "How strong is it?"
+answers = [[1, "weak"], [3, "fair"], [5, "strong"]]
+[kind_of]
+question = "Which kind is it?"
+answers = ["causal", "example", "none"]
+"""
+
+
+def criteria_file(folder: Path, unit: Unit = "response") -> Criteria:
+    path = folder / "mine.toml"
+    path.write_text(MINE.replace("[clear]", f'unit = "{unit}"\n[clear]'))
+    return read_criteria(str(path))
+
+
+def open_runs(folder: Path, annotator: str = "ana", unit: Unit = "response") -> LabelSession:
+    """Two runs of the same claims with other responses, and the questions of a file."""
+    runs = [write_run(folder / "team1.jsonl", 8), folder / "team2.jsonl"]
+    runs[1].write_text(runs[0].read_text().replace("run late", "are slow").replace('"d', '"x'))
+    criteria = criteria_file(folder, unit)
+    output = folder / "labels.jsonl"
+    return open_session(runs, output, annotator=annotator, criteria=criteria)
+
+
+def test_a_page_has_the_answers_and_hides_the_run(tmp_path: Path) -> None:
+    session = open_runs(tmp_path)
+    with TestClient(create_app(session, "t"), base_url="http://127.0.0.1/t/") as client:
+        page = client.get("")
+        debate, turn = client.get("queue").json()["places"][0]
+        shown = client.get("turn", params={"debate": debate, "turn": turn})
+        for text in (page.text, shown.text):
+            assert "team" not in text
+        assert shown.json()["id"] == ""
+        for text in ("weak", "causal", "How strong"):
+            assert text in page.text
+        body = {"debate": debate, "turn": turn, "maxim": "strong"}
+        assert client.post("answer", json={**body, "label": 3}).status_code == 422
+        answered = client.post("answer", json={**body, "label": 2}).json()
+        assert answered["answers"] == {"strong": 2}
+    row = read_records(session.output)[debate][turn]
+    assert row["strong"] == row["annotators"]["ana"]["strong"] == 5
+    assert row["criteria"] == session.criteria.tag
+    assert row["clear"] is row["kind_of"] is None
+    assert row["words"]
+
+
+def label_all(session: LabelSession, answers: dict[str, list[int]]) -> None:
+    """Answer each turn of the queue, in its order."""
+    for at, place in enumerate(session.queue):
+        for key, labels in answers.items():
+            session.answer(place, key, labels[at])
+    session.write()
+    session.log.close()
+
+
+def test_two_people_agree_by_the_kind_of_the_answers(tmp_path: Path) -> None:
+    chance = np.random.default_rng(3)
+    turns = 48
+    first = {key: chance.integers(0, 3, turns).tolist() for key in ("strong", "kind_of")}
+    second = {}
+    for key, labels in first.items():
+        others = chance.integers(0, 3, turns).tolist()
+        second[key] = [
+            b if at % 3 == 0 else a for at, (a, b) in enumerate(zip(labels, others, strict=True))
+        ]
+    # Nearly all are yes: 46 both, 1 each alone. Chance is high for kappa, and low for AC1.
+    first["clear"] = [1] * 47 + [0]
+    second["clear"] = [1] * 46 + [0, 1]
+    label_all(open_runs(tmp_path, "ana"), first)
+    label_all(open_runs(tmp_path, "ben"), second)
+    session = open_runs(tmp_path)
+    session.log.close()
+    rows = {row.maxim: row for row in agreement(session.study).pairs}
+    for key, power in (("strong", 2), ("kind_of", 0)):
+        pairs = zip(first[key], second[key], strict=True)
+        observed = [abs(a - b) ** power if a != b else 0 for a, b in pairs]
+        expected = [abs(a - b) ** power if a != b else 0 for a in first[key] for b in second[key]]
+        kappa = 1 - np.mean(observed) / np.mean(expected)
+        assert rows[key].kappa.value == pytest.approx(kappa)
+    clear = rows["clear"]
+    assert clear.kappa.value == pytest.approx(-1 / 47)
+    # p = 94 of 96 answers are yes: chance 2 p (1 - p)
+    by_chance = 2 * (94 / 96) * (2 / 96)
+    assert clear.ac2.value == pytest.approx((46 / 48 - by_chance) / (1 - by_chance))
+    for row in rows.values():
+        assert row.turns == turns
+        assert row.kappa.low is not None
+        assert row.kappa.high is not None
+        assert row.kappa.low <= (row.kappa.value or 0) <= row.kappa.high
+    words = ("team1.jsonl", "team2.jsonl", "--criteria", "mine.toml", "-o", "labels.jsonl")
+    ended = touche_rad("label", *words, "--summary", cwd=tmp_path)
+    check_screen("label.criteria", ended)
+
+
+def test_gwets_ac2_of_a_scale() -> None:
+    """Weights 1, 3/4 and 0 of the squares: T = 6; shares of the answers 3/8, 2/8 and 3/8."""
+    table = np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 1]])
+    apart = np.subtract.outer(np.arange(3.0), np.arange(3.0)) ** 2
+    chance = 6 / 6 * (3 / 8 * 5 / 8 + 3 / 8 * 5 / 8 + 2 / 8 * 6 / 8)
+    assert chance == pytest.approx(0.65625)
+    observed = (3 + 0.75) / 4
+    assert confusion.ac2(table, apart) == pytest.approx((observed - chance) / (1 - chance))
+
+
+@pytest.mark.parametrize(("unit", "places"), [("response", 48), ("user", 24), ("debate", 16)])
+def test_the_unit_says_what_is_labelled(tmp_path: Path, unit: Unit, places: int) -> None:
+    session = open_runs(tmp_path, unit=unit)
+    assert len(session.queue) == (48 if unit == "user" else places)
+    session.answer(session.queue[0], "clear", 0)
+    session.write()
+    rows: list[Any] = read_records(session.output)
+    assert sum(map(len, rows)) == len(session.queue)
+    place = session.queue[0]
+    assert rows[place.debate][place.turn]["clear"] == 0
+
+
+def test_labels_of_other_questions_are_not_continued(tmp_path: Path) -> None:
+    label_all(open_runs(tmp_path), {"clear": [1] * 48})
+    (tmp_path / "mine.toml").write_text(MINE.replace("How strong", "Really, how strong"))
+    words = ("label", "team1.jsonl", "team2.jsonl", "--criteria", "mine.toml", "--summary", "-o")
+    ended = touche_rad(*words, "labels.jsonl", cwd=tmp_path, code=2)
+    assert "labels.jsonl.log" in ended.err
+    ended = touche_rad(*words, "new.jsonl", "--with", "labels.jsonl", cwd=tmp_path, code=2)
+    assert "labels.jsonl: has the criteria mine" in ended.err
