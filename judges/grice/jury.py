@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, mode
 from typing import Annotated, ClassVar, Final
 
 import anyio
@@ -22,6 +22,7 @@ from touche_rad.plugins import (
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 
+_NO_VERDICT: Final = "no judge of the jury gave a verdict"
 VOTES: Final = "votes"
 """The field of a verdict with the score of each member; null if the member failed."""
 
@@ -81,24 +82,30 @@ class Jury:
 
 
 def _average(votes: Mapping[str, ViewVerdicts], key: str) -> Verdict:
-    """Return the mean score on a criterion.
+    """Return the mean score on a criterion, or the most frequent category, of equals the first.
 
     A member that left out any criterion has no score on the others either.
     """
-    scores: dict[str, float | None] = {}
+    values: dict[str, float | int | str | None] = {}
     reasons: list[str] = []
-    valid: list[float] = []
+    scores: list[float] = []
+    answers: list[int | str] = []
     for name, vote in votes.items():
-        if vote.unscored:
-            scores[name] = None
-            reasons.append(f"{name} gave no verdict")
-        else:
-            score = float(vote.verdicts[key].score or 0.0)
-            scores[name] = round(score, 6)
-            reasons.append(f"{name} {score:.2f}")
-            valid.append(score)
+        verdict = vote.verdicts[key]
+        values[name] = None
+        reason = "gave no verdict"
+        if not vote.unscored and verdict.score is not None:
+            values[name] = round(verdict.score, 6)
+            reason = f"{verdict.score:.2f}"
+            scores.append(verdict.score)
+        elif not vote.unscored and verdict.answer is not None:
+            values[name] = verdict.answer
+            reason = str(verdict.answer)
+            answers.append(verdict.answer)
+        reasons.append(f"{name} {reason}")
     return Verdict(
-        score=fmean(valid) if valid else None,
-        rationale="; ".join(reasons) if valid else "no judge of the jury gave a verdict",
-        extra={VOTES: scores},
+        score=fmean(scores) if scores else None,
+        answer=mode(answers) if answers else None,
+        rationale="; ".join(reasons) if scores or answers else _NO_VERDICT,
+        extra={VOTES: values},
     )

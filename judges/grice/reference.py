@@ -15,7 +15,7 @@ from touche_rad.text import count_words
 
 
 class AlwaysYes:
-    """Says yes on every maxim: the official baseline. On other criteria: the last answer."""
+    """Says yes on every criterion, or the best of a scale: the official baseline."""
 
     criteria: ClassVar = ("any",)
 
@@ -23,14 +23,8 @@ class AlwaysYes:
         self._criteria = services.criteria
 
     def judge(self, debate: Debate) -> Verdicts:
-        """Give every criterion its last answer, which is yes or the best of a scale."""
-        verdicts = {}
-        for criterion in self._criteria:
-            answer = criterion.answers.values[-1].value
-            score = criterion.answers.score(answer)
-            rationale = f"always {answer}"
-            verdicts[criterion.key] = Verdict(score=score, answer=answer, rationale=rationale)
-        return verdicts
+        """Give every criterion a score of 1."""
+        return dict.fromkeys(self._criteria.keys, Verdict(score=1.0, rationale="always yes"))
 
 
 class RandomJudge:
@@ -41,8 +35,6 @@ class RandomJudge:
 
         p: Annotated[float, Field(ge=0, le=1)] = 0.5
         """Probability of yes."""
-
-    criteria: ClassVar = ("any",)
 
     def __init__(self, options: Options, services: Services) -> None:
         self._criteria = services.criteria
@@ -62,18 +54,12 @@ class RandomJudge:
             rows.append((turn.utterance, response and response.content, cited))
         text = json.dumps(rows)
         verdicts = {}
-        for criterion in self._criteria:
-            number = uniform(f"{self._seed}\n{criterion.key}\n{text}")
-            answers = criterion.answers
-            if answers.kind != "yes-no":
-                answer = answers.values[int(number * len(answers.values))].value
-                verdict = Verdict(answer=answer, rationale=f"drew {number:.3f}")
-            else:
-                yes = number < self._p
-                side = "below" if yes else "not below"
-                rationale = f"drew {number:.3f}, {side} {self._p:g}"
-                verdict = Verdict(score=float(yes), rationale=rationale)
-            verdicts[criterion.key] = verdict
+        for key in self._criteria.keys:
+            number = uniform(f"{self._seed}\n{key}\n{text}")
+            yes = number < self._p
+            side = "below" if yes else "not below"
+            rationale = f"drew {number:.3f}, {side} {self._p:g}"
+            verdicts[key] = Verdict(score=float(yes), rationale=rationale)
         return verdicts
 
 

@@ -327,5 +327,5 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
     with pytest.raises(UserError, match=r"3 examples with quantity = yes .* 1"):
         judge_second(server, "analysis3", examples=str(path))
     path.write_text('{"user": "a"}\n')
-    with pytest.raises(InputError, match=r"examples.jsonl:1: system"):
+    with pytest.raises(InputError, match=r"examples.jsonl:1: labels"):
         judge_second(server, "fsl1", examples=str(path))

@@ -17,9 +17,11 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, print_json, say
 from touche_rad.cli.program import command
 from touche_rad.contest import to_contest
+from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.files.criteria import read_criteria
 from touche_rad.models import Model, ModelError
 from touche_rad.models.examples import Examples, PluginRequest
 from touche_rad.plugins import (
@@ -47,6 +49,7 @@ class PromptsOptions(opt.Common):
         "Copy the prompt files to this folder, to change them; nothing is played.", "DIR"
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
+    criteria: str | None = opt.CRITERIA
     every: bool = opt.flag(
         "Print all requests. [default: the first one for each kind of answer]", "--all"
     )
@@ -141,14 +144,16 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:
     backend = Examples()
     with Session(options.seed) as session:
         session.model = Model(backend)
+        if options.criteria:
+            session.criteria = read_criteria(options.criteria)
         if plugin.kind == "debater" or "index" in plugin.needs:
             session.index = session.close_index_later(prepare.open_index_of(options, or_demo=True))
         loaded = plugin.make(session.services, options.plugin_options.get("plugin", {}))
-        session.run(_answer_or_judge, loaded, debate)
+        session.run(_answer_or_judge, loaded, debate, session.criteria.unit)
     return backend.requests
 
 
-async def _answer_or_judge(plugin: object, debate: Debate) -> None:
+async def _answer_or_judge(plugin: object, debate: Debate, unit: Unit) -> None:
     """Let a plugin process the debate; a step that does not accept its example ends the play."""
     call = Calls()
     try:
@@ -158,10 +163,10 @@ async def _answer_or_judge(plugin: object, debate: Debate) -> None:
             await call(plugin.answer, debate.before_response(len(debate.turns) - 1))
         elif isinstance(plugin, LoadedJudge):
             verdicts: Sequence[Verdicts] | None = None
-            if plugin.judge_all is not None:
+            if plugin.judge_all is not None and unit == "response":
                 verdicts = await call(plugin.judge_all, debate)
             if not verdicts:
-                await call(plugin.judge, debate)
+                await call(plugin.judge, debate.views(unit)[-1])
     except ModelError as error:
         say(f"the play ended early: {error}")
 

@@ -84,8 +84,9 @@ class Answers(_Part):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The answers as texts, as models write them."""
-        return tuple(str(choice.value) for choice in self.values)
+        """The answers as texts, as models write them; yes comes before no."""
+        names = tuple(str(choice.value) for choice in self.values)
+        return names[::-1] if self.kind == "yes-no" else names
 
     def parse(self, value: object) -> int | str | None:
         """Return the answer that a value or its text stands for, or None."""
@@ -94,19 +95,26 @@ class Answers(_Part):
                 return choice.value
         return None
 
+    @cached_property
+    def scores(self) -> dict[str, float]:
+        """Each answer as a number from 0 to 1; empty for categories."""
+        if self.kind == "categories":
+            return {}
+        numbers = [int(name) if self.kind == "scale" else name == "yes" for name in self.names]
+        lowest = min(numbers)
+        width = max(numbers) - lowest
+        pairs = zip(self.names, numbers, strict=True)
+        return {name: (number - lowest) / width for name, number in pairs}
+
     def score(self, value: int | str) -> float | None:
         """Return an answer as a number from 0 to 1; None for a category."""
-        if isinstance(value, str):
-            return None if self.kind == "categories" else float(value == "yes")
-        numbers = [int(choice.value) for choice in self.values]
-        return (value - numbers[0]) / (numbers[-1] - numbers[0])
+        return self.scores.get(str(value))
 
     def nearest(self, score: float) -> int | str | None:
         """Return the answer whose score is nearest, of two the better; None for categories."""
-        if self.kind == "categories":
-            return None
-        values = [choice.value for choice in reversed(self.values)]
-        return min(values, key=lambda value: abs((self.score(value) or 0.0) - score))
+        scores = sorted(self.scores.items(), key=lambda pair: -pair[1])
+        best = min(scores, key=lambda pair: abs(pair[1] - score), default=("", 0.0))
+        return self.parse(best[0])
 
     @property
     def fallback(self) -> int | str:
@@ -182,8 +190,8 @@ class Sees(_Part):
 
     conversation: bool = True
     """The messages before it."""
-    arguments: int | None = Field(None, ge=0)
-    """The number of cited arguments; by default 2, and 0 if the unit is not a response."""
+    arguments: int = Field(2, ge=0)
+    """The number of cited arguments, if it judges a response."""
     motion: bool = False
     """What the debate is about: the motion, or the user's first message."""
 
@@ -259,15 +267,12 @@ class CriteriaFile(BaseModel):
 
     def criteria(self) -> Criteria:
         """Return the criteria in the order of the file."""
-        sees = self.sees
-        if sees.arguments is None:
-            sees = sees.model_copy(update={"arguments": 2 if self.unit == "response" else 0})
         return Criteria(
             name=self.name,
             source=self.source,
             criteria=tuple(self.__pydantic_extra__.values()),
             unit=self.unit,
-            sees=sees,
+            sees=self.sees,
         )
 
 
@@ -290,9 +295,8 @@ def load_shipped(name: str) -> Criteria:
 
 @cache
 def shipped_names() -> tuple[str, ...]:
-    """Return the names of the shipped criteria, those of the task first."""
-    names = sorted(path.stem for path in _FOLDER.glob("*.toml"))
-    return tuple(sorted(names, key=lambda name: name != "grice"))
+    """Return the names of the shipped criteria."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
 grice: Final = partial(load_shipped, "grice")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -382,7 +382,11 @@ def evaluation_model(criteria: Criteria) -> type[EvaluationLine]:
     """Return the model of a line of evaluations on these criteria."""
     verdicts: dict[str, Any] = {}
     for number, criterion in enumerate(criteria):
-        verdicts[f"verdict_{number}"] = (Scored, Field(_MISSING, alias=criterion.title))
+        scored: Any = Scored
+        if not criteria.official:
+            values: Any = Literal[tuple(choice.value for choice in criterion.answers.values)]
+            scored = create_model("Answered", __base__=Scored, answer=(values, ...))
+        verdicts[f"verdict_{number}"] = (scored, Field(_MISSING, alias=criterion.title))
     turn: Any = create_model(
         "TurnEvaluation",
         __base__=FileRecord,
@@ -433,13 +437,12 @@ def evaluation_of(line: Line, criteria: Criteria) -> Evaluation:
             scored: Scored | None = getattr(turn, f"verdict_{number}")
             if scored is not None:
                 explanation = scored.explanation
-                answer = None if criteria.official else scored.rest.get(_ANSWER)
                 verdicts[key] = Verdict(
                     score=scored.score,
-                    answer=answer if isinstance(answer, int | str) else None,
+                    answer=getattr(scored, _ANSWER, None),
                     # An explanation that is no text is left out.
                     rationale=explanation if isinstance(explanation, str) else "",
-                    extra=drop_keys(scored.rest, _fields_of(criteria)),
+                    extra=drop_keys(scored.rest, _VERDICT),
                     fallback=fallback_of(vars(scored)),
                 )
         turns.append(verdicts)
@@ -451,14 +454,10 @@ def judged_debate_of(line: Line) -> Debate:
     return validate(_JudgedLine, line.value).debate(line)
 
 
-def _fields_of(criteria: Criteria) -> tuple[str, ...]:
-    """Return the fields of a verdict; other fields are kept as they are."""
-    return _VERDICT if criteria.official else (*_VERDICT, _ANSWER)
-
-
 def evaluation_line(evaluation: Evaluation) -> str:
     """Write a judged debate, with what else its record has, without an earlier evaluation."""
     criteria = evaluation.criteria
+    fields = _VERDICT if criteria.official else (*_VERDICT, _ANSWER)
     turns = []
     for verdicts in evaluation.turns:
         turn: JsonObject = {}
@@ -471,7 +470,7 @@ def evaluation_line(evaluation: Evaluation) -> str:
                 scored[_ANSWER] = verdict.answer
             if verdict.fallback:
                 scored[FALLBACK] = verdict.fallback
-            turn[criterion.title] = scored | drop_keys(verdict.extra, _fields_of(criteria))
+            turn[criterion.title] = scored | drop_keys(verdict.extra, fields)
         turns.append(turn)
     record = simulation_record(evaluation.debate)
     # The format check of TIRA wants a configuration, which the official converter leaves out.

@@ -234,14 +234,17 @@ class Model:
         messages: Sequence[Message],
         schema: type[S],
         *,
+        choices: Mapping[str, tuple[str, ...]] | None = None,
         step: str = "ask",
         shorten: Shorten | None = None,
     ) -> tuple[S, Chances]:
-        """Return an object of the schema, and the probabilities of yes and no per field.
+        """Return an object of the schema, and the probabilities of the choices per field.
+
+        `choices` are those of each field; without them, yes and no of each field.
 
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
-        question = ObjectQuestion(schema, ("yes", "no"))
+        question = ObjectQuestion(schema, choices or {"": ("yes", "no")})
         return question.result(await self._ask(question, messages, step, shorten, None))
 
     async def ask_choice(

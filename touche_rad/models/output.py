@@ -9,7 +9,8 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -230,10 +231,7 @@ def _tokens(first: Fields) -> list[Fields]:
 
 
 def probabilities(tops: object, choices: tuple[str, ...]) -> dict[str, float] | None:
-    """Return the probability of each choice by a token's `top_logprobs`; None: unknown.
-
-    No choice may begin like another.
-    """
+    """Return the probability of each choice by a token's `top_logprobs`; None: unknown."""
     if not isinstance(tops, list):
         return None
     weights = dict.fromkeys(choices, 0.0)
@@ -242,28 +240,34 @@ def probabilities(tops: object, choices: tuple[str, ...]) -> dict[str, float] | 
         log_probability = top.get("logprob")
         if not isinstance(log_probability, int | float) or math.isnan(log_probability):
             continue
-        fitting = [choice for choice in choices if choice.lower().startswith(token)]
+        fitting = [choice for choice in choices if choice.lower() == token]
+        if not fitting:
+            fitting = [choice for choice in choices if choice.lower().startswith(token)]
         if len(fitting) == 1 and token:
             weights[fitting[0]] += math.exp(min(0.0, float(log_probability)))
     total = sum(weights.values())
     return {choice: weight / total for choice, weight in weights.items()} if total > 0 else None
 
 
-def _chances(first: Mapping[str, Any], choices: tuple[str, ...]) -> Chances:
-    """Return the probability of each choice for each field that has a choice as its value."""
+def _chances(first: Mapping[str, Any], choices: Mapping[str, tuple[str, ...]]) -> Chances:
+    """Return the probability of each choice for each field that has a choice as its value.
+
+    The choices of the field without a name are those of all fields.
+    """
     tokens = _tokens(first)
     starts = []
     text = ""
     for token in tokens:
         starts.append(len(text))
         text += str(token.get("token", ""))
-    either = "|".join(map(re.escape, choices))
+    either = "|".join(map(re.escape, chain(*choices.values())))
     by_field = []
     for match in re.finditer(rf'"(\w+)"\s*:\s*(")(?:{either})"', text):
         quote = match.start(2)
         for at in (quote + 1, quote):  # the quote and the value may be one token
             token = tokens[bisect.bisect_right(starts, at) - 1]
-            likely = probabilities(token.get("top_logprobs"), choices)
+            of_field = choices.get(match.group(1)) or choices.get("", ())
+            likely = probabilities(token.get("top_logprobs"), of_field)
             if likely is not None:
                 by_field.append((match.group(1), likely))
                 break
@@ -310,14 +314,15 @@ class ObjectQuestion(Question):
     """Asks for an object of a schema, perhaps with the probability of choices in its fields."""
 
     schema: type[BaseModel]
-    choices: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The choices of each field."""
 
     def __post_init__(self) -> None:
         self.name = self.schema.__name__
         self.how = "Answer again with nothing but the corrected JSON object"
         self.kind = "scored" if self.choices else "object"
         bounded = bounded_schema(self.schema)
-        self.key = [bounded, *self.choices]
+        self.key = [bounded, *dict.fromkeys(chain(*self.choices.values()))]
         form = {"name": self.name, "schema": bounded, "strict": True}
         self.forms = []
         for response_format in (
@@ -375,7 +380,9 @@ class ChoiceQuestion(Question):
             if bare(text) not in map(bare, self.choices):
                 text = answer_text(reply, model)
             word = bare(text)
-            fitting = [choice for choice in self.choices if word.startswith(bare(choice))]
+            fitting = [choice for choice in self.choices if word == bare(choice)]
+            if not fitting:
+                fitting = [choice for choice in self.choices if word.startswith(bare(choice))]
             if len(fitting) != 1:
                 problem = f"the answer is none of {', '.join(self.choices)}"
                 raise NoObject(f"{problem}: {excerpt(word, 80)!r}", text)

@@ -214,11 +214,6 @@ class Plugin(Generic[L]):
         return tuple(getattr(self.factory, "uses", ()))
 
     @property
-    def criteria(self) -> tuple[str, ...]:
-        """The names of the criteria by which a judge can judge; `any`: by all."""
-        return tuple(getattr(self.factory, "criteria", ("grice",)))
-
-    @property
     def uses_model(self) -> bool:
         """Whether the plugin needs a language model, or uses one if there is one."""
         return "model" in (*self.needs, *self.uses)
@@ -373,12 +368,11 @@ class Configured(Generic[L]):
         index = services.index is not None or self.works_without_index
         if unmet := self.plugin.missing(index=index, model=services.model is not None):
             raise UserError(f"{who} needs {' and '.join(unmet)}")
-        criteria = services.criteria
-        if self.plugin.kind == "judge" and not {"any", criteria.name} & {*self.plugin.criteria}:
-            known = ", ".join(self.plugin.criteria)
-            raise UserError(
-                f"{who} judges by {known}, not by {criteria.name}: choose another judge"
-            )
+        name = services.criteria.name
+        known = getattr(self.plugin.factory, "criteria", ("grice",))
+        if self.plugin.kind == "judge" and not {"any", name} & {*known}:
+            by = ", ".join(known)
+            raise UserError(f"{who} judges by {by}, not by {name}: choose another judge")
         # Paths stay right in another folder, in which the plugin may leave the process.
         paths = {key: self.folder / path for key, path in self.options if isinstance(path, Path)}
         options = self.options.model_copy(update=paths)

@@ -75,13 +75,12 @@ class NoVerdict(InvalidResult):
     """A judge or a panel gave no valid verdict."""
 
 
-def fallback_verdict(criteria: Criteria, criterion: Criterion, reason: str) -> Verdict:
+def fallback_verdict(criterion: Criterion, reason: str) -> Verdict:
     """Return the verdict if a judge has none: yes, the middle of a scale, or the first category."""
     answer = criterion.answers.fallback
     score = criterion.answers.score(answer)
-    if criteria.official:
-        return Verdict(score=score, rationale=f"no verdict ({reason}); fallback score {score}")
-    rationale = f"no verdict ({reason}); fallback answer {answer}"
+    value = answer if score is None else f"score {score}"
+    rationale = f"no verdict ({reason}); fallback {value}"
     return Verdict(score=score, answer=answer, rationale=rationale)
 
 
@@ -166,7 +165,7 @@ async def judge_view(
         if isinstance(verdict, str):
             log.info("no verdict on %s: %s", criterion.key, verdict)
             unscored[criterion.key] = verdict
-            verdict = fallback_verdict(criteria, criterion, verdict)
+            verdict = fallback_verdict(criterion, verdict)
         verdicts[criterion.key] = verdict
     if unscored:
         missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
@@ -207,11 +206,12 @@ def _verdict(
     answer = None
     score = verdict.score
     if verdict.answer is not None:
-        answer = answers.parse(verdict.answer)
-        if answer is None:
+        if str(verdict.answer) not in answers.names:
             return f"the answer {verdict.answer!r:.60} is none of {', '.join(answers.names)}"
         if score is None:
-            score = answers.score(answer)
+            score = answers.score(verdict.answer)
+        if not criteria.official:
+            answer = answers.parse(verdict.answer)
     if score is not None:
         if not -_ROUNDING <= score <= 1 + _ROUNDING:  # so is NaN
             return f"a score of {score:g} is not between 0 and 1"
@@ -222,7 +222,7 @@ def _verdict(
         return clean(verdict.rationale) or "the judge gave no score"
     return Verdict(
         score=None if answers.kind == "categories" else score,
-        answer=None if criteria.official else answer,
+        answer=answer,
         rationale=clean(verdict.rationale),
         extra=writable(verdict.extra),
     )
@@ -253,9 +253,8 @@ def work(
             noes = {}
             for criterion in criteria:
                 worst = criterion.answers.values[0].value
-                answer = None if criteria.official else worst
                 score = criterion.answers.score(worst)
-                noes[criterion.key] = Verdict(score=score, answer=answer, rationale=LOST)
+                noes[criterion.key] = Verdict(score=score, answer=worst, rationale=LOST)
             line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count, criteria))
             detail = f"{count} turns, all verdicts no" if count else "no verdicts"
             event = Event(kind=EventKind.LOST_DEBATE, detail=detail)

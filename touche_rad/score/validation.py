@@ -355,8 +355,6 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
     answered = len(debate.views(criteria.unit))
     if debate.turns and len(evaluation.turns) != answered:
         message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
-        if criteria.unit != "response":
-            message = f"{len(evaluation.turns)} verdicts, and {answered} are expected"
         result.add(line, "the verdicts do not match the turns", message)
     for number, debated in enumerate(debate.turns, 1):
         _count_answer(result, line, number, debated)
@@ -366,16 +364,10 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
             place = f"turn {turn}: {criterion.title}"
             cause = verdict.fallback if verdict else ""
             result.count(VERDICTS, cause, line, f"{place} has a fallback score: ")
-            answers = criterion.answers
-            is_answered = criteria.official or (
-                verdict is not None and answers.parse(verdict.answer) is not None
-            )
-            if not is_answered:
-                message = f"{place} has no answer: expected one of {', '.join(answers.names)}"
-                result.add(line, "a criterion has no answer", message)
-            elif answers.kind == "categories":
+            is_category = verdict is not None and criterion.answers.kind == "categories"
+            if is_category:  # the answer alone is its verdict
                 continue
-            elif verdict is None or verdict.score is None:
+            if verdict is None or verdict.score is None:
                 result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 message = f"{place} has the score {verdict.score:g}, not 0 to 1"

@@ -150,7 +150,7 @@ def create_app(
         health.verdicts += 1
         health.verdict_fallbacks += 1
         health.last_fallback = detail
-        verdict = fallback_verdict(criteria, criterion, detail)
+        verdict = fallback_verdict(criterion, detail)
         body = {"score": verdict.score, "explanation": verdict.rationale, FALLBACK: detail}
         return JSONResponse(body)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.resources import files
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from touche_rad.criteria import Criterion
 from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import UserError
+from touche_rad.files.criteria import EVIDENCE
 from touche_rad.files.records import read_models
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
@@ -23,13 +25,12 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
 from touche_rad.text import clean, plain_words
 
-SHOWN_ARGUMENTS: Final = 2
-"""Number of cited arguments that annotators saw."""
+ALL: Final = 1_000_000
+"""A number of arguments that no response has."""
 EXAMPLES_FORMAT: Final = 1
 LONGEST_TEXT: Final = 2_000
 """Maximum characters of a text in a prompt."""
 
-YesNo = Literal["yes", "no"]
 Strategy = Literal["zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5"]
 ANALYSES: Final[Mapping[Strategy, int]] = {"analysis1": 1, "analysis3": 3, "analysis5": 5}
 BEST_STRATEGY: Final[Mapping[str, Strategy]] = {
@@ -53,9 +54,10 @@ class Example(BaseModel):
     before: tuple[str, ...] = ()
     """The earlier messages of the conversation, one line each."""
     user: str = Field(min_length=1)
-    system: str = Field(min_length=1)
+    system: str = ""
     arguments: tuple[str, ...] = ()
-    labels: Mapping[str, YesNo]
+    labels: Mapping[str, str]
+    """The answers by criterion."""
 
 
 def examples(path: Path | None = None) -> tuple[Example, ...]:
@@ -64,27 +66,22 @@ def examples(path: Path | None = None) -> tuple[Example, ...]:
     return tuple(read_models(place, Example, EXAMPLES_FORMAT))
 
 
-def select(pool: Sequence[Example], key: str, label: YesNo, count: int) -> list[Example]:
+def select(pool: Sequence[Example], key: str, label: str, count: int) -> list[Example]:
     """Return the first examples with a label; raise UserError if there are too few."""
     fitting = [example for example in pool if example.labels.get(key) == label][:count]
     if len(fitting) < count:
         raise UserError(
-            f"{count} examples with {key} = {label} are needed, and there are {len(fitting)}"
+            f"{count} examples with {key} = {label} are needed, and there are {len(fitting)}: draw "
+            "them from labels with touche-rad train examples, and add -O examples=FILE"
         )
     return fitting
-
-
-class Reasons(BaseModel):
-    """Reasons for yes and for no, which the model derived from examples."""
-
-    yes: Page
-    no: Page
 
 
 class _SinaiJudge:
     """Asks a language model the official questions."""
 
     needs: ClassVar = ("model",)
+    criteria: ClassVar = ("any",)
     strategy: ClassVar[Strategy | None] = None
 
     class Options(PluginOptions):
@@ -95,8 +92,10 @@ class _SinaiJudge:
             "turn", description="one call per turn, per debate, or per maxim of a turn"
         )
         examples: Path | None = Field(None, description="file of labelled examples (default: ours)")
-        shown: int = Field(
-            SHOWN_ARGUMENTS, ge=0, description="cited arguments in the prompt; 0: all"
+        shown: int | None = Field(
+            None,
+            ge=0,
+            description="cited arguments in the prompt; 0: all (default: as the criteria say)",
         )
         evidence: Literal["none", "quality", "all"] = setting(
             "none", description="the model quotes evidence before its verdict: on which maxims"
@@ -112,50 +111,47 @@ class _SinaiJudge:
         self.options = options
         self.model: Model = services.need_model("a judge of SINAI's")
         self._criteria = services.criteria
-        keys = self._criteria.keys
+        self._names = {criterion.key: criterion.answers.names for criterion in self._criteria}
+        self._shown = self._criteria.sees.arguments
+        if options.shown is not None:
+            self._shown = options.shown or ALL
 
         # Examples are shown with the verdict (FSL), or reasons are derived from them (analysis).
         pool = [
-            example.model_copy(update={"arguments": example.arguments[: options.shown or None]})
+            example.model_copy(update={"arguments": example.arguments[: self._shown]})
             for example in examples(options.examples)
         ]
         self._examples: dict[str, list[Example]] = {}
-        self._analysed: dict[str, dict[str, list[Example]]] = {}
-        for key in keys:
+        self._analysed: dict[str, list[Example]] = {}
+        for key, names in self._names.items():
             strategy = self.strategy or BEST_STRATEGY[key]
             if strategy == "zsl":
                 continue
             count = ANALYSES.get(strategy, 1)
-            yes = select(pool, key, "yes", count)
-            no = select(pool, key, "no", count)
-            if strategy in ANALYSES:
-                self._analysed[key] = {"positive": yes, "negative": no}
-            else:
-                self._examples[key] = [*yes, *no] if strategy == "fsl1" else [*no, *yes]
-        self._reasons: dict[str, Reasons | ModelError] = {}
+            order = names[::-1] if strategy == "fsl2" else names
+            selected = [shot for name in order for shot in select(pool, key, name, count)]
+            by_key = self._analysed if strategy in ANALYSES else self._examples
+            by_key[key] = selected
+        self._reasons: dict[str, Mapping[str, str] | ModelError] = {}
         self._deriving = {key: anyio.Lock() for key in self._analysed}
 
         # A prompt for all criteria shows each example once, those that come first on their criteria
         # first, and refers to them by number.
-        pairs = self._examples.values()
         numbered: list[Example] = []
-        for example in [pair[0] for pair in pairs] + [pair[1] for pair in pairs]:
-            if example not in numbered:
+        for example in chain(*zip_longest(*self._examples.values())):
+            if example is not None and example not in numbered:
                 numbered.append(example)
         labels = {}
         for key, pair in self._examples.items():
             labels[key] = [(numbered.index(shot) + 1, shot.labels[key]) for shot in pair]
-        quoted = {"none": (), "quality": ("quality",), "all": keys}
-        evidence: tuple[str, ...] = quoted[options.evidence]
+        evidence = []
+        for criterion in self._criteria:
+            if criterion.evidence and options.evidence in ("all", criterion.key):
+                evidence.append(criterion.key)
         self._guidance: Mapping[str, Any] = {
-            "criteria": {
-                criterion.key: {
-                    "question": criterion.question,
-                    "criterion": criterion.text,
-                    "evidence": criterion.evidence,
-                }
-                for criterion in self._criteria
-            },
+            "criteria": {criterion.key: criterion for criterion in self._criteria},
+            "answers": " or ".join(dict.fromkeys(chain(*self._names.values()))),
+            "unit": self._criteria.unit,
             "examples": numbered,
             "labels": labels,
             "evidence": evidence,
@@ -163,17 +159,30 @@ class _SinaiJudge:
 
         # The answer on a response has the evidence on a criterion before the verdict on it.
         fields: dict[str, Any] = {}
-        for key in keys:
+        for key, names in self._names.items():
             if key in evidence:
-                fields[f"{key}_evidence"] = (Line, "")
-            fields[key] = (YesNo, ...)
+                fields[f"quote_{key}"] = (Line, Field("", alias=f"{key}{EVIDENCE}"))
+            fields[f"answer_{key}"] = (Literal[names], Field(alias=key))
         self._answer: Any = create_model("Answer", **fields)
 
     async def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
-        if debate.last.response is None:
+        unit = self._criteria.unit
+        if debate.last.response is None and unit == "response":
             return self._no_verdicts("the last turn has no response")
-        case = {"before": before(debate), **_shown(debate.last, self.options.shown)}
+        sees = self._criteria.sees
+        lines = before(debate, whole=unit == "debate")
+        judged = _shown(debate.last, self._shown)
+        if unit == "user":
+            judged["response"] = lines.pop().removeprefix("User: ")
+        if unit != "response" or not self._shown:
+            judged["arguments"] = None
+        case = {
+            "before": lines if sees.conversation or unit == "debate" else [],
+            "motion": clean(debate.thesis)[:LONGEST_TEXT] if sees.motion else "",
+            "unit": unit,
+            **judged,
+        }
         if self.options.per == "maxim":
             return await self._judge_by_criterion(case)
         try:
@@ -183,6 +192,7 @@ class _SinaiJudge:
             answer, chances = await self.model.ask_scored(
                 prompt.messages(**values),
                 self._answer,
+                choices=self._names,
                 step="sinai.turn",
                 shorten=drop_oldest(prompt, "before", values),
             )
@@ -200,8 +210,7 @@ class _SinaiJudge:
         schema: Any = self._answer
         answers = (list[schema], Field(min_length=count, max_length=count))
         turns = [
-            {"user": clean(turn.utterance), **_shown(turn, self.options.shown)}
-            for turn in debate.turns
+            {"user": clean(turn.utterance), **_shown(turn, self._shown)} for turn in debate.turns
         ]
         try:
             reasons, missing = await self._derive_all()
@@ -210,7 +219,10 @@ class _SinaiJudge:
             )
             answer: Any
             answer, chances = await self.model.ask_scored(
-                messages, create_model("Answers", answers=answers), step="sinai.debate"
+                messages,
+                create_model("Answers", answers=answers),
+                choices=self._names,
+                step="sinai.debate",
             )
         except ModelError as error:
             return [self._no_verdicts(str(error)) for _ in debate.turns]
@@ -232,20 +244,23 @@ class _SinaiJudge:
     def _read_verdicts(
         self, answer: BaseModel, likely: Mapping[str, Mapping[str, float]]
     ) -> dict[str, Verdict]:
-        """Return verdicts; a score is the probability of yes, or 1 or 0 without logprobs."""
+        """Return verdicts; a score is the mean by the probabilities, if there are some."""
         verdicts = {}
-        values = answer.model_dump()
-        for key in self._criteria.keys:
+        values = answer.model_dump(by_alias=True)
+        for criterion in self._criteria:
+            key = criterion.key
             label = rationale = values[key]
-            score = float(label == "yes")
-            chance = likely.get(key)
-            if chance is not None and (chance["yes"] >= 0.5) == (label == "yes"):
-                score = chance["yes"]
-                rationale = f"{label} ({score:.2f})"
-            evidence = values.get(f"{key}_evidence", "")
+            chance = likely.get(key, {})
+            if not chance or max(chance, key=chance.__getitem__) != label:
+                chance = {label: 1.0}
+            else:
+                rationale = f"{label} ({chance.get('yes', chance[label]):.2f})"
+            evidence = values.get(f"{key}{EVIDENCE}", "")
             if evidence.strip(" .\"'").lower() not in ("", "none"):
                 rationale += f": {evidence}"
-            verdicts[key] = Verdict(score=score, rationale=rationale)
+            scores = criterion.answers.scores
+            score = sum(chance[name] * scores[name] for name in chance) if scores else None
+            verdicts[key] = Verdict(score=score, answer=label, rationale=rationale)
         return verdicts
 
     async def _judge_by_criterion(self, case: Mapping[str, Any]) -> Verdicts:
@@ -260,7 +275,15 @@ class _SinaiJudge:
 
     async def _ask_about(self, criterion: Criterion, case: Mapping[str, Any]) -> Verdict:
         key = criterion.key
-        values = {"maxim": key, "question": criterion.question, **case}
+        names = self._names[key]
+        is_official = self._criteria.official
+        values = {
+            "maxim": key,
+            "question": criterion.question,
+            "criterion": None if is_official else criterion,
+            "answers": " or ".join(names),
+            **case,
+        }
         name = "zsl"
         if key in self._analysed:
             name = "verdict"
@@ -271,14 +294,20 @@ class _SinaiJudge:
         prompt = Prompt.load(__package__, name)
         likely = await self.model.ask_choice(
             prompt.messages(**values),
-            ("yes", "no"),
+            names,
             step=f"sinai.{name}",
             shorten=drop_oldest(prompt, "before", values),
         )
-        score = likely["yes"]
-        return Verdict(score=score, rationale=f"{name}: yes with {score:.2f}")
+        answer = max(likely, key=likely.__getitem__)
+        reported = "yes" if "yes" in likely else answer
+        scores = criterion.answers.scores
+        return Verdict(
+            score=sum(likely[name] * scores[name] for name in likely) if scores else None,
+            answer=answer,
+            rationale=f"{name}: {reported} with {likely[reported]:.2f}",
+        )
 
-    async def _derive_all(self) -> tuple[dict[str, Reasons], dict[str, Verdict]]:
+    async def _derive_all(self) -> tuple[dict[str, Mapping[str, str]], dict[str, Verdict]]:
         """Return the reasons by criterion, and the verdicts that are missing.
 
         A criterion whose reasons cannot be derived has no verdict; the others are judged.
@@ -292,14 +321,14 @@ class _SinaiJudge:
         reasons = {}
         missing = {}
         for criterion, result in zip(analysed, results, strict=True):
-            if isinstance(result, Reasons):
+            if not isinstance(result, ModelError):
                 reasons[criterion.key] = result
             else:
                 problem = f"the reasons could not be derived: {result}"
                 missing[criterion.key] = _no_verdict(problem)
         return reasons, missing
 
-    async def _derive_reasons(self, criterion: Criterion) -> Reasons:
+    async def _derive_reasons(self, criterion: Criterion) -> Mapping[str, str]:
         """Derive the reasons on a criterion from examples.
 
         Reasons are kept, and so is an answer that stays invalid after all repairs: the prompt is
@@ -309,29 +338,40 @@ class _SinaiJudge:
         async with self._deriving[key]:
             if key not in self._reasons:
                 messages = Prompt.load(__package__, "reasons").messages(
-                    maxim=key, question=criterion.question, **self._analysed[key]
+                    maxim=key,
+                    question=criterion.question,
+                    names=list(self._names[key]),
+                    unit=self._criteria.unit,
+                    examples=self._analysed[key],
+                )
+                fields: Any = {}
+                for number, name in enumerate(self._names[key]):
+                    fields[f"reason_{number}"] = (Page, Field(alias=name))
+                schema = create_model(
+                    "Reasons",
+                    __doc__="Reasons for yes and for no, which the model derived from examples.",
+                    **fields,
                 )
                 try:
-                    self._reasons[key] = await self.model.ask(
-                        messages, Reasons, step="sinai.reasons"
-                    )
+                    reasons = await self.model.ask(messages, schema, step="sinai.reasons")
+                    self._reasons[key] = reasons.model_dump(by_alias=True)
                 except (InvalidAnswer, Truncated, Refusal) as error:
                     self._reasons[key] = error
-            reasons = self._reasons[key]
-            if isinstance(reasons, ModelError):
-                raise reasons
-            return reasons
+            derived = self._reasons[key]
+            if isinstance(derived, ModelError):
+                raise derived
+            return derived
 
 
-def before(debate: Debate) -> list[str]:
-    """Return the conversation before the last response, one line per message."""
+def before(debate: Debate, *, whole: bool = False) -> list[str]:
+    """Return the conversation before the last response, or the whole, one line per message."""
     return render_dialogue(
-        debate, user="User", system="System", last_response=False, max_letters=LONGEST_TEXT
+        debate, user="User", system="System", last_response=whole, max_letters=LONGEST_TEXT
     )
 
 
 def _shown(turn: Turn, most: int) -> dict[str, Any]:
-    """Return a response and its first arguments as a prompt shows them; `most=0`: all."""
+    """Return a response and its first arguments as a prompt shows them."""
     if turn.response is None:
         return {"response": "(none)", "arguments": []}
     arguments = texts(turn.response.arguments, most)
@@ -339,12 +379,12 @@ def _shown(turn: Turn, most: int) -> dict[str, Any]:
 
 
 def texts(arguments: Sequence[Argument], most: int) -> list[str]:
-    """Return the texts of the first arguments, equal ones once; `most=0`: of all, as published."""
-    shown = [clean(argument.text)[:LONGEST_TEXT] for argument in arguments[: most or None]]
-    if not most:
-        return shown
+    """Return the texts of the first arguments, equal ones once; of all, as published."""
+    first = [clean(argument.text)[:LONGEST_TEXT] for argument in arguments[:most]]
+    if most == ALL:
+        return first
     by_words: dict[str, str] = {}
-    for text in shown:
+    for text in first:
         by_words.setdefault(plain_words(text) or text, text)
     return list(by_words.values())
 
@@ -391,3 +431,5 @@ class Analysis5(_SinaiJudge):
 
 class Best(_SinaiJudge):
     """Uses the paper's best strategy for each maxim (SINAI's BEST)."""
+
+    criteria = ("grice",)

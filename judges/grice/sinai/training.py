@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from judges.grice.sinai.judge import EXAMPLES_FORMAT, LONGEST_TEXT, before, texts
+from judges.grice.sinai.judge import ALL, EXAMPLES_FORMAT, LONGEST_TEXT, before, texts
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
@@ -61,7 +61,7 @@ def train_examples(
                 "before": before(view)[:-1],
                 "user": clean(view.last.utterance)[:LONGEST_TEXT],
                 "system": clean(response.content)[:LONGEST_TEXT],
-                "arguments": texts(response.arguments, 0),
+                "arguments": texts(response.arguments, ALL),
                 # Of the criteria that it was drawn for; other verdicts on it are not shown.
                 "labels": {
                     key: "yes" if verdicts[key] else "no"
