@@ -123,7 +123,7 @@ def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
     say = ("respond", "--say", "Zoos should be closed.", "-d", "verbatim", "--config", "t.toml")
     ended = call_with_key(tmp_path, *say, code=0)
-    assert "101" in ended.out, ended.err
+    assert "[104." in ended.out, ended.err
 
 
 def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: Path) -> None:

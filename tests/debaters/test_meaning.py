@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,27 +12,23 @@ import pytest
 from tests.debaters.test_sides_of_messages import MESSAGES, count_answers
 from tests.debaters.world import debate
 from tests.records import read_json
-from touche_rad.files import read_arguments
 from touche_rad.plugins import (
     ExplainedCandidate,
     Services,
     VectorsWanted,
     add_vectors,
-    build_index,
     find,
     open_index,
 )
 
 pytestmark = pytest.mark.services
 
-DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
 ASKED = "Automobiles poison the air that children breathe, so downtown must be without them."
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("meaning") / "ix"
-    build_index(read_arguments(DEMO), str(folder))
+def place(first_topics: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(shutil.copytree(first_topics, tmp_path_factory.mktemp("meaning") / "ix"))
     add_vectors(str(folder), VectorsWanted("minilm"))
     return folder
 
@@ -50,8 +47,9 @@ def test_meaning_finds_and_weighs_candidates(place: Path) -> None:
         assert -1.01 <= row.features["meaning"].value <= 1.01
 
 
-def test_a_topic_is_found_also_where_no_word_leads_to_it(place: Path) -> None:
-    by_words, by_meaning = count_answers(MESSAGES), count_answers(MESSAGES, str(place))
+def test_a_topic_is_found_also_where_no_word_leads_to_it(first_topics: Path, place: Path) -> None:
+    by_words = count_answers(MESSAGES, first_topics)
+    by_meaning = count_answers(MESSAGES, place)
     assert by_meaning["elsewhere"] < by_words["elsewhere"] / 2
     assert by_meaning["against"] > by_words["against"] + 20
 
@@ -59,8 +57,6 @@ def test_a_topic_is_found_also_where_no_word_leads_to_it(place: Path) -> None:
 def test_an_encoder_that_is_not_to_be_had_is_done_without(
     place: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import shutil
-
     broken = tmp_path / "ix"
     shutil.copytree(place, broken)
     (about,) = broken.rglob("about.json")

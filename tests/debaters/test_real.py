@@ -58,13 +58,10 @@ def test_demo_claims_are_attacked_on_their_topic(demo_index_path: Path) -> None:
     index = open_index(str(demo_index_path))
     grounded = Grounded(Grounded.Options(), Services(index=index))
     claims = list(index.arguments())[::12]
-    right = sum(
-        grounded.answer(Debate().with_utterance(f"I believe that {argument.attacks}"))
-        .arguments[0]
-        .topic
-        == argument.topic
-        for argument in claims
-    )
+    right = 0
+    for argument in claims:
+        response = grounded.answer(Debate().with_utterance(f"I believe that {argument.attacks}"))
+        right += argument.topic in [cited.topic for cited in response.arguments]
     assert right >= 0.95 * len(claims)
 
 

@@ -1,4 +1,4 @@
-"""On which side `grounded` answers 144 messages about the demo's topics, without a model.
+"""On which side `grounded` answers 144 messages about the demo's first 18 topics, without a model.
 
 Their writer had not seen the collection, and nobody tuned on them. Each has a topic, a side, and a
 kind: F for the topic, P against something with a plain negation, N another sentence with a
@@ -47,8 +47,8 @@ def is_for(argument: Argument) -> bool:
     return list(claims).index(argument.attacks) >= FIRST_AGAINST.get(topic, 4)
 
 
-def test_few_openings_say_that_an_answer_for_the_user_disagrees() -> None:
-    grounded = find("debater", "grounded").make(Services(open_index("demo"), 0, None))
+def test_few_openings_say_that_an_answer_for_the_user_disagrees(first_topics: Path) -> None:
+    grounded = find("debater", "grounded").make(Services(open_index(str(first_topics)), 0, None))
     right: Counter[bool] = Counter()
     for line in MESSAGES:
         topic, side, _, message = line.split("\t")
@@ -59,8 +59,8 @@ def test_few_openings_say_that_an_answer_for_the_user_disagrees() -> None:
     assert right[True] >= max(1, 4 * right[False])
 
 
-def count_answers(messages: list[str], index: str = "demo") -> Counter[str]:
-    grounded = find("debater", "grounded").make(Services(open_index(index), 0, None))
+def count_answers(messages: list[str], index: Path) -> Counter[str]:
+    grounded = find("debater", "grounded").make(Services(open_index(str(index)), 0, None))
     counts: Counter[str] = Counter()
     for line in messages:
         topic, side, _, message = line.split("\t")
@@ -72,14 +72,15 @@ def count_answers(messages: list[str], index: str = "demo") -> Counter[str]:
     return counts
 
 
-def test_more_answers_are_against_the_user_than_for_the_user() -> None:
-    counts = count_answers(MESSAGES)
+def test_more_answers_are_against_the_user_than_for_the_user(first_topics: Path) -> None:
+    counts = count_answers(MESSAGES, first_topics)
     assert counts["with"] <= 0.2 * len(MESSAGES)
     assert counts["against"] >= 2 * counts["with"]
     assert counts["against"] + counts["with"] >= 0.95 * 86, "86 before chance words were dropped"
 
 
-def test_a_plain_negation_is_understood_where_the_topic_is_found() -> None:
-    counts = count_answers([line for line in MESSAGES if line.split("\t")[2] == "P"])
+def test_a_plain_negation_is_understood_where_the_topic_is_found(first_topics: Path) -> None:
+    negations = [line for line in MESSAGES if line.split("\t")[2] == "P"]
+    counts = count_answers(negations, first_topics)
     assert counts["against"] >= 7
     assert counts["against"] >= 3 * counts["with"]

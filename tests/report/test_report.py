@@ -445,7 +445,7 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
         runs.append(judge(run, judge_name, tmp_path / f"{debater}.{judge_name}.jsonl"))
     words = report_page(runs, tmp_path / "r.html").words
     same_judge = judges[0] == judges[1]
-    same = "verbatim.length leads grounded.length by 0.200 share of yes"
+    same = "verbatim.length leads grounded.length by 0.100 share of yes"
     assert (same in words) == same_judge
     assert ("different or unknown judges" in words) != same_judge
 

@@ -34,9 +34,9 @@ NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments
 SIDE_UNKNOWN: Final = (
     "without a language model, an answer can be on the wrong side: add -m URL#MODEL"
 )
-ON_DEMO: Final = f"index: the demo collection, on 18 topics only; for your own: {MAKE_INDEX}"
+ON_DEMO: Final = f"index: the demo collection, on 60 topics only; for your own: {MAKE_INDEX}"
 DEMO_INDEX: Final = (
-    "the index is the demo collection, on 18 topics only: not fit to upload; give an index of "
+    "the index is the demo collection, on 60 topics only: not fit to upload; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
 )
 

@@ -187,7 +187,7 @@ def run_on_files(
         steps = next_after(places.kind, out, places.source, options.index, demo=demo)
         if demo and MAKE_INDEX_STEP in steps:
             say(
-                "answers from the demo's arguments, on 18 topics, are not fit to upload", Label.NOTE
+                "answers from the demo's arguments, on 60 topics, are not fit to upload", Label.NOTE
             )
         next_step(*steps)
     return code

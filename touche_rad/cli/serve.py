@@ -311,7 +311,7 @@ def _offer(
     examples = []
     collection = ""
     if index is not None and is_demo(index):
-        notices.append("The arguments are the demo collection, on 18 topics only.")
+        notices.append("The arguments are the demo collection, on 60 topics only.")
         debates = files.read_claims(demo_file("claims.tsv"))
         examples = [debate.claim for debate in islice(debates, 3)]
     elif index is not None:

@@ -74,7 +74,7 @@ def _fingerprint(file: Path) -> str:
     from touche_rad import files
 
     digest = hashlib.sha256()
-    for argument in islice(files.read_arguments(file), 1000):  # the demo has fewer
+    for argument in islice(files.read_arguments(file), 2_000):  # the demo has fewer
         digest.update(f"{files.argument_line(argument)}\n".encode())
     return digest.hexdigest()[:16]
 

@@ -33,7 +33,7 @@ CLAIMS = DEMO.with_name("claims.tsv")
 @pytest.fixture(scope="module")
 def demo(server: Server) -> ElasticArguments:
     place = server.location("demo")
-    assert build_index(files.read_arguments(DEMO), place) == 435
+    assert build_index(files.read_arguments(DEMO), place) == 1443
     index = open_index(place)
     assert isinstance(index, ElasticArguments)
     return index

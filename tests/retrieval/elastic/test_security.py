@@ -103,7 +103,7 @@ def test_who_may_only_read_searches_and_brings_and_cannot_load(
     reader = secured.environment(TOUCHE_RAD_ES_USER=READER, TOUCHE_RAD_ES_PASSWORD=READER_PASSWORD)
     for ran in (_searched(tmp_path, loaded, **reader), _brought(tmp_path, loaded, **reader)):
         assert ran.code == 0, ran.err
-    assert len((tmp_path / "brought/arguments.jsonl").read_text().splitlines()) == 435
+    assert len((tmp_path / "brought/arguments.jsonl").read_text().splitlines()) == 1443
     for other in ("never", "demo-of-mine"):
         _one_line(_loaded(secured.location(other), **reader), "reader has no permission to do this")
     _one_line(
