@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,10 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
-from tests.models import scripted
-from tests.models.scripted import Scripted, content, fails
+from tests.models.scripted import Scripted, content
 from tests.records import write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.models import Message, Model
-from touche_rad.models import _endpoints as endpoints
 from touche_rad.models.model import open_backend
 
 ASKED = [Message("user", "Say something fine.")]
@@ -27,26 +24,9 @@ class Fine(BaseModel):
     words: str
 
 
-@pytest.fixture
-def servers() -> Iterator[tuple[Scripted, Scripted]]:
-    with scripted.serving() as first, scripted.serving() as second:
-        yield first, second
-
-
 async def _answers(model: Model, count: int) -> list[Any]:
     messages = ([Message("user", f"Number {number}")] for number in range(count))
     return await model.ask_all([partial(model.ask, prompt, Fine) for prompt in messages])
-
-
-def _answers_of(backend: str, count: int) -> tuple[Model, list[Any]]:
-    async def run() -> tuple[Model, list[Any]]:
-        model = Model(open_backend(backend))
-        try:
-            return model, await _answers(model, count)
-        finally:
-            await model.close()
-
-    return anyio.run(run)
 
 
 def _call(words: str, code: int = 0, **env: str) -> Ended:
@@ -54,50 +34,6 @@ def _call(words: str, code: int = 0, **env: str) -> Ended:
 
 
 SAY = "respond -i demo --say Hello. -m"
-
-
-def test_a_dead_server_is_skipped_until_it_answers_again(
-    servers: tuple[Scripted, Scripted], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = servers
-    monkeypatch.setattr(endpoints, "PAUSE", 0.2)
-    alive = first.always
-
-    async def run() -> tuple[int, int, int]:
-        model = Model(open_backend(f"{first.url},{second.url}#tiny"), at_once=4)
-        first.always = scripted.reset
-        assert all(isinstance(answer, Fine) for answer in await _answers(model, 40))
-        dead, served = len(first.asked), len(second.asked)
-        first.always = alive
-        await anyio.sleep(0.3)
-        assert all(isinstance(answer, Fine) for answer in await _answers(model, 40))
-        await model.close()
-        (warning,) = model.warnings
-        assert first.url in warning
-        return dead, served, len(first.asked)
-
-    dead, served, after = anyio.run(run)
-    assert served == 40
-    assert dead < 20, "one that died is not tried for every call"
-    assert after - dead == 20, "it is used again"
-
-
-def test_a_server_that_is_missing_or_has_no_such_model_costs_no_answer(
-    servers: tuple[Scripted, Scripted],
-) -> None:
-    first, second = servers
-    second.always = fails(404)
-    for bad in ("http://127.0.0.1:9/v1", second.url):
-        model, answers = _answers_of(f"{bad},{first.url}#tiny", 20)
-        assert [answer for answer in answers if not isinstance(answer, Fine)] == []
-        assert model.usage.total.retries == 0, "the next server got the call at once"
-
-
-def test_if_all_endpoints_are_busy_the_call_waits(servers: tuple[Scripted, Scripted]) -> None:
-    first, second = servers
-    first.script, second.script = [fails(503)] * 3, [fails(503)] * 3
-    _, (answer,) = _answers_of(f"{first.url},{second.url}#tiny", 1)
-    assert answer == Fine(words="fine")
 
 
 def script(path: Path, *lines: Any) -> str:
@@ -145,8 +81,7 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
         ("http://me:pw@x/v1#m", "user name or password"),
         ("http://x/v1", "no model name"),
         ("http://x:99999/v1#m", "expected http://HOST:PORT/v1"),
-        ("http://x/v1,,http://y/v1#m", "single commas"),
-        ("http://x/v1#a,http://y/v1#b", "the same model, got a and b"),
+        ("http://x/v1,http://y/v1#m", "expected one server"),
         ("vllm:", "no model is named"),
         ("vllm:/no/such/folder", "there is no such folder"),
         ("scripted:/no/such", "cannot be read"),
@@ -193,11 +128,10 @@ class Counting:
     ("words", "expected"), [("", range(5, 9)), ("--workers 2", [2]), ("--deadline 60", [4])]
 )
 def test_with_a_model_more_debates_are_processed_at_a_time(
-    servers: tuple[Scripted, Scripted], tmp_path: Path, words: str, expected: list[int]
+    server: Scripted, tmp_path: Path, words: str, expected: list[int]
 ) -> None:
     plugin = tmp_path / "counting.py"
     plugin.write_text(COUNTING)
-    server, _ = servers
     server.always = content("ok")
     chat = json.dumps({"messages": [{"role": "user", "content": "Hello."}]})
     (debates := tmp_path / "debates.jsonl").write_text(f"{chat}\n" * 8)

@@ -101,11 +101,13 @@ def parse_address(text: str | None = None) -> Address:
         return Address(NONE, model)
     if not url:
         raise UserError(f"no model: pass -m http://HOST:PORT/v1#MODEL or set {URL} and {MODEL}")
+    if "," in url:
+        raise UserError(f"-m {redact(url)}: expected one server; each --shard may have its own")
     if not url.startswith(("http://", "https://")):
         rest = url.partition("://")[2].lstrip("/") or url.lstrip("/")
         prefix = "-m "
         suffix = f"#{model or 'MODEL'}"
-        if url in os.environ.get(URL, "").split(","):
+        if url == os.environ.get(URL):
             prefix = f"{URL}="
             suffix = ""
         raise UserError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -18,11 +17,10 @@ from weakref import WeakValueDictionary
 import anyio
 from pydantic import BaseModel
 
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError
 from touche_rad.files.records import drop_keys
-from touche_rad.models._endpoints import Endpoints
 from touche_rad.models.cache import VERSION, Cache
-from touche_rad.models.endpoint import NONE, URL, Address, Backend, Endpoint, parse_address
+from touche_rad.models.endpoint import NONE, Address, Backend, Endpoint, parse_address
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
 from touche_rad.models.output import (
     LIKELY,
@@ -77,24 +75,7 @@ def open_backend(
 
         return Scripted(Path(name))
 
-    # An address, or several servers with the same model: its name may follow the last address only,
-    # or each of them.
-    parts = [part.strip() for part in (text or "").split(",")]
-    if len(parts) == 1 and not parts[0].partition("#")[0]:
-        parts = [f"{url.strip()}{parts[0]}" for url in os.environ.get(URL, "").split(",")]
-    if len(parts) == 1:
-        return parse_address(parts[0])
-    if not all(part.partition("#")[0] for part in parts):
-        raise UserError("-m: expected addresses separated by single commas")
-    last = parts[-1].partition("#")[2]
-    addresses = [parse_address(part if "#" in part else f"{part}#{last}") for part in parts]
-    models = dict.fromkeys(address.model for address in addresses)
-    if len(models) > 1:
-        raise UserError(
-            f"-m: all addresses must have the same model, got {' and '.join(models)}; "
-            "pass -m URL1,URL2#MODEL"
-        )
-    return Endpoints([Endpoint(address) for address in dict.fromkeys(addresses)])
+    return parse_address(text)
 
 
 T = TypeVar("T")
@@ -140,8 +121,8 @@ class Model:
         self.settings = settings or Settings()
         self.usage = usage or Usage()
         """Budget and costs of its calls."""
-        self.warnings = self.backend.warnings if isinstance(self.backend, Endpoints) else []
-        """What a user must know about the endpoints."""
+        self.warnings: list[str] = []
+        """What a user must know about the endpoint."""
         self._deadline = deadline
         # A plugin may change the folder of the process.
         trace = trace and trace.absolute()
@@ -176,11 +157,8 @@ class Model:
         return {"name": self.name, **fields, "think_tokens": settings.think_tokens}
 
     async def check(self) -> None:
-        """Check before a run that an endpoint can be used, or raise ModelError.
-
-        Endpoints of a list that cannot be used are added to `warnings`.
-        """
-        if isinstance(self.backend, Endpoint | Endpoints):
+        """Check before a run that an endpoint can be used, or raise ModelError."""
+        if isinstance(self.backend, Endpoint):
             try:
                 await self.backend.check()
             except ModelError as error:
@@ -362,7 +340,7 @@ class Model:
                 asked_again = Message("user", request).wire()
                 messages = [*body["messages"], answered, asked_again]
                 bodies = [{**form, "messages": messages} for form in bodies]
-        if not self._sender.has_scores and isinstance(self.backend, Endpoint | Endpoints):
+        if not self._sender.has_scores and isinstance(self.backend, Endpoint):
             place = self.backend.place
             line = f"{place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
             if line not in self.warnings:
