@@ -175,7 +175,7 @@ def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> No
     assert page.locator(".sentence.lit").count() == 1
     page.mouse.move(0, 0)
     assert page.locator(".lit").count() == 0
-    page.locator(".sentence.supported").first.focus()
+    page.locator(".ref").first.focus()
     assert page.locator("mark.lit").inner_text() == "Zoos breed rare animals."
 
 

@@ -190,7 +190,7 @@ def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
     debates = [make_debate(*((text, end, text) for end in NASTY[:3]), claim=text) for text in NASTY]
     run = write_evaluations(tmp_path / "nasty.jsonl", debates)
     page = report_page([run], tmp_path / "r.html", title=NASTY[0])
-    assert page.tags.count("script") == 5 + len(page.data), "five scripts of ours, and data"
+    assert page.tags.count("script") == 4 + len(page.data), "four scripts of ours, and data"
     assert not {"img", "iframe", "object"} & set(page.tags)
     loaded = [value or "" for key, value in page.attributes if key in ("src", "href", "action")]
     assert all(value.startswith(("#", "data:,", "data:text/csv")) for value in loaded)

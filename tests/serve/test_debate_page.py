@@ -120,7 +120,7 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     candidates = by_kind["candidates"]["list"]
     assert any(candidate["chosen"] for candidate in candidates)
     assert [candidate["rank"] for candidate in candidates[:3]] == [1, 2, 3]
-    maxims = [verdict["maxim"] for verdict in by_kind["verdicts"]["list"]]
+    maxims = [verdict["name"] for verdict in by_kind["verdicts"]["list"]]
     assert maxims == ["Quantity", "Quality", "Relation", "Manner"]
 
 
@@ -198,6 +198,10 @@ def _press(page: Any, turn: int, button: str) -> None:
     page.locator(f"#t{turn}").get_by_role("button", name=button).click()
 
 
+def _branch(page: Any, number: int) -> None:
+    page.locator(f"[aria-label^='Branch {number} of']").first.click()
+
+
 def _type(page: Any, text: str = ZOOS) -> None:
     """Type a message and send it."""
     page.locator("#say").focus()
@@ -208,7 +212,7 @@ def _type(page: Any, text: str = ZOOS) -> None:
 def _send(page: Any, text: str, turn: int) -> None:
     """Send a message, and wait until its answer is judged."""
     _type(page, text)
-    page.locator(f"#t{turn} .verdict-list").last.wait_for()
+    page.locator(f"#t{turn} .foot").last.wait_for()
     _wait(page, "#send")
 
 
@@ -219,40 +223,42 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     page = open_page(url)
     page.keyboard.type(ZOOS)  # the text field has the focus
     page.keyboard.press("Enter")
-    _wait(page, "#t0 .verdict-list")
+    _wait(page, "#t0 .foot")
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.keyboard.type("Animals suffer in small cages.")
     page.keyboard.press("Enter")
-    _wait(page, "#t1 .verdict-list")
-    page.locator("#second").select_option("verbatim")
+    _wait(page, "#t1 .foot")
+    page.locator("[name=second]").select_option("verbatim")
     _send(page, "Breeding does not save species.", 2)
-    assert page.locator("#t2 .answer").count() == 2
-    assert page.locator("#t2 .verdict-list").count() == 2
-    page.locator("#t2 .sentence.supported").first.focus()
-    assert page.locator("#t2 mark.lit").count() > 0
+    assert page.locator("#t2 .reply").count() == 2
+    assert page.locator("#t2 tbody tr").count() == 2
+    page.locator("#t2 .cell").nth(3).click()
+    assert page.locator("#t2 .reason").inner_text().startswith("grounded, ")
+    page.locator("#t2 .ref").first.focus()
+    assert page.locator("#t2 .lit").count() > 1
     for name in ("grounded", "verbatim"):
-        assert name in page.get_by_role("status").inner_text()
+        assert name in page.locator("#heard").inner_text()
     assert_accessible(page)
     # Another answer of an earlier turn begins a branch.
-    page.locator("#second").select_option("")
+    page.locator("[name=second]").select_option("")
     _send(page, "Rare animals die out there.", 3)
-    _press(page, 2, "Select this answer of verbatim")
-    assert page.locator("#t4 .answer.picked b").first.inner_text() == "verbatim"
-    page.get_by_label("Previous branch").click()
-    assert page.locator("#t2 .answer.picked b").first.inner_text() == "grounded"
-    page.get_by_label("Next branch").click()
+    _press(page, 2, "Continue with this of verbatim")
+    assert page.locator("#t4 .picked").get_by_text("verbatim").count() == 1
+    _branch(page, 1)
+    assert page.locator("#t2 .picked").get_by_text("grounded").count() == 1
+    _branch(page, 2)
     # A branch from turn 1.
-    _press(page, 0, "Continue from here")
+    _press(page, 1, "Edit")
     _send(page, "Children learn nothing there.", 5)
     assert page.locator(".turn").count() == 2
     assert str(page.locator("#heard").text_content()).startswith("grounded: ")
-    assert "branch 2 of 2" in page.locator("#t5").inner_text()
+    assert page.locator("#t5 [aria-pressed=true][aria-label^='Branch 2 of 2']").count() == 1
     # The address reopens it, with the other branch.
     again = open_page(page.url)
-    _wait(again, "#t5 .verdict-list")
-    again.get_by_label("Previous branch").click()
-    assert again.locator("#t4 .answer.picked b").first.inner_text() == "verbatim"
+    _wait(again, "#t5 .foot")
+    _branch(again, 1)
+    assert again.locator("#t4 .picked").get_by_text("verbatim").count() == 1
     again.locator("#t4").focus()
     with again.expect_download() as download:
         again.keyboard.press("e")
@@ -269,17 +275,21 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
 @pytest.mark.services
 def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     page = open_page(url, phone=True, dark=True)
-    page.locator("#first").select_option("hostile")
-    page.locator("#second").select_option("failing")
+    page.locator("[name=first]").select_option("hostile")
+    page.locator("[name=second]").select_option("failing")
+    page.get_by_role("button", name="Judges").click()
     page.get_by_label("hostile").check()
+    page.keyboard.press("Escape")
     _send(page, HOSTILE.replace("\x1b", ""), 0)
-    assert page.locator("#t0 .verdicts").first.inner_text().startswith("Judge grounded:")
+    assert page.locator("#t0 tbody tr").count() == 4
     again = open_page(page.url, phone=True)
-    again.locator("#t0 .verdict-list").last.wait_for()
+    again.locator("#t0 .foot").last.wait_for()
+    for button in again.get_by_role("button", name="Why?").all():
+        button.click()
     for opened in (page, again):
         assert opened.title() == "touche-rad debate"
-        assert opened.locator("main img, main script, main a").count() == 0
-        bubble = opened.locator("#t0 .bubble.system").first.inner_text()
+        assert opened.locator("main img, main script, #debate a").count() == 0
+        bubble = opened.locator("#t0 .answer").first.inner_text()
         assert "‹U+202E›" in bubble
         assert "<img src=x" in bubble
         assert_fits(opened)
@@ -311,35 +321,36 @@ def test_verdicts_are_in_view_and_a_debate_can_be_changed(
     page = open_page(url, phone=phone)
     for turn in (0, 1):
         _type(page, ZOOS * 300)
-        _wait(page, f"#t{turn} .verdict-list")
+        _wait(page, f"#t{turn} .foot")
         _wait(page, "#send")
-        for chip in page.locator(f"#t{turn} .answer .chip").all():
+        for chip in page.locator(f"#t{turn} .foot .verdict").all():
             box = chip.bounding_box()
             composer = page.locator("#composer").bounding_box()
             assert box is not None
             assert composer is not None
             assert 0 < box["y"] < box["y"] + box["height"] <= composer["y"]
     assert_accessible(page)
-    _press(page, 0, "Answer again")
-    _wait(page, "#t2 .verdict-list")
-    _wait_for_text(page, "Turn 2 is in branch 1.")
-    assert "branch 2 of 2" in page.locator("#t2").inner_text()
+    _press(page, 0, "Again")
+    _wait(page, "#t2 .foot")
+    assert page.locator("#t2 [aria-pressed=true][aria-label^='Branch 2 of 2']").count() == 1
     _wait(page, "#send")
     page.locator("#say").press_sequentially("A draft")
     page.keyboard.insert_text(ZOOS * 400)
     _wait_for_text(page, "A message has at most 20,000 characters.")
-    page.locator("#first").select_option("verbatim")
+    page.locator("[name=first]").select_option("verbatim")
+    page.get_by_role("button", name="Judges").click()
     page.get_by_label("hostile").check()
+    page.keyboard.press("Escape")
     page.reload()
     _wait(page, "#t2")
-    assert page.locator("#first").input_value() == "verbatim"
+    assert page.locator("[name=first]").input_value() == "verbatim"
     assert page.locator("#say").input_value().startswith("A draft")
     assert page.get_by_label("hostile").is_checked()
     # One of two answers is ready.
-    page.locator("#second").select_option("slow")
+    page.locator("[name=second]").select_option("slow")
     page.locator("#say").fill(ZOOS)
     page.locator("#send").click()
-    _wait(page, "#t3 .bubble.system")
+    _wait(page, "#t3 .answer")
     page.reload()
     _wait_for_text(page, "Stopped.")
     assert page.locator("#say").input_value() == ZOOS
@@ -351,7 +362,7 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
     for turn in (0, 1):
         _send(page, ZOOS, turn)
     say = page.locator("#say")
-    first = page.locator("#first")
+    first = page.locator("[name=first]")
     say.fill("A draft")
     for leave in (page.locator("#cancel").click, lambda: page.keyboard.press("Escape")):
         _press(page, 0, "Edit")
@@ -379,11 +390,11 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
     assert page.locator(".turn.off").count() == 2
     first.select_option("grounded")
     page.locator("#send").click()
-    _wait(page, "#t2 .verdict-list")
+    _wait(page, "#t2 .foot")
     _wait(page, "#send")
     assert say.input_value() == "A draft"
     assert page.locator(".turn").count() == 1
-    page.get_by_label("Previous branch").click()
+    _branch(page, 1)
     assert page.locator(".turn").count() == 2
 
 
@@ -391,7 +402,7 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
 def test_a_stopped_message_and_the_next_one_are_both_kept(open_page: OpenPage, url: str) -> None:
     page = open_page(url)
     say = page.locator("#say")
-    first = page.locator("#first")
+    first = page.locator("[name=first]")
     first.select_option("slow")
     _type(page)
     say.press_sequentially("My next thought.")
@@ -401,11 +412,11 @@ def test_a_stopped_message_and_the_next_one_are_both_kept(open_page: OpenPage, u
     _wait_for_text(page, f"Stopped. Not answered: {ZOOS}")
     first.select_option("grounded")
     page.get_by_role("button", name="Try again").click()
-    _wait(page, "#t0 .verdict-list")
+    _wait(page, "#t0 .foot")
     assert ZOOS in page.locator("#t0").inner_text()
     assert say.input_value() == "My next thought."
     first.select_option("slow")
-    _press(page, 0, "Answer again")
+    _press(page, 0, "Again")
     page.locator("#stop").click()
     _wait(page, "#send")
     assert not page.locator("#cancel").is_visible()
@@ -420,11 +431,11 @@ def test_back_shows_the_last_debate(open_page: OpenPage, url: str) -> None:
     _wait(page, "#start")
     page.reload()
     page.go_back()
-    _wait(page, "#t0 .verdict-list")
+    _wait(page, "#t0 .foot")
     page.go_forward()
     _wait(page, "#start")
     _send(page, "Another debate.", 0)
-    page.locator("#first").select_option("slow")
+    page.locator("[name=first]").select_option("slow")
     _type(page, "Not answered yet.")
     _wait(page, "#t1 .running")
     page.go_back()
@@ -459,13 +470,13 @@ def test_tokens_of_a_model_are_shown(open_page: OpenPage) -> None:
     with _with_a_model(written) as address:
         page = open_page(address)
         _send(page, ZOOS, 0)
-        spent = page.locator("#t0 .answer .head").first.inner_text()
-        assert re.search(r" s, \d+ tokens", spent)
-        page.get_by_text("How it was found").click()
+        _press(page, 0, "Why?")
         page.get_by_text("model: writing").first.wait_for()
+        spent = page.locator("#t0 h3").last.inner_text()
+        assert re.search(r" s, \d+ tokens", spent)
         again = open_page(page.url)
-        _wait(again, "#t0 .verdict-list")
-        assert again.locator("#t0 .answer .head").first.inner_text() == spent
+        _press(again, 0, "Why?")
+        assert again.locator("#t0 h3").last.inner_text() == spent
 
 
 @pytest.mark.services
@@ -474,9 +485,10 @@ def test_a_page_says_who_answered_instead(open_page: OpenPage, answer: scripted.
     with _with_a_model(answer) as address:
         page = open_page(address)
         _type(page)
-        _wait(page, "#t0 .verdict-list")
-        head = page.locator("#t0 .answer")
-        assert "this answer is from composed without its model" in head.inner_text()
-        assert answer is scripted.silent or "set OPENAI_API_KEY" in head.inner_text()
-        assert "the model did not answer" in head.locator(".head").inner_text()
+        _wait(page, "#t0 .foot")
+        notice = page.locator("#t0 .reply .notice").first.inner_text()
+        assert "this answer is from composed without its model" in notice
+        assert answer is scripted.silent or "set OPENAI_API_KEY" in notice
         _wait(page, "#send")
+        _press(page, 0, "Why?")
+        assert "the model did not answer" in page.locator("#t0 .why").inner_text()

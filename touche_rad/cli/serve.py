@@ -7,22 +7,22 @@ import logging
 import math
 import socket
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command
-from touche_rad.demo import demo_file, is_demo
+from touche_rad.demo import is_demo
 from touche_rad.errors import ToucheRadError, UserError
 from touche_rad.plugins import (
+    ArgumentIndex,
     Configured,
     LoadedDebater,
     LoadedJudge,
@@ -174,6 +174,7 @@ def serve_command(options: ServeOptions) -> None:
                 {judge.tag: lambda: loaded_judge, **loaded_judges},
                 services,
                 options.index,
+                options.max_words,
             ),
         )
         say(f"debater {debater.tag}, judge {judge.tag}")
@@ -302,29 +303,42 @@ def _offer(
     judges: Mapping[str, Callable[[], LoadedJudge]],
     services: Services,
     place: str | None,
+    words: int,
 ) -> Offer:
-    """Return what the page offers, with notices about the index and the model."""
+    """Return what the page offers, with the topics and limits of the index and the model."""
     from touche_rad.serve.debate_page import Offer
 
+    limits = []
+    topics = {}
     index = services.index
-    notices = []
-    examples = []
-    collection = ""
-    if index is not None and is_demo(index):
-        notices.append("The arguments are the demo collection, on 60 topics only.")
-        debates = files.read_claims(demo_file("claims.tsv"))
-        examples = [debate.claim for debate in islice(debates, 3)]
-    elif index is not None:
-        collection = f"The collection {place} has {len(index):,} arguments."
-        # A claim that is attacked often, and is no longer than a message, is a good beginning.
-        attacked = (argument.attacks for argument in islice(index.arguments(), 2_000))
-        counts = Counter(claim for claim in attacked if 3 <= len(claim.split()) <= 14)
-        examples = [claim for claim, _ in counts.most_common(3)]
-    if services.model is None:
-        notices.append(f"{prepare.SIDE_UNKNOWN[0].upper()}{prepare.SIDE_UNKNOWN[1:]}.")
-    else:
-        notices += [f"When the server started: {warning}" for warning in services.model.warnings]
-    return Offer(debaters, judges, notices, examples, collection)
+    if index is not None:
+        topics = _topics(index)
+        limits = [f"collection {place}, {len(index):,} arguments"]
+        if is_demo(index):
+            limits = [f"demo collection, {len(topics)} topics"]
+    model = services.model
+    if model is not None:
+        limits += [f"when the server started: {warning}" for warning in model.warnings]
+    return Offer(debaters, judges, limits, topics, words, has_model=model is not None)
+
+
+_MOST_TOPICS: Final = 80
+_MOST_CLAIMS: Final = 4
+_MOST_SEEN: Final = 5_000
+"""Arguments from which topics and claims are taken, because a collection may have millions."""
+
+
+def _topics(index: ArgumentIndex) -> dict[str, list[str]]:
+    """Return the topics of a collection, and of each the claims that are attacked most."""
+    attacked: dict[str, Counter[str]] = defaultdict(Counter)
+    for argument in islice(index.arguments(), _MOST_SEEN):
+        if 3 <= len(argument.attacks.split()) <= 14:  # no longer than a message
+            attacked[argument.topic][argument.attacks] += 1
+    topics = {}
+    for topic in sorted(attacked)[:_MOST_TOPICS]:
+        counts = attacked[topic].most_common(_MOST_CLAIMS)
+        topics[topic] = [claim for claim, _ in counts]
+    return topics
 
 
 _CLIENT_SECONDS: Final = 280.0

@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from touche_rad.evidence.words import Words, lexicon, read_words
-from touche_rad.text import sentences
+from touche_rad.text import content_words, sentences
 
 NEAR: Final = 0.75
 """Share of a sentence's words in order from which it is a changed quotation."""
@@ -381,7 +381,10 @@ class Earlier:
 
 
 def supporting_spans(sentence: str, text: str) -> list[tuple[int, int]]:
-    """Return the parts of an argument's text, as positions, that have the sentence's words."""
+    """Return the parts of an argument's text, as positions, that have the sentence's words.
+
+    A part of stop words only says nothing.
+    """
     stems: list[str] = []
     spans: list[tuple[int, int]] = []
     for chunk in islice(re.finditer(r"\S+", text), _LONGEST_TEXT):
@@ -390,8 +393,9 @@ def supporting_spans(sentence: str, text: str) -> list[tuple[int, int]]:
             spans.append(chunk.span())
     ours = without_opening(read_words(sentence)).stems[:LONGEST]
     matcher = SequenceMatcher(None, ours, stems, autojunk=False)
-    return [
+    shared = [
         (spans[block.b][0], spans[block.b + block.size - 1][1])
         for block in matcher.get_matching_blocks()
         if block.size
     ]
+    return [(start, end) for start, end in shared if content_words(text[start:end])]

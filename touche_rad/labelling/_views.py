@@ -8,7 +8,7 @@ from typing import Any
 from touche_rad.criteria import Criterion
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LabelSession
-from touche_rad.pages.marks import mark
+from touche_rad.pages.marks import mark, shown_verdicts
 from touche_rad.text import count_words, sentences
 
 
@@ -82,18 +82,7 @@ def answers_record(session: LabelSession, place: TurnPlace) -> dict[str, Any]:
     is_complete = study.is_complete(session.annotator, place)
     judges = []
     for name, of_judge in session.judges.items():
-        verdicts = of_judge.get(place, {})
-        rows = [
-            {
-                "name": criterion.title,
-                "score": verdicts[criterion.key].score,
-                "yes": verdicts[criterion.key].yes,
-                "answer": verdicts[criterion.key].answer,
-                "rationale": verdicts[criterion.key].rationale,
-            }
-            for criterion in session.criteria
-            if criterion.key in verdicts
-        ]
+        rows = shown_verdicts(session.criteria, of_judge.get(place, {}))
         if rows:
             judges.append({"judge": name, "verdicts": rows})
     return {

@@ -1,30 +1,32 @@
 "use strict";
 /* The labelling page. Answers are sent in the order of the keystrokes, one at a time; the server
-   answers once an answer is on the disk. */
+   answers once an answer is on the disk. A question is { key, title, asks, kind, answers }, and
+   an answer { label, text, about }; yes and no are the case of two. */
 {
-  const data = rad.island("data");
+  const { html } = rad;
   const $ = (id) => document.getElementById(id);
-  const QUESTIONS = data.questions.map(({ key, title, asks }) => [key, title, asks]);
+  const show = (id, view) => rad.mount(view, $(id));
+  const data = rad.island("data");
+  const QUESTIONS = data.questions;
+  const LAST = QUESTIONS.length - 1;
   let queue = null,
     at = 0,
     shown = null,
     active = 0,
-    settle = false,
-    turnNumber = 0;
+    isSettling = false,
+    turnNumber = 0,
+    alert = null; // {text, kind}
 
   /* Requests */
   let last = Promise.resolve(),
     pending = 0,
-    failed = false;
+    hasFailed = false;
   const request = async (path, body) => {
-    const options =
-      body === undefined
-        ? {}
-        : {
-            method: "POST",
-            headers: { "Content-Type": "application/json" },
-            body: JSON.stringify(body),
-          };
+    const options = body && {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    };
     let reply;
     try {
       reply = await fetch(`./${path}`, options);
@@ -44,244 +46,219 @@
   };
   const inOrder = (work) => {
     pending += 1;
-    showSaved();
+    draw();
     const result = last.then(work);
     last = result
       .catch(() => {})
       .finally(() => {
         pending -= 1;
-        showSaved();
+        draw();
       });
     return result.catch(fail);
   };
-  const showSaved = () => {
-    $("saved").textContent = failed ? "not saved" : pending ? "saving…" : "saved";
-  };
   const fail = (error) => {
-    failed = true;
-    showSaved();
-    rad.replace(
-      $("alert"),
-      rad.ui.notice(`${error.message}. The last answer is not saved.`, "error"),
-    );
+    hasFailed = true;
+    say(`${error.message}. The last answer is not saved.`, "error");
     if (shown) {
       load(shown.debate, shown.turn).catch(() => {});
     }
   };
   const works = () => {
-    if (failed) {
-      failed = false;
-      $("alert").replaceChildren();
+    if (hasFailed) {
+      hasFailed = false;
+      alert = null;
     }
+  };
+  const say = (text, kind) => {
+    alert = { text, kind };
+    draw();
   };
 
   /* Show a turn */
-  const bubble = (who, kind, ...text) =>
-    rad.h(
-      "div",
-      { class: `bubble ${kind}` },
-      rad.h("span", { class: "who" }, who),
-      rad.h("span", { class: "text", dir: "auto" }, text),
-    );
-  const showTurn = () => {
+  const Bubble = ({ who, kind, children }) =>
+    html`<div class="bubble ${kind}">
+      <span class="who">${who}</span><span class="text" dir="auto">${children}</span>
+    </div>`;
+  const NOUNS = { response: "Response", user: "Message" };
+  const Talk = () => {
     const used = new Set(
       shown.arguments.flatMap((parts) => parts.flatMap(([, numbers]) => numbers)),
     );
-    rad.replace(
-      $("earlier"),
-      shown.earlier.length > 0 &&
-        rad.h(
-          "div",
-          { class: "earlier" },
-          shown.earlier.map((turn, number) => [
-            bubble(`Turn ${number + 1}, user`, "user", turn.user),
-            turn.system !== null && bubble("System", "system", turn.system),
-          ]),
-        ),
-    );
-    rad.replace(
-      $("current"),
-      bubble(`Turn ${shown.turn + 1}, user`, "user", shown.user),
-      bubble(
-        `Response to label, ${shown.words} words`,
-        "system judged",
-        shown.sentences.map((text, number) => [
-          number ? " " : "",
-          used.has(number + 1)
-            ? rad.h(
-                "span",
-                { class: "sentence", tabindex: "0", dataset: { marks: `s-${number + 1}` } },
-                text,
-              )
-            : text,
-        ]),
-      ),
-    );
-    rad.replace(
-      $("arguments"),
-      shown.arguments.map((parts, number) =>
-        rad.h(
-          "article",
-          { class: "card" },
-          rad.h(
-            "p",
-            null,
-            rad.h("span", { class: "number" }, String(number + 1)),
-            rad.h("span", { class: "text", dir: "auto" }, rad.ui.marked(parts, "s")),
-          ),
-        ),
-      ),
-      shown.arguments.length === 0 && rad.h("p", { class: "soft" }, "The response cites nothing."),
+    return html`${
+        shown.earlier.length > 0 &&
+        html`<div class="earlier">
+          ${shown.earlier.map(
+            (turn, number) =>
+              html`<${Bubble} who="Turn ${number + 1}, user" kind="user">${turn.user}<//>
+                ${turn.system !== null && html`<${Bubble} who="System" kind="system">${turn.system}<//>`}`,
+          )}
+        </div>`
+      }
+      <div id="current">
+        ${shown.motion && html`<p><b>${shown.motion}</b></p>`}
+        ${shown.user !== null && html`<${Bubble} who="Turn ${shown.turn + 1}, user" kind="user">${shown.user}<//>`}
+        ${
+          shown.sentences.length > 0 &&
+          html`<${Bubble}
+            who="${NOUNS[data.unit]} to label, ${shown.words} words"
+            kind="system judged"
+          >
+            ${shown.sentences.map((text, number) => [
+              number ? " " : "",
+              used.has(number + 1)
+                ? html`<span class="sentence" tabindex="0" data-marks=${`s-${number + 1}`}
+                    >${text}</span
+                  >`
+                : text,
+            ])}
+          <//>`
+        }
+      </div>`;
+  };
+  const Cited = () =>
+    html`${shown.arguments.map(
+      (parts, number) =>
+        html`<article class="card">
+          <b class="number">${number + 1}</b> <${rad.Marked} parts=${parts} scope="s" />
+        </article>`,
+    )}
+    ${!shown.arguments.length && html`<p class="soft">The response cites nothing.</p>`}
+    ${
       shown.unshown > 0 &&
-        rad.h(
-          "p",
-          { class: "soft" },
-          `${shown.unshown} more not shown: annotators see the first two.`,
+      html`<p class="soft">${shown.unshown} more not shown: annotators see the first two.</p>`
+    }`;
+  const answerWord = ({ kind, answers }, label) => {
+    const text = answers.find((choice) => choice.label === label)?.text ?? "don't know";
+    return html`<${rad.Verdict}
+      name=${text}
+      yes=${kind === "yes-no" && label !== null ? label === 1 : null}
+    />`;
+  };
+  const Question = ({ question, number }) => {
+    const { key, title, asks, kind, answers } = question;
+    const isOff = isSettling && !shown.differ.includes(key);
+    const settled = shown.settled[key];
+    const label = isSettling ? settled?.label : shown.answers[key];
+    const others = isSettling ? shown.others.filter((other) => key in other.answers) : [];
+    return html`<div
+      class="question ${kind} ${number === active ? "active" : ""} ${isOff ? "settle-off" : ""}"
+      role="group"
+      aria-labelledby="q-${key}"
+      aria-describedby="a-${key}"
+      aria-current=${number === active ? "true" : null}
+    >
+      <span class="name" id="q-${key}"
+        >${HAS_TWO && html`<kbd aria-hidden="true">${number + 1}</kbd>`}${title}</span
+      >
+      <span class="choices"
+        >${[...answers, { label: null, text: "?" }].map(
+          ({ label: value, text, about }) =>
+            html`<button
+              class=${kind === "yes-no" && value !== null ? (value ? "is-yes" : "is-no") : ""}
+              aria-pressed=${label === value}
+              aria-label=${value === null ? "Don't know" : null}
+              disabled=${isOff}
+              onClick=${() => answer(number, value)}
+            >
+              ${text}${about && html` <small>${about}</small>`}
+            </button>`,
+        )}</span
+      >
+      <p class="asks" id="a-${key}">${asks}</p>
+      ${
+        others.length > 0 &&
+        html`<div class="others">
+          ${others.map(
+            (other) =>
+              html`<span
+                ><bdi>${other.name}</bdi>: ${answerWord(question, other.answers[key])}</span
+              >`,
+          )}
+          ${settled && html`<b>settled by <bdi>${settled.by}</bdi></b>`}
+        </div>`
+      }
+    </div>`;
+  };
+  /* What judges say: only after the answers. */
+  const Revealed = () =>
+    (shown.verdicts || []).map(
+      ({ judge, verdicts }) =>
+        html`<h3>Judge <bdi>${judge}</bdi></h3>
+          <${rad.Reasons} verdicts=${verdicts} />`,
+    );
+  const draw = () => {
+    const saved = pending ? "saving…" : "saved";
+    $("saved").textContent = hasFailed ? "not saved" : saved;
+    show("alert", alert && html`<${rad.Notice} kind=${alert.kind}>${alert.text}<//>`);
+    $("exchange").hidden = !shown;
+    $("cited").hidden = data.unit !== "response";
+    if (shown) {
+      show("talk", html`<${Talk} />`);
+      show("arguments", html`<${Cited} />`);
+      show(
+        "questions",
+        QUESTIONS.map(
+          (question, number) => html`<${Question} question=${question} number=${number} />`,
         ),
-    );
-    showAnswers();
-  };
-  const choice = (maxim, label, text, kind) => {
-    const given = settle
-      ? shown.settled[maxim]
-        ? shown.settled[maxim].label
-        : undefined
-      : shown.answers[maxim];
-    return rad.h(
-      "button",
-      {
-        type: "button",
-        class: kind,
-        "aria-pressed": String(given === label),
-        "aria-label": kind === "is-unknown" ? "Don't know" : null,
-        disabled: settle && !shown.differ.includes(maxim),
-        dataset: { choice: `${maxim}-${kind}` },
-        onclick: () =>
-          answer(
-            QUESTIONS.findIndex(([name]) => name === maxim),
-            label,
-          ),
-      },
-      text,
-    );
-  };
-  const question = ([maxim, name, asks], number) => {
-    const off = settle && !shown.differ.includes(maxim),
-      settled = shown.settled[maxim];
-    const others = settle ? shown.others.filter((one) => maxim in one.answers) : [];
-    return rad.h(
-      "div",
-      {
-        class: `question${number === active ? " active" : ""}${off ? " settle-off" : ""}`,
-        role: "group",
-        "aria-labelledby": `q-${maxim}`,
-        "aria-describedby": `a-${maxim}`,
-        "aria-current": number === active ? "true" : null,
-        dataset: { maxim },
-      },
-      rad.h(
-        "span",
-        { class: "name", id: `q-${maxim}` },
-        rad.h("kbd", { "aria-hidden": "true" }, String(number + 1)),
-        name,
-      ),
-      rad.h(
-        "span",
-        { class: "choices" },
-        choice(maxim, 1, "Yes", "is-yes"),
-        choice(maxim, 0, "No", "is-no"),
-        choice(maxim, null, "?", "is-unknown"),
-      ),
-      rad.h("p", { class: "asks", id: `a-${maxim}` }, asks),
-      others.length > 0 &&
-        rad.h(
-          "div",
-          { class: "others" },
-          others.map((one) =>
-            rad.h("span", null, rad.h("bdi", null, one.name), ": ", answerWord(one.answers[maxim])),
-          ),
-          settled && rad.h("b", null, "settled by ", rad.h("bdi", null, settled.by)),
-        ),
-    );
-  };
-  const showAnswers = () => {
-    const focused = document.activeElement && document.activeElement.dataset.choice;
-    rad.replace($("questions"), QUESTIONS.map(question));
-    if (focused) {
-      $("questions").querySelector(`[data-choice="${focused}"]`)?.focus();
+      );
+      show("revealed", shown.complete && !isSettling && html`<${Revealed} />`);
     }
-    showRevealed();
-  };
-  const answerWord = (label) =>
-    label === null ? rad.h("span", { class: "unknown" }, "don't know") : rad.ui.answer(label === 1);
-  const showRevealed = () => {
-    const judges = shown.verdicts || [];
-    rad.replace(
-      $("revealed"),
-      shown.complete &&
-        !settle && [
-          judges.map((one) => [
-            rad.h("h3", null, "Judge ", rad.h("bdi", null, one.judge)),
-            rad.ui.verdicts(one.verdicts.map((row) => ({ ...row, maxim: row.name }))),
-          ]),
-        ],
-    );
-  };
-  const showState = (state) => {
-    Object.assign(queue, state, { counts: queue.counts });
-    const settled = queue.disagreements - queue.unsettled;
-    const [done, total] = settle ? [settled, queue.disagreements] : [queue.done, queue.total];
-    $("position").textContent = queue.places.length ? `${at + 1} of ${queue.places.length}` : "";
-    $("rate").textContent = settle
-      ? `${done} of ${total} disagreements settled`
-      : `${done} labelled`;
-    $("progress").max = Math.max(total, 1);
-    $("progress").value = done;
-    $("undo").disabled = !queue.can_undo;
-    $("unsettled").textContent = queue.unsettled ? ` (${queue.unsettled})` : "";
-    $("to-settle").hidden = queue.annotators.length < 2 && !settle;
-    $("previous").disabled = at === 0;
+    if (queue) {
+      const { places, disagreements, unsettled } = queue;
+      const settled = disagreements - unsettled;
+      const [done, total] = isSettling ? [settled, disagreements] : [queue.done, queue.total];
+      $("position").textContent = places.length ? `${at + 1} of ${places.length}` : "";
+      $("rate").textContent = isSettling
+        ? `${done} of ${total} disagreements settled`
+        : `${done} labelled`;
+      Object.assign($("progress"), { max: Math.max(total, 1), value: done, hidden: !done });
+      $("undo").disabled = !queue.can_undo;
+      $("previous").disabled = at === 0;
+      $("unsettled").textContent = unsettled ? ` (${unsettled})` : "";
+      $("to-settle").hidden = queue.annotators.length < 2 && !isSettling;
+    }
   };
 
   /* Move */
   const load = async (debate, turn) => {
     const number = ++turnNumber;
-    const found = await request(`turn?debate=${debate}&turn=${turn}&settle=${settle}`);
-    if (number !== turnNumber) {
-      return;
+    const loaded = await request(`turn?debate=${debate}&turn=${turn}&settle=${isSettling}`);
+    if (number === turnNumber) {
+      shown = loaded;
+      frameOpen();
+      draw();
     }
-    shown = found;
-    firstOpen();
-    showTurn();
   };
-  const firstOpen = () => {
-    const open = (maxim) =>
-      settle
-        ? shown.differ.includes(maxim) && !(maxim in shown.settled)
-        : !(maxim in shown.answers);
-    const found = QUESTIONS.findIndex(([maxim]) => open(maxim));
-    active = found >= 0 ? found : Math.min(active, 3);
+  /* Frame the first question that is open. */
+  const frameOpen = () => {
+    const open = QUESTIONS.findIndex(({ key }) =>
+      isSettling ? shown.differ.includes(key) && !(key in shown.settled) : !(key in shown.answers),
+    );
+    active = open >= 0 ? open : Math.min(active, LAST);
+  };
+  const go = (number) => {
+    at = number;
+    rad.address.write({ view: isSettling ? "settle" : "", turn: at + 1 });
   };
   const move = (number) => {
     if (!queue.places.length) {
       return;
     }
-    at = Math.max(0, Math.min(number, queue.places.length - 1));
+    go(Math.max(0, Math.min(number, queue.places.length - 1)));
     active = 0;
     const [debate, turn] = queue.places[at];
-    rad.address.write({ view: settle ? "settle" : "", turn: at + 1 });
-    showState({});
     inOrder(async () => {
       await load(debate, turn);
       scrollTo(0, 0);
-      $("talk").scrollTop = $("talk").scrollHeight;
+      const talk = $("talk");
+      talk.scrollTop = talk.scrollHeight;
       if (innerWidth < 1024 && shown.earlier.length) {
         $("current").scrollIntoView({ block: "start", behavior: "instant" });
       }
     });
   };
   const isOpen = (number) =>
-    settle ? queue.open[number] : queue.counts[number] < QUESTIONS.length;
+    isSettling ? queue.open[number] : queue.counts[number] < QUESTIONS.length;
   const nextOpen = () => {
     for (let step = 1; step <= queue.places.length; step += 1) {
       const number = (at + step) % queue.places.length;
@@ -293,92 +270,63 @@
     announce();
   };
   const announce = () =>
-    rad.replace(
-      $("alert"),
-      rad.ui.notice(
-        settle
-          ? "All disagreements are settled."
-          : "All turns of the queue are labelled. Stop with Ctrl-C in the terminal; " +
-              "it prints the next step.",
-      ),
+    say(
+      isSettling
+        ? "All disagreements are settled."
+        : "All turns of the queue are labelled. Stop with Ctrl-C in the terminal; " +
+            "it prints the next step.",
     );
   const start = async () => {
-    settle = rad.address.read().view === "settle";
-    $(settle ? "to-settle" : "to-label").setAttribute("aria-current", "page");
-    $(settle ? "to-label" : "to-settle").removeAttribute("aria-current");
-    queue = await request(`queue?settle=${settle}`);
+    isSettling = rad.address.read().view === "settle";
+    $(isSettling ? "to-settle" : "to-label").setAttribute("aria-current", "page");
+    $(isSettling ? "to-label" : "to-settle").removeAttribute("aria-current");
+    queue = await request(`queue?settle=${isSettling}`);
     at = 0;
     shown = null;
     works();
     if (!queue.places.length) {
-      for (const id of ["earlier", "current", "arguments", "questions", "revealed"]) {
-        $(id).replaceChildren();
-      }
-      showState({});
-      rad.replace(
-        $("alert"),
-        rad.ui.notice(
-          settle ? "The annotators do not disagree on any turn." : "The queue is empty.",
-          "",
-        ),
-      );
-    } else {
-      const wanted = Number(rad.address.read().turn);
-      move(
-        Number.isInteger(wanted) && wanted >= 1 && wanted <= queue.places.length
-          ? wanted - 1
-          : queue.first,
-      );
-      if (!settle && queue.done === queue.total) {
-        announce();
-      }
+      say(isSettling ? "The annotators do not disagree on any turn." : "The queue is empty.");
+      return;
+    }
+    const wanted = Number(rad.address.read().turn);
+    const isThere = Number.isInteger(wanted) && wanted >= 1 && wanted <= queue.places.length;
+    move(isThere ? wanted - 1 : queue.first);
+    if (!isSettling && queue.done === queue.total) {
+      announce();
     }
   };
 
   /* Answer */
   const answer = (number, label) => {
     const turn = shown,
-      maxim = QUESTIONS[number][0],
+      maxim = QUESTIONS[number]?.key,
       place = at;
-    if (!turn || (settle && !turn.differ.includes(maxim))) {
+    if (!turn || !maxim || (isSettling && !turn.differ.includes(maxim))) {
       return;
     }
     const before = active;
-    if (settle) {
+    if (isSettling) {
       turn.settled[maxim] = { label, by: data.annotator };
     } else {
       turn.answers[maxim] = label;
     }
-    firstOpen();
-    if (active === before && number === before && number < 3) {
-      active = Math.min(number + 1, 3);
+    frameOpen();
+    if (active === before && number === before) {
+      active = Math.min(number + 1, LAST);
     }
-    showAnswers();
     inOrder(async () => {
-      const reply = await request("answer", {
-        debate: turn.debate,
-        turn: turn.turn,
-        maxim,
-        label,
-        settle,
-      });
+      const body = { debate: turn.debate, turn: turn.turn, maxim, label, settle: isSettling };
+      const { state, ...answers } = await request("answer", body);
       works();
-      taken(turn, place, reply);
+      // Newer answers are on their way.
+      const later = pending > 1 ? { answers: turn.answers, settled: turn.settled } : {};
+      Object.assign(turn, answers, later);
+      Object.assign(queue, state, { counts: queue.counts });
+      queue.counts[place] = Object.keys(turn.answers).length;
+      if (isSettling) {
+        queue.open[place] = turn.differ.some((key) => !(key in turn.settled));
+      }
     });
-  };
-  const taken = (turn, place, { state, ...answers }) => {
-    delete state.counts;
-    // Newer answers are on their way.
-    const later = pending > 1 ? { answers: turn.answers, settled: turn.settled } : {};
-    Object.assign(turn, answers, later);
-    queue.counts[place] = Object.keys(turn.answers).length;
-    if (settle) {
-      queue.open[place] = turn.differ.some((maxim) => !(maxim in turn.settled));
-    }
-    if (turn === shown) {
-      showAnswers();
-    }
-    showState(state);
   };
   const undo = () =>
     inOrder(async () => {
@@ -386,25 +334,23 @@
       if (!undone) {
         return;
       }
-      queue = await request(`queue?settle=${settle}`);
+      queue = await request(`queue?settle=${isSettling}`);
       const place = queue.places.findIndex(
         ([debate, turn]) => debate === undone.debate && turn === undone.turn,
       );
       if (place >= 0) {
-        at = place;
-        rad.address.write({ view: settle ? "settle" : "", turn: at + 1 });
+        go(place);
       }
       await load(undone.debate, undone.turn);
-      const number = QUESTIONS.findIndex(([maxim]) => maxim === undone.maxim);
-      if (number >= 0) {
-        active = number;
-        showAnswers();
-      }
+      active = Math.max(
+        0,
+        QUESTIONS.findIndex(({ key }) => key === undone.maxim),
+      );
       works();
-      showState({});
     });
 
-  /* Keys */
+  /* Keys: with two answers each, a digit is a question; otherwise an answer to the framed one. */
+  const HAS_TWO = QUESTIONS.every(({ answers }) => answers.length === 2);
   const rubric = () => {
     const dialog = $("rubric");
     if (dialog.open) {
@@ -414,14 +360,31 @@
     }
   };
   const step = (by) => {
-    active = Math.max(0, Math.min(3, active + by));
-    showAnswers();
+    active = Math.max(0, Math.min(LAST, active + by));
+    draw();
   };
   const map = {};
-  QUESTIONS.forEach(([, name], number) => {
-    map[String(number + 1)] = [`${name}: yes`, () => answer(number, 1)];
-    map[`Shift+${number + 1}`] = [`${name}: no`, () => answer(number, 0)];
-  });
+  if (HAS_TWO) {
+    QUESTIONS.slice(0, 9).forEach(({ title, answers }, number) => {
+      answers.forEach(({ label, text }, second) => {
+        const key = `${second ? "Shift+" : ""}${number + 1}`;
+        map[key] = [`${title}: ${text}`, () => answer(number, label)];
+      });
+    });
+  } else {
+    const most = Math.max(...QUESTIONS.map(({ answers }) => answers.length));
+    for (let number = 0; number < Math.min(most, 9); number += 1) {
+      map[String(number + 1)] = [
+        `Answer ${number + 1} of the framed question`,
+        () => {
+          const choice = QUESTIONS[active].answers[number];
+          if (choice) {
+            answer(active, choice.label);
+          }
+        },
+      ];
+    }
+  }
   Object.assign(map, {
     d: ["Don't know, on the framed question", () => answer(active, null)],
     u: ["Undo the last answer", undo],
@@ -434,12 +397,13 @@
   });
   rad.keys(map);
   rad.keys.help = rubric;
-  rad.add(
-    $("key-list"),
-    Object.entries(map).map(([key, [what]]) => [
-      rad.h("dt", null, rad.h("kbd", null, key)),
-      rad.h("dd", null, what),
-    ]),
+  show(
+    "key-list",
+    Object.entries(map).map(
+      ([key, [what]]) =>
+        html`<dt><kbd>${key}</kbd></dt>
+          <dd>${what}</dd>`,
+    ),
   );
   $("undo").addEventListener("click", undo);
   $("next").addEventListener("click", nextOpen);
@@ -449,5 +413,4 @@
     rad.address.write({ view: "settle" });
   }
   start().catch(fail);
-  showSaved();
 }

@@ -160,7 +160,7 @@ rad.address = {
     if (!name || typing(event.target)) {
       return;
     }
-    if (name !== "?" && document.querySelector("dialog[open]")) {
+    if (name !== "?" && document.querySelector("dialog[open], :popover-open")) {
       return;
     }
     if (/^(?:Enter| )$/.test(event.key) && event.target.closest("button, a, summary")) {

@@ -1,12 +1,13 @@
-"""An answer for the page: its sentences, and its citations with the supporting words marked."""
+"""What pages show of an answer: its sentences, its citations with marked words, its verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import Any
 
-from touche_rad.debate import Response, path_of
+from touche_rad.criteria import Criteria
+from touche_rad.debate import Response, Verdicts, path_of
 from touche_rad.evidence.support import findings_in, supporting_spans
 from touche_rad.text import count_words, sentences
 
@@ -53,6 +54,22 @@ def marked_answer(response: Response) -> dict[str, Any]:
         "sentences": rows,
         "citations": citations,
     }
+
+
+def shown_verdicts(
+    criteria: Criteria, verdicts: Verdicts, unscored: Container[str] = ()
+) -> list[dict[str, object]]:
+    """Return verdicts as JSON data, in the order of the criteria; unscored ones have no score."""
+    rows: list[dict[str, object]] = []
+    for criterion in criteria:
+        verdict = verdicts.get(criterion.key)
+        if verdict is not None:
+            row: dict[str, object] = {"name": criterion.title, "rationale": verdict.rationale}
+            if criterion.key not in unscored:
+                yes = verdict.yes if criterion.answers.kind == "yes-no" else None
+                row |= {"yes": yes, "score": verdict.score, "answer": verdict.answer}
+            rows.append(row)
+    return rows
 
 
 def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[MarkedPart]:

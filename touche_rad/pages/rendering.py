@@ -21,12 +21,7 @@ from markupsafe import Markup
 from touche_rad import __version__
 
 STYLE: Final = "pages/style.css"
-SCRIPTS: Final = (
-    "pages/vendor/preact.js",
-    "pages/common.js",
-    "pages/components.js",
-    "pages/views.js",
-)
+SCRIPTS: Final = ("pages/vendor/preact.js", "pages/common.js", "pages/views.js")
 """The scripts that every page has: Preact, and `rad` for the page's own scripts."""
 
 SERVED_POLICY: Final = (

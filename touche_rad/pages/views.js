@@ -12,6 +12,9 @@
         : child;
   /* No text can become markup, a script, or a link that leaves the page. */
   const make = (tag, props, ...children) => {
+    if (tag === "button") {
+      props = { type: "button", ...props };
+    }
     if (typeof tag === "string") {
       for (const [name, value] of Object.entries(props || {})) {
         if (typeof value !== "string") {
@@ -55,10 +58,17 @@
 
   /* A verdict is a mark and a name: { name, yes, answer, score }. An answer that is not yes or no
      is written out. */
-  const word = (yes) => (yes === null || yes === undefined ? "unknown" : yes ? "yes" : "no");
-  rad.Verdict = ({ name, yes, answer, score }) =>
-    html`<span class="verdict ${word(yes)}"
-      ><span class="visually-hidden">${word(yes)} </span>${name}${answer && ` ${answer}`}${
+  const word = ({ yes, answer }) => {
+    if (yes === null || yes === undefined) {
+      return answer === null || answer === undefined ? "unknown" : "";
+    }
+    return yes ? "yes" : "no";
+  };
+  rad.Verdict = ({ name, score, ...verdict }) =>
+    html`<span class="verdict ${word(verdict)}"
+      ><span class="visually-hidden">${word(verdict)} </span>${name}${
+        word(verdict) ? "" : ` ${verdict.answer}`
+      }${
         score === null || score === undefined
           ? ""
           : html`<span class="score"> ${rad.number(score)}</span>`
@@ -90,12 +100,11 @@
         ${
           verdict && choose
             ? html`<button
-                type="button"
                 class="cell"
                 data-at=${place}
                 tabindex=${place === first ? 0 : -1}
                 aria-pressed=${place === at}
-                aria-label=${`${rows[row].name}, ${criteria[column]}: ${word(verdict.yes)} ${verdict.differs ? ", differs from the label" : ""}`}
+                aria-label=${`${rows[row].name}, ${criteria[column]}: ${word(verdict) || verdict.answer}${verdict.differs ? ", differs" : ""}`}
                 onClick=${() => choose(row, column)}
               >
                 ${mark}
@@ -133,12 +142,21 @@
   rad.Reason = ({ name, verdict, reason, children }) =>
     html`<div class="reason" role="status">
       <p>
-        <b>${name}, </b><${rad.Verdict} ...${verdict} />:
+        <b>${name}, </b><${rad.Verdict} ...${verdict} />${": "}
         <span class="text" dir="auto">${reason || "no reason given"}</span>
       </p>
       ${children}
     </div>`;
 
+  /* Verdicts of one judge with their reasons. */
+  rad.Reasons = ({ verdicts }) =>
+    html`<dl class="reasons">
+      ${verdicts.map(
+        (verdict) =>
+          html`<dt><${rad.Verdict} ...${verdict} /></dt>
+            <dd class="text" dir="auto">${verdict.rationale || "no reason given"}</dd>`,
+      )}
+    </dl>`;
   rad.Notice = ({ kind, children }) =>
     html`<p class="notice ${kind || ""}" role=${kind === "error" ? "alert" : null}>
       ${kind && html`<b>${kind === "error" ? "Error" : "Warning"}: </b>`}<span
@@ -161,7 +179,6 @@
             >${
               sentence.source &&
               html`<button
-                type="button"
                 class="ref"
                 aria-label=${`Citation ${sentence.source}`}
                 data-marks=${`${scope}-${sentence.number}`}
@@ -169,11 +186,22 @@
               >
                 ${sentence.source}
               </button>`
-            }`,
+            }${sentence.state === "unsupported" && html`<small class="unsourced"> no source</small>`}`,
       )}
     </p>`;
-  /* A cited argument with the words that support sentences marked; parts: [[text, numbers]]. */
-  rad.Citation = ({ citation, scope, find = (text) => text, children }) => {
+  /* An argument's text with the words that support sentences marked: [[text, numbers]]. */
+  rad.Marked = ({ parts, scope, find = (text) => text }) =>
+    html`<span class="text" dir="auto"
+      >${parts.map(([text, numbers]) =>
+        numbers.length
+          ? html`<mark data-marks=${numbers.map((sentence) => `${scope}-${sentence}`).join(" ")}
+              >${find(text)}</mark
+            >`
+          : find(text),
+      )}</span
+    >`;
+  /* A cited argument; one that is quoted in full is not repeated. */
+  rad.Citation = ({ citation, scope, find = (text) => text, isQuoted, isBrief, children }) => {
     const { number, id, parts, topic, uses, attacks, path } = citation;
     return html`<article
       class="citation"
@@ -182,22 +210,17 @@
       aria-label=${`Citation ${number}`}
     >
       <p>
-        <b class="number">${number}</b>
-        <span class="text" dir="auto"
-          >${parts.map(([text, numbers]) =>
-            numbers.length
-              ? html`<mark data-marks=${numbers.map((sentence) => `${scope}-${sentence}`).join(" ")}
-                  >${find(text)}</mark
-                >`
-              : find(text),
-          )}</span
-        >
+        <b class="number">${number}</b>${" "}${
+          isQuoted
+            ? "quoted in full"
+            : html`<${rad.Marked} parts=${parts} scope=${scope} find=${find} />`
+        }
       </p>
       <p class="soft">
-        <bdi>${id}</bdi>${topic && html` · <bdi>${topic}</bdi>`}${uses && ` · ${uses}`}
+        ${attacks && html`argues against “<bdi>${attacks}</bdi>” · `}<bdi>${id}</bdi>
+        ${!isBrief && html`${topic && html` · <bdi>${topic}</bdi>`}${uses && ` · ${uses}`}`}
       </p>
-      ${attacks && html`<p class="soft">attacks: <bdi>${attacks}</bdi></p>`}
-      ${path.length > 0 && html`<p class="soft">found: ${path.map((step, at) => html`${at ? " → " : ""}<bdi>${step}</bdi>`)}</p>`}
+      ${!isBrief && path.length > 0 && html`<p class="soft">found: ${path.map((step, at) => html`${at ? " → " : ""}<bdi>${step}</bdi>`)}</p>`}
       ${children}
     </article>`;
   };
@@ -221,12 +244,7 @@
     html`<span class="chips"
       >${chips.map(
         ([name, text]) =>
-          html`<button
-            type="button"
-            class="chip"
-            aria-label=${`Remove ${text}`}
-            onClick=${() => remove(name)}
-          >
+          html`<button class="chip" aria-label=${`Remove ${text}`} onClick=${() => remove(name)}>
             ${text} <span aria-hidden="true">×</span>
           </button>`,
       )}</span

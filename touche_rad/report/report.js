@@ -2,6 +2,16 @@
 /* The report: browse debates and whole debates. Tools above, a list, and one item in the reader.
    The address keeps the item and the filter: #d3-t2&run=a&maxim=quality. */
 rad.report = { browsers: [] };
+/* A view among elements of rad.h. */
+const made = (view) => {
+  const box = document.createElement("div");
+  rad.mount(view, box);
+  return [...box.childNodes];
+};
+const answerWord = (yes) => {
+  const word = yes === null || yes === undefined ? "unknown" : yes ? "yes" : "no";
+  return rad.h("span", { class: word }, word);
+};
 
 /* Parts of the data: an element of this page, or a file in data/ that calls radPart. */
 {
@@ -276,7 +286,7 @@ rad.report.Browser = class {
       try {
         content = await this.render(one.item, one.match, this.state);
       } catch (error) {
-        content = rad.ui.notice(error.message, "error");
+        content = made(rad.html`<${rad.Notice} kind="error">${error.message}<//>`);
       }
       if (version !== this.version || this.current !== one) {
         return;
@@ -779,7 +789,7 @@ rad.report.start = () => {
         .join(" · ");
       return [
         title(`${one.index + 1}. ${data.claims[one.claim]}`, id, about),
-        !match && rad.ui.notice("This debate does not match the filter."),
+        !match && made(rad.html`<${rad.Notice}>This debate does not match the filter.<//>`),
         loaded.map((turn, at) =>
           renderTurn(one, turn, at, `${id}-t${at + 1}`, state, !match || match.turns.includes(at)),
         ),
@@ -826,7 +836,9 @@ rad.report.start = () => {
       if (!said) {
         return rad.h("p", { class: "soft" }, "No response.");
       }
-      const cards = said.citations.map((it) => rad.ui.citation(it, id));
+      const cards = said.citations.map((it) =>
+        made(rad.html`<${rad.Citation} citation=${it} scope=${id} />`),
+      );
       return [
         rad.h(
           "div",
@@ -840,7 +852,9 @@ rad.report.start = () => {
               ? [" ", rad.h("span", { class: "chip" }, "a fallback debater answered")]
               : null,
           ),
-          said.sentences.length ? rad.ui.sentences(said, id) : "(empty)",
+          said.sentences.length
+            ? made(rad.html`<${rad.Answer} answer=${said} scope=${id} />`)
+            : "(empty)",
         ),
         cards.length
           ? rad.h("div", { class: "cards" }, cards.slice(0, 2))
@@ -869,7 +883,7 @@ rad.report.start = () => {
           "summary",
           null,
           `${maxims[maxim]} `,
-          rad.ui.answer(yes),
+          answerWord(yes),
           score === null ? null : rad.h("span", { class: "num" }, ` ${score.toFixed(2)}`),
           differs && " ≠ label",
         ),
@@ -917,7 +931,7 @@ rad.report.start = () => {
             "span",
             { class: "chip" },
             `${maxim} `,
-            rad.ui.answer(known[place] === "-" ? null : known[place] === "y"),
+            answerWord(known[place] === "-" ? null : known[place] === "y"),
           ),
         ),
       );

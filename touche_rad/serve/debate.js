@@ -1,51 +1,53 @@
 "use strict";
 /* The debate page. `state` is the whole debate; the address contains it, the server keeps nothing.
    Each debate is one entry of the browser's history: Back shows the last debate.
-   A turn is {parent, say, pick, answers}: a tree, so that a debate can go on from any turn. */
+   A turn is {parent, say, pick, answers}: a tree, so that a debate can go on from any turn.
+   `draw` shows everything; the field is the browser's own. */
 {
-  const { h } = rad;
+  const { html } = rad;
   const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
   const LONGEST = 1_000_000,
-    STOPPED = "Stopped.";
+    STOPPED = "Stopped.",
+    EDITING = "Your message begins a new branch; the old one stays.";
   const offer = String([setup.debaters, setup.judges]);
   const empty = () => ({ turns: [], at: -1, written: "" });
   let state = empty(); // `at` is the last turn shown; `written` is the debate as the address has it
   let running = null,
-    unsaid = "",
-    left = false; // `unsaid` is a message without an answer that is not in the field
+    unsaid = "", // a message without an answer that is not in the field
+    left = false,
+    status = "", // below the field
+    problem = null; // {text, again, isStopped}, above the field
   // {parent, draft}: the next message begins a branch; an edit keeps what the field had.
   let fork = null;
-
-  /* --- the tree ------------------------------------------------------------------------------ */
+  /* --- the tree --- */
   const path = (at) => {
-    const found = [];
-    for (let one = at; one >= 0; one = state.turns[one].parent) {
-      found.unshift(one);
+    const indexes = [];
+    for (let index = at; index >= 0; index = state.turns[index].parent) {
+      indexes.unshift(index);
     }
-    return found;
+    return indexes;
   };
   const children = (at) =>
     state.turns.map((_, index) => index).filter((index) => state.turns[index].parent === at);
-  const answerOf = (turn) => {
-    const one = turn.answers[turn.pick];
-    return one && one.system ? one : null;
-  };
+  const answerOf = (turn) => (turn.answers[turn.pick]?.system ? turn.answers[turn.pick] : null);
   const last = (at) => {
-    let one = at;
-    for (let next = children(one); next.length; next = children(one)) {
-      one = next[next.length - 1];
+    let index = at;
+    for (let next = children(at); next.length; next = children(index)) {
+      index = next[next.length - 1];
     }
-    return one;
+    return index;
   };
 
   /* The debate as an official simulation; turns without an answer only at the end. */
   const simulation = (at, say) => {
-    const turns = path(at).map((index) => state.turns[index]);
-    const userTurns = turns.map((turn) => ({
-      utterance: turn.say,
-      ...(answerOf(turn) ? { systemResponse: answerOf(turn).system } : {}),
-    }));
+    const userTurns = path(at).map((index) => {
+      const answer = answerOf(state.turns[index]);
+      return {
+        utterance: state.turns[index].say,
+        ...(answer ? { systemResponse: answer.system } : {}),
+      };
+    });
     if (say !== undefined) {
       userTurns.push({ utterance: say });
     }
@@ -55,7 +57,7 @@
     };
   };
 
-  /* --- the address --------------------------------------------------------------------------- */
+  /* --- the address --- */
   const through = async (bytes, stream) =>
     new Uint8Array(
       await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer(),
@@ -75,8 +77,8 @@
     if (text.length > LONGEST) {
       throw new Error("it is too long");
     }
-    const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (one) =>
-      one.charCodeAt(0),
+    const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) =>
+      letter.charCodeAt(0),
     );
     return check(
       JSON.parse(
@@ -84,22 +86,33 @@
       ),
     );
   };
-  /* An address may come from anybody: its values are only ever shown as text. */
+  /* An address may come from anybody: its values are only ever shown as text, and what cannot be
+     shown is refused before it replaces anything. */
   const check = ({ turns, at }) => {
-    const right =
+    const isTree =
       Array.isArray(turns) &&
       turns.length &&
       turns.every(
-        (turn, index) =>
-          Number.isInteger(turn.parent) &&
-          turn.parent >= -1 &&
-          turn.parent < index &&
-          Array.isArray(turn.answers),
+        ({ parent, answers }, index) =>
+          Number.isInteger(parent) && parent >= -1 && parent < index && Array.isArray(answers),
       );
-    if (!right) {
+    if (!isTree) {
       throw new Error("it contains no debate");
     }
-    return { turns, at: turns[at] ? at : -1 };
+    const opened = { turns, at: turns[at] ? at : -1 };
+    const before = state;
+    state = opened;
+    try {
+      const aside = document.createElement("div");
+      rad.mount(
+        turns.map((_, index) => html`<${Turn} index=${index} place=${1} />`),
+        aside,
+      );
+      rad.mount(null, aside);
+    } finally {
+      state = before;
+    }
+    return opened;
   };
   const address = () => rad.address.read().debate ?? "";
   const save = async () => {
@@ -113,18 +126,21 @@
       return;
     }
     if (saved !== state || address() !== saved.written) {
-      return;
-    } // another debate was opened meanwhile
+      return; // another debate was opened meanwhile
+    }
     saved.written = debate;
     rad.address.write({ debate });
   };
   /* An entry of the history keeps the selected debaters and judges, also after a reload. */
-  const choices = () => ({
-    offer,
-    first: $("first").value,
-    second: $("second").value,
-    judges: [...document.querySelectorAll("#judges input:checked")].map((one) => one.value),
-  });
+  const choices = () => {
+    const form = new FormData($("composer"));
+    return {
+      offer,
+      first: form.get("first"),
+      second: form.get("second"),
+      judges: form.getAll("judges"),
+    };
+  };
   const remember = () => history.replaceState(choices(), "");
   /* The tab keeps the draft and the message without an answer when the page is reloaded. */
   const keep = (event) => {
@@ -136,7 +152,7 @@
       sessionStorage.draft = JSON.stringify({
         debate: state.written,
         fork: running ? running.fork : fork,
-        failed: unsaid || $("problem").textContent,
+        failed: unsaid || problem !== null,
         say: [unsaid, $("say").value].filter(Boolean).join("\n\n"),
       });
     } catch {
@@ -148,433 +164,416 @@
     const debate = address();
     if (rad.address.read().at) {
       rad.address.write({ debate: state.written });
-      return;
-    } // a link inside the page
+      return; // a link inside the page
+    }
     if (debate === state.written) {
       return;
     }
     stop();
     await running?.done;
-    let opened = empty(),
-      why = "";
+    let opened = empty();
+    problem = null;
     try {
       if (debate) {
         opened = await decode(debate);
       }
     } catch {
-      why =
-        "The debate in this address cannot be read. Copy the whole address, or start a new debate.";
+      problem = {
+        text: "The debate in this address cannot be read. Copy the whole address, or start a new debate.",
+      };
     }
     if (address() !== debate) {
-      return;
-    } // another debate was opened meanwhile
+      return; // another debate was opened meanwhile
+    }
     state = { ...opened, written: debate };
     state.at = last(state.at);
     write(fork?.draft ?? $("say").value);
     fork = null;
     unsaid = "";
-    problem(why);
-    show();
+    draw();
     $("say").focus({ preventScroll: true });
   };
 
-  /* --- what is shown ------------------------------------------------------------------------- */
+  /* --- what is shown --- */
   const seconds = (value) => `${value.toFixed(1)} s`;
-  const spent = (one) =>
-    [
-      seconds(one.seconds),
-      one.tokens
-        ? `${one.tokens.toLocaleString("en")} tokens`
-        : one.calls
-          ? "the model did not answer"
-          : "no model",
-    ].join(", ");
+  const spent = (cost) => {
+    const model = cost.calls ? "the model did not answer" : "no model";
+    return `${seconds(cost.seconds)}, ${cost.tokens ? rad.count(cost.tokens, "token") : model}`;
+  };
   const plain = (name) => name.split(".").pop().replaceAll("_", " ");
   const step = (event) => {
     if (event.event === "search") {
-      const query = event.query.length > 90 ? `${event.query.slice(0, 88)}…` : event.query;
-      return `searched ${event.field} for “${query}”: ${event.found} found`;
+      return `searched ${event.field} for “${event.query}”: ${event.found} found`;
     }
-    if (event.event === "model") {
-      const what = plain(event.step);
-      if (!event.calls) {
-        return `model: ${what}, from the cache`;
-      }
-      const tokens = event.prompt_tokens + event.completion_tokens;
-      const failed = event.failures ? ", failed" : "";
-      return `model: ${what}, ${seconds(event.seconds)}, ${tokens} tokens${failed}`;
+    const what = plain(event.step);
+    if (!event.calls) {
+      return `model: ${what}, from the cache`;
     }
-    return "";
+    const tokens = event.prompt_tokens + event.completion_tokens;
+    const failed = event.failures ? ", failed" : "";
+    return `model: ${what}, ${seconds(event.seconds)}, ${tokens} tokens${failed}`;
   };
-  const answerView = (turn, index, which) => {
-    const one = turn.answers[which],
-      scope = `t${index}-${which}`;
-    const both = turn.answers.length > 1,
-      view = h("article", {
-        class: `answer${both && which === turn.pick ? " picked" : ""}`,
-        "aria-label": `Answer of ${one.debater}`,
-      });
-    view.append(
-      h(
-        "div",
-        { class: "head" },
-        h("b", null, one.debater),
-        one.shown &&
-          h(
-            "span",
-            { class: "words num soft" },
-            h("meter", {
-              min: "0",
-              max: "60",
-              high: "60",
-              value: String(one.shown.words),
-              "aria-label": "Words",
-            }),
-            `${one.shown.words} of 60 words`,
-          ),
-        one.system && h("span", { class: "soft num" }, spent(one)),
-        one.judged.length > 0 &&
-          h(
-            "span",
-            { class: "row verdicts" },
-            one.judged.length > 1 && h("span", { class: "soft" }, `Judge ${one.judged[0].judge}:`),
-            one.judged[0].list.map((it) =>
-              h(
-                "span",
-                { class: "chip" },
-                `${it.maxim} `,
-                rad.ui.answer(it.score === null ? null : it.yes),
-              ),
-            ),
-          ),
-        both &&
-          one.system &&
-          h(
-            "button",
-            {
-              type: "button",
-              "aria-pressed": String(which === turn.pick),
-              onclick: () => pick(index, which),
-            },
-            which === turn.pick ? "✓ Selected" : "Select this answer",
-            h("span", { class: "visually-hidden" }, ` of ${one.debater}`),
-          ),
-      ),
-    );
-    for (const notice of one.notices) {
-      view.append(rad.ui.notice(notice, "warning"));
-    }
-    if (one.shown) {
-      view.append(h("div", { class: "bubble system" }, rad.ui.sentences(one.shown, scope)));
-      view.append(
-        one.shown.citations.length
-          ? h(
-              "div",
-              { class: "cards" },
-              one.shown.citations.map((it) => rad.ui.citation(it, scope)),
-            )
-          : h("p", { class: "soft" }, "No citations."),
-      );
-    }
-    if (one.working) {
-      const shown = one.steps.slice(-6);
-      view.append(
-        h(
-          "ul",
-          { class: "steps" },
-          shown.map((it) => h("li", null, h("span", null, it))),
-          h(
-            "li",
-            { class: "running" },
-            h(
-              "span",
-              null,
-              one.working,
-              " ",
-              h("span", { class: "clock num", dataset: { begun: String(one.begun) } }),
-            ),
-          ),
-        ),
-      );
-    }
-    if (one.problem) {
-      view.append(rad.ui.notice(one.problem, one.problem === STOPPED ? "" : "error"));
-    }
-    for (const it of one.judged) {
-      view.append(
-        h("h2", null, `Judge ${it.judge}`, " ", h("span", { class: "soft num" }, spent(it))),
-      );
-      for (const notice of it.notices) {
-        view.append(rad.ui.notice(notice, "warning"));
-      }
-      if (it.list.length) {
-        view.append(rad.ui.verdicts(it.list));
-      }
-    }
-    if (one.shown && (one.steps.length || one.candidates.length)) {
-      view.append(
-        h(
-          "details",
-          null,
-          h("summary", null, "How it was found"),
-          one.steps.length > 0 &&
-            h(
-              "ul",
-              { class: "steps" },
-              one.steps.map((it) => h("li", null, h("span", null, it))),
-            ),
-          one.candidates.length > 0 && [
-            h(
-              "p",
-              { class: "soft" },
-              `It considered ${one.considered} arguments. The best, and those it cites:`,
-            ),
-            h(
-              "ol",
-              { class: "candidates" },
-              one.candidates.map((it) =>
-                h(
-                  "li",
-                  null,
-                  h(
-                    "span",
-                    { class: it.chosen ? "yes" : "soft" },
-                    it.chosen ? "cited" : "not cited",
-                  ),
-                  ` ${it.score.toFixed(2)} `,
-                  h("span", { class: "text", dir: "auto" }, it.text),
-                  it.routes.length > 0 &&
-                    h("span", { class: "soft" }, ` (${it.routes.join(", ")})`),
-                ),
-              ),
-            ),
-          ],
-        ),
-      );
-    }
-    return view;
-  };
-  const turnView = (index, place) => {
-    const turn = state.turns[index],
-      siblings = children(turn.parent),
-      here = siblings.indexOf(index);
-    const branch = (to) => () => {
-      if (!running) {
-        goTo(last(siblings[to]));
-        focusTurn(siblings[to]);
-      }
+  const textOf = (citation) => citation.parts.map(([text]) => text).join("");
+  /* Verdicts in links of earlier versions call their criterion `maxim`. */
+  const shownVerdict = ({ name, maxim, ...verdict }) => ({ ...verdict, name: name ?? maxim });
+
+  /* Topics of the collection, each with claims with which a debate can begin. */
+  const Topics = ({ names }) => {
+    const begin = (claim) => {
+      write(claim);
+      $("say").focus();
     };
-    return h(
-      "section",
-      {
-        class: `turn${fork && place > path(fork.parent).length ? " off" : ""}`,
-        id: `t${index}`,
-        tabindex: "-1",
-        dataset: { scope: `t${index}` },
-        "aria-label": `Turn ${place}`,
-      },
-      h(
-        "div",
-        { class: "head" },
-        h(
-          "div",
-          { class: "bubble user" },
-          h("span", { class: "who" }, `You, turn ${place}`),
-          h("span", { class: "text", dir: "auto" }, turn.say),
-        ),
-        siblings.length > 1 &&
-          h(
-            "span",
-            { class: "row" },
-            h(
-              "button",
-              {
-                type: "button",
-                class: "plain",
-                disabled: here === 0,
-                "aria-label": "Previous branch",
-                onclick: branch(here - 1),
-              },
-              "◂",
-            ),
-            h("span", { class: "soft" }, `branch ${here + 1} of ${siblings.length}`),
-            h(
-              "button",
-              {
-                type: "button",
-                class: "plain",
-                disabled: here === siblings.length - 1,
-                "aria-label": "Next branch",
-                onclick: branch(here + 1),
-              },
-              "▸",
-            ),
-          ),
-        answerOf(turn) &&
-          h(
-            "span",
-            { class: "row" },
-            index !== state.at &&
-              h(
-                "button",
-                { type: "button", class: "plain", onclick: () => forkAt(index) },
-                "Continue from here",
-              ),
-            h(
-              "button",
-              { type: "button", class: "plain", onclick: () => forkAt(turn.parent, turn.say) },
-              "Edit",
-            ),
-            h(
-              "button",
-              {
-                type: "button",
-                class: "plain",
-                onclick: () => {
-                  cancel();
-                  send(turn.say, turn.parent);
-                },
-              },
-              "Answer again",
-            ),
-          ),
-      ),
-      h(
-        "div",
-        { class: `columns${turn.answers.length > 1 ? "" : " one"}` },
-        turn.answers.map((_, which) => answerView(turn, index, which)),
-      ),
-    );
+    return html`<ul class="topics">
+      ${names.map(
+        (name) =>
+          html`<li>
+            <details name="topic" open=${names.length === 1}>
+              <summary>${name || "Claims of the collection"}</summary>
+              ${setup.topics[name].map(
+                (claim) => html`<button onClick=${() => begin(claim)}>${claim}</button>`,
+              )}
+            </details>
+          </li>`,
+      )}
+    </ul>`;
   };
-  const show = () => {
-    $("start").hidden = state.turns.length > 0;
-    $("link").disabled = $("export").disabled = !state.turns.length;
-    rad.replace(
-      $("debate"),
-      path(state.at).map((index, place) => turnView(index, place + 1)),
-    );
-    for (const one of document.querySelectorAll(".bubble.user .text, #problem .text")) {
-      if (one.scrollHeight > one.clientHeight) {
-        one.tabIndex = 0;
+  const Steps = ({ steps }) =>
+    html`<ul class="steps">
+      ${steps.map((text) => html`<li><span>${text}</span></li>`)}
+    </ul>`;
+  /* Why an answer has its verdicts and its sources, and what they cost. */
+  const Why = ({ answer }) =>
+    html`<div class="why">
+      ${answer.judged.map(
+        (judged) =>
+          html`<h3>Judge ${judged.judge} <small class="soft">${spent(judged)}</small></h3>
+            <${rad.Reasons} verdicts=${judged.list.map(shownVerdict)} />`,
+      )}
+      <h3>How it was found <small class="soft">${spent(answer)}</small></h3>
+      <${Steps}
+        steps=${[
+          ...answer.steps,
+          ...answer.shown.citations
+            .filter((citation) => citation.path.length)
+            .map(({ id, path }) => `${id}: ${path.join(" → ")}`),
+        ]}
+      />
+      ${
+        answer.candidates.length > 0 &&
+        html`<p class="soft">The best of ${answer.considered} arguments, and those it cites:</p>
+          <ol class="candidates">
+            ${answer.candidates.map(
+              (candidate) =>
+                html`<li class="text" dir="auto">
+                  ${candidate.text}${" "}
+                  <small>${candidate.chosen && "cited, "}${candidate.score.toFixed(2)}</small>
+                </li>`,
+            )}
+          </ol>`
       }
-    } // the keyboard scrolls it
-    where();
+    </div>`;
+
+  const Reply = ({ turn, index, which }) => {
+    const answer = turn.answers[which];
+    const { shown, live } = answer;
+    const scope = `t${index}-${which}`;
+    const isCompared = turn.answers.length > 1;
+    const isPicked = which === turn.pick;
+    const [isOpen, open] = rad.useState(false);
+    const notices = [...answer.notices, ...answer.judged.flatMap((judged) => judged.notices)];
+    return html`<article
+      class="reply ${isCompared && isPicked ? "picked" : ""}"
+      aria-label=${`Answer of ${answer.debater}`}
+    >
+      <div>
+        <div class="who">
+          ${answer.debater}
+          ${
+            isCompared &&
+            answer.system &&
+            html`<button class="plain" aria-pressed=${isPicked} onClick=${() => pick(index, which)}>
+              ${isPicked ? "✓ Continues the debate" : "Continue with this"}<span
+                class="visually-hidden"
+              >
+                of ${answer.debater}</span
+              >
+            </button>`
+          }
+        </div>
+        ${notices.map((text) => html`<${rad.Notice} kind="warning">${text}<//>`)}
+        ${shown && html`<${rad.Answer} answer=${shown} scope=${scope} />`}
+        ${answer.near && html`<${Near} names=${answer.near} />`}
+        ${
+          live?.working &&
+          html`${
+              answer.steps.length > 0 &&
+              html`<details>
+                <summary class="soft">${rad.count(answer.steps.length, "step")}</summary>
+                <${Steps} steps=${answer.steps} />
+              </details>`
+            }
+            <p class="running">
+              ${live.working} <span class="clock num" data-begun=${live.begun}></span>
+            </p>`
+        }
+        ${
+          answer.problem &&
+          html`<${rad.Notice} kind=${answer.problem === STOPPED ? "" : "error"}
+            >${answer.problem}<//
+          >`
+        }
+        ${
+          shown &&
+          html`<div class="foot">
+            ${
+              !isCompared &&
+              answer.judged[0]?.list.map(
+                ({ score, ...verdict }) => html`<${rad.Verdict} ...${shownVerdict(verdict)} />`,
+              )
+            }
+            <button class="plain" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
+              Why?
+            </button>
+            <span class="soft num"
+              >${shown.words}${setup.words > 0 && ` of ${setup.words}`} words</span
+            >
+          </div>`
+        }
+      </div>
+      ${
+        shown &&
+        !answer.near &&
+        html`<aside class="sources" aria-label="Sources">
+          ${shown.citations.map(
+            (citation) =>
+              html`<${rad.Citation}
+                citation=${citation}
+                scope=${scope}
+                isQuoted=${shown.content.includes(textOf(citation))}
+                isBrief
+              />`,
+          )}
+          ${!shown.citations.length && html`<p class="soft">The answer cites no argument.</p>`}
+        </aside>`
+      }
+      ${isOpen && html`<${Why} answer=${answer} />`}
+    </article>`;
   };
-  const renew = (index, which) => {
-    const old = $(`t${index}`)?.querySelector(".columns").children[which];
-    const focused = old?.contains(document.activeElement);
-    old?.replaceWith(answerView(state.turns[index], index, which));
-    if (focused) {
-      focusTurn(index);
+  /* An answer without an argument: what else can be debated. */
+  const Near = ({ names }) => {
+    const known = names.filter((name) => Object.hasOwn(setup.topics, name));
+    const offered = known.length ? known : Object.keys(setup.topics).slice(0, 6);
+    return html`<p>The collection has arguments on:</p>
+      <${Topics} names=${offered} />`;
+  };
+
+  /* The verdicts on the answers to one message: a row for each judge and debater. */
+  const Comparison = ({ turn }) => {
+    const [at, select] = rad.useState("");
+    const lists = turn.answers.flatMap(({ debater, judged }) =>
+      judged.filter(({ list }) => list.length).map((judgement) => ({ debater, ...judgement })),
+    );
+    if (!lists.length) {
+      return null;
+    }
+    const judges = [...new Set(lists.map(({ judge }) => judge))];
+    lists.sort((one, two) => judges.indexOf(one.judge) - judges.indexOf(two.judge));
+    const answer = ({ yes, answer: given }) => given ?? yes;
+    const rows = lists.map(({ debater, judge, list }) => ({
+      name: debater,
+      about: judges.length > 1 ? `judge ${judge}` : "",
+      verdicts: list.map((verdict, column) => ({
+        ...shownVerdict(verdict),
+        differs: lists.some(
+          (other) =>
+            other.judge === judge &&
+            other.list[column] &&
+            answer(other.list[column]) !== answer(verdict),
+        ),
+      })),
+    }));
+    const [row, column] = at.split(".");
+    const verdict = rows[row]?.verdicts[column];
+    return html`<div class="compared">
+      <${rad.VerdictTable}
+        criteria=${rows[0].verdicts.map(({ name }) => name)}
+        rows=${rows}
+        at=${at}
+        choose=${(...place) => select(place.join("."))}
+      />
+      ${
+        verdict &&
+        html`<${rad.Reason}
+          name=${rows[row].name}
+          verdict=${verdict}
+          reason=${verdict.rationale}
+        />`
+      }
+    </div>`;
+  };
+
+  const Turn = ({ index, place }) => {
+    const turn = state.turns[index];
+    const siblings = children(turn.parent);
+    const isOff = fork && place > path(fork.parent).length;
+    const action = (text, act) => html`<button class="plain" onClick=${act}>${text}</button>`;
+    return html`<section
+      class="turn ${isOff ? "off" : ""} ${turn.answers.length > 1 ? "two" : ""}"
+      id="t${index}"
+      tabindex="-1"
+      data-scope
+      aria-label="Turn ${place}"
+    >
+      <div class="said">
+        <div class="row">
+          ${
+            siblings.length > 1 &&
+            siblings.map(
+              (sibling, at) =>
+                html`<button
+                  class="plain"
+                  aria-pressed=${sibling === index}
+                  aria-label=${`Branch ${at + 1} of ${siblings.length}: ${state.turns[sibling].say.slice(0, 60)}`}
+                  onClick=${() => {
+                    if (!running) {
+                      goTo(last(sibling));
+                      $(`t${sibling}`).focus();
+                    }
+                  }}
+                >
+                  ${at + 1}
+                </button>`,
+            )
+          }
+          ${
+            answerOf(turn) &&
+            html`${action("Edit", () => edit(turn))}
+            ${action("Again", () => {
+              cancel();
+              send(turn.say, turn.parent);
+            })}`
+          }
+        </div>
+        <div class="bubble user text" dir="auto">${turn.say}</div>
+      </div>
+      <div class="replies">
+        ${turn.answers.map(
+          (_, which) => html`<${Reply} key=${which} turn=${turn} index=${index} which=${which} />`,
+        )}
+      </div>
+      ${turn.answers.length > 1 && html`<${Comparison} turn=${turn} />`}
+    </section>`;
+  };
+
+  const draw = () => {
+    const hasTurns = state.turns.length > 0;
+    const hidden = {
+      start: hasTurns,
+      share: !hasTurns,
+      new: running,
+      send: running,
+      stop: !running,
+      cancel: !fork,
+      limits: fork || status,
+    };
+    for (const [id, isHidden] of Object.entries(hidden)) {
+      $(id).hidden = Boolean(isHidden);
+    }
+    $("say").placeholder = hasTurns ? "Reply …" : "I believe that …";
+    $("where").textContent = status || (fork ? EDITING : "");
+    rad.mount(
+      path(state.at).map(
+        (index, place) => html`<${Turn} key=${index} index=${index} place=${place + 1} />`,
+      ),
+      $("debate"),
+    );
+    rad.mount(
+      problem &&
+        html`<${rad.Notice} kind=${problem.isStopped ? "" : "error"}>${problem.text}<//>
+          ${problem.again && html`<button onClick=${problem.again}>Try again</button>`}`,
+      $("problem"),
+    );
+    // The keyboard scrolls a long message.
+    for (const bubble of document.querySelectorAll(".bubble.user, #problem .text")) {
+      if (bubble.scrollHeight > bubble.clientHeight) {
+        bubble.tabIndex = 0;
+      }
     }
     tick();
   };
-  const where = () => {
-    const place = path(fork ? fork.parent : state.at).length,
-      turn = state.turns[state.at];
-    const said = turn
-      ? turn.answers
-          .filter((one) => one.shown)
-          .map((one) => `${one.debater} (${one.shown.words} words)`)
-      : [];
-    const ends = turn && !fork ? children(turn.parent).map((one) => path(last(one)).length) : [];
-    const hidden = ends
-      .map((end, at) => {
-        const turns = end > place + 1 ? `Turns ${place + 1} to ${end} are` : `Turn ${end} is`;
-        return end > place && `${turns} in branch ${at + 1}. `;
-      })
-      .filter(Boolean)
-      .join("");
-    const answered = said.length ? `${said.join(" and ")} answered. ` : "";
-    $("cancel").hidden = !fork;
-    $("where").textContent =
-      running || !turn || (!fork && $("problem").textContent)
-        ? hidden
-        : !fork
-          ? `${answered}${hidden}Your next message is turn ${place + 1}.`
-          : fork.draft === null
-            ? `Your next message continues from turn ${place}, in a new branch.`
-            : `You edit turn ${place + 1}. Your message begins a new branch; the old one stays.`;
+  const say = (text) => {
+    status = text;
+    draw();
   };
-  const problem = (what, again, stopped) =>
-    rad.replace(
-      $("problem"),
-      what && rad.ui.notice(what, stopped ? "" : "error"),
-      again && h("button", { type: "button", onclick: again }, "Try again"),
-    );
   const tick = () => {
     for (const clock of document.querySelectorAll(".clock")) {
       clock.textContent = seconds((Date.now() - Number(clock.dataset.begun)) / 1000);
     }
   };
   setInterval(tick, 250);
-  const focusTurn = (index) => {
-    const one = $(`t${index}`);
-    if (one) {
-      one.focus({ preventScroll: true });
-      one.scrollIntoView({ block: "start" });
-    }
+  /* Show a turn as a whole above the field, or its beginning. */
+  const reveal = (index) => {
+    const turn = $(`t${index}`);
+    const room = innerHeight - 200;
+    turn?.scrollIntoView({ block: turn.offsetHeight > room ? "start" : "end" });
   };
-
-  /* --- answers ------------------------------------------------------------------------------- */
+  /* --- answers --- */
   /* Say for which model calls an answer or a judge waits, and since when. */
-  const waitFor = (one, sent) => {
-    const steps = [...new Set(one.waiting.map(plain))].join(", "),
-      before = one.working;
-    one.working = steps
-      ? `waiting for the model: ${steps}${sent > 1 ? `, request ${sent}` : ""}`
-      : one.working && one.doing;
-    if (one.working !== before) {
-      one.begun = Date.now();
+  const work = (live, working) => {
+    if (working !== live.working) {
+      Object.assign(live, { working, begun: Date.now() });
     }
   };
-  const handle = (one, event) => {
-    if (event.event === "asking") {
-      if (event.sent === 1) {
-        one.waiting.push(event.step);
+  const waitFor = (live, sent = 1) => {
+    const steps = [...new Set(live.waiting.map(plain))].join(", ");
+    const again = sent > 1 ? `, request ${sent}` : "";
+    work(live, steps ? `waiting for the model: ${steps}${again}` : live.working && live.doing);
+  };
+  const handlers = {
+    asking({ live }, { sent, step: name }) {
+      if (sent === 1) {
+        live.waiting.push(name);
       }
-      waitFor(one, event.sent);
-    }
-    if (event.event === "model") {
-      const at = one.waiting.indexOf(event.step);
+      waitFor(live, sent);
+    },
+    model(answer, event) {
+      const { waiting } = answer.live;
+      const at = waiting.indexOf(event.step);
       if (at >= 0) {
-        one.waiting.splice(at, 1);
+        waiting.splice(at, 1);
       }
-      waitFor(one, 1);
-    }
-    if (event.event === "search" || event.event === "model") {
-      if (one.steps.at(-1) !== step(event) && one.steps.length < 60) {
-        one.steps.push(step(event));
+      waitFor(answer.live);
+      handlers.search(answer, event);
+    },
+    search({ steps }, event) {
+      if (steps.at(-1) !== step(event) && steps.length < 60) {
+        steps.push(step(event));
       }
-    } else if (event.event === "answer") {
-      Object.assign(one, {
-        system: event.system,
-        shown: event.shown,
-        by: event.by,
-        notices: event.notices,
-        seconds: event.seconds,
-        calls: event.calls,
-        tokens: event.tokens,
-        working: "",
-      });
-    } else if (event.event === "candidates") {
-      one.considered = event.considered;
-      one.candidates = event.list.map((it) => ({ ...it, routes: Object.keys(it.routes) }));
-    } else if (event.event === "judging") {
-      one.doing = one.working = `judge ${event.judge}`;
-      one.waiting = [];
-      one.begun = Date.now();
-    } else if (event.event === "verdicts") {
-      one.judged.push(event);
-      one.working = "";
-    } else if (event.event === "error") {
-      one.problem = `The server could not finish: ${event.message}`;
-    } else if (event.event === "end") {
-      one.ended = true;
-    }
+    },
+    answer(answer, { event, ...values }) {
+      Object.assign(answer, values);
+      work(answer.live, "");
+    },
+    candidates(answer, { considered, list }) {
+      Object.assign(answer, { considered, candidates: list });
+    },
+    judging({ live }, { judge }) {
+      live.doing = `judge ${judge}`;
+      live.waiting = [];
+      work(live, live.doing);
+    },
+    verdicts(answer, event) {
+      answer.judged.push(event);
+      work(answer.live, "");
+    },
+    error(answer, { message }) {
+      answer.problem = `The server could not finish: ${message}`;
+    },
+    end({ live }) {
+      live.ended = true;
+    },
   };
-  const ask = async (turn, index, which, body, signal) => {
-    const one = turn.answers[which];
+  const ask = async (answer, body, signal) => {
     try {
       const reply = await fetch("/debate/answer", {
         method: "POST",
@@ -583,9 +582,9 @@
         signal,
       });
       if (!reply.ok) {
-        const said = await reply.json().catch(() => ({}));
-        const detail = typeof said.detail === "string" ? `: ${said.detail}` : "";
-        throw new Error(`the server refused the message (status ${reply.status})${detail}`);
+        const { detail } = await reply.json().catch(() => ({}));
+        const why = typeof detail === "string" ? `: ${detail}` : "";
+        throw new Error(`the server refused the message (status ${reply.status})${why}`);
       }
       const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
@@ -598,140 +597,117 @@
         rest = lines.pop();
         for (const line of lines) {
           const event = JSON.parse(line);
-          handle(one, event);
-          if (event.event !== "alive") {
-            renew(index, which);
-          }
+          handlers[event.event]?.(answer, event);
         }
+        draw();
       }
-      if (!one.ended && !one.problem) {
+      if (!answer.live.ended && !answer.problem) {
         throw new Error("the connection to the server broke off");
       }
     } catch (error) {
-      one.problem =
-        error.name === "AbortError"
-          ? STOPPED
-          : error instanceof TypeError
-            ? "The server cannot be reached. Is touche-rad serve still running?"
-            : `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
+      answer.problem = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
+      if (error.name === "AbortError") {
+        answer.problem = STOPPED;
+      } else if (error instanceof TypeError) {
+        answer.problem = "The server cannot be reached. Is touche-rad serve still running?";
+      }
     } finally {
-      one.working = "";
-      renew(index, which);
+      work(answer.live, "");
+      draw();
     }
   };
-  const send = async (say, parent = fork ? fork.parent : state.at) => {
-    if (running || !say.trim()) {
+  const send = async (text, parent = fork ? fork.parent : state.at) => {
+    if (running || !text.trim()) {
       return;
     }
-    const typed = say === $("say").value;
-    const { first, second, judges } = choices(),
-      debaters = [first, second].filter(Boolean);
+    const isTyped = text === $("say").value;
     const before = { at: state.at, fork };
-    unsaid = !typed && children(parent).some((one) => state.turns[one].say === say) ? "" : say;
-    const body = simulation(parent, say);
+    const { first, second, judges } = choices();
+    const isSaid = children(parent).some((index) => state.turns[index].say === text);
+    unsaid = !isTyped && isSaid ? "" : text;
+    const body = simulation(parent, text);
     const turn = {
       parent,
-      say,
+      say: text,
       pick: 0,
-      answers: debaters.map((debater) => ({
+      answers: [first, second].filter(Boolean).map((debater) => ({
         debater,
-        by: "",
         problem: "",
         notices: [],
         steps: [],
-        system: null,
-        shown: null,
-        seconds: 0,
-        calls: 0,
-        tokens: 0,
-        considered: 0,
         candidates: [],
         judged: [],
-        working: "working",
-        doing: "working",
-        waiting: [],
-        begun: Date.now(),
+        live: { working: "working", doing: "working", waiting: [], begun: Date.now() },
       })),
     };
     const index = state.turns.push(turn) - 1;
     state.at = index;
     fork = null;
+    problem = null;
+    status = "";
     running = Object.assign(new AbortController(), before);
-    problem("");
-    if (typed) {
+    if (isTyped) {
       write("");
     }
-    busy(true);
-    show();
-    $(`t${index}`).scrollIntoView({ block: "start" });
+    draw();
+    reveal(index);
     running.done = Promise.all(
-      debaters.map((debater, which) =>
-        ask(turn, index, which, { debater, judges, debate: body }, running.signal),
+      turn.answers.map((answer) =>
+        ask(answer, { debater: answer.debater, judges, debate: body }, running.signal),
       ),
     );
     await running.done;
-    if (turn.answers.some((one) => one.system)) {
+    const answered = turn.answers.filter(({ system }) => system);
+    if (answered.length) {
       unsaid = "";
-      $("heard").textContent = turn.answers
-        .filter((one) => one.system)
-        .map((one) =>
-          [
-            `${one.debater}:`,
-            ...one.notices,
-            one.system.utterance,
-            ...(one.judged[0]?.list || []).map((it) => `${it.maxim} ${it.yes ? "yes" : "no"}.`),
-          ].join(" "),
-        )
-        .join(" ");
       if (!answerOf(turn)) {
-        turn.pick = turn.answers.findIndex((one) => one.system);
+        turn.pick = turn.answers.indexOf(answered[0]);
       }
       if (!$("say").value.trim()) {
         write(before.fork?.draft ?? "");
       }
-      for (const one of turn.answers) {
-        delete one.working;
-        delete one.doing;
-        delete one.waiting;
-        delete one.begun;
-        delete one.ended;
-      }
+      turn.answers.forEach((answer) => delete answer.live);
     } else {
       // no answer: the message goes back, nothing of it is lost
       state.turns.pop();
       state.at = before.at;
       fork = before.fork;
-      if (typed && !$("say").value.trim()) {
-        write(say);
+      if (isTyped && !$("say").value.trim()) {
+        write(text);
       }
-      const elsewhere = say !== $("say").value; // the field has something else
-      if (!elsewhere) {
+      const isElsewhere = text !== $("say").value; // the field has something else
+      if (!isElsewhere) {
         unsaid = "";
       }
-      problem(
-        [...new Set(turn.answers.map((one) => one.problem))].join(" ") +
-          (elsewhere ? ` Not answered: ${say}` : ""),
-        () => send(elsewhere ? say : $("say").value, parent),
-        turn.answers[0].problem === STOPPED,
-      );
+      problem = {
+        text:
+          [...new Set(turn.answers.map((answer) => answer.problem))].join(" ") +
+          (isElsewhere ? ` Not answered: ${text}` : ""),
+        again: () => send(isElsewhere ? text : $("say").value, parent),
+        isStopped: turn.answers[0].problem === STOPPED,
+      };
     }
     await save(); // the address is complete when the next message can be sent
     running = null;
-    busy(false);
-    show();
-    $(`t${state.at}`)?.scrollIntoView({ block: "start" });
+    draw();
+    if (answered.length) {
+      $("heard").textContent = answered.map(heard).join(" ");
+    }
+    reveal(state.at);
     $("say").focus({ preventScroll: true });
   };
+  const words = (judged) =>
+    (judged?.list ?? [])
+      .map(shownVerdict)
+      .map(({ name, yes, answer }) => `${name} ${answer ?? (yes ? "yes" : "no")}`)
+      .join(", ");
+  const heard = ({ debater, notices, system, judged }) =>
+    [`${debater}:`, ...notices, system.utterance, words(judged[0])].join(" ");
   const stop = () => running?.abort();
-  const busy = (now) => {
-    $("send").hidden = now;
-    $("stop").hidden = !now;
-    $("new").hidden = now;
-  };
   const goTo = (at) => {
     state.at = at;
     fork = null;
-    show();
+    draw();
     save();
     $("say").focus({ preventScroll: true });
   };
@@ -748,51 +724,118 @@
       goTo(index);
     }
   };
-  const forkAt = (parent, say) => {
-    if (running) {
-      return;
+  const edit = ({ parent, say: text }) => {
+    if (!running) {
+      fork = { parent, draft: fork?.draft ?? $("say").value };
+      write(text);
+      say("");
+      $("say").focus({ preventScroll: true });
     }
-    fork = { parent, draft: say === undefined ? null : (fork?.draft ?? $("say").value) };
-    if (say !== undefined) {
-      write(say);
-    }
-    show();
-    $("say").focus({ preventScroll: true });
   };
   const cancel = () => {
     if (fork) {
-      write(fork.draft ?? $("say").value);
+      write(fork.draft);
       goTo(state.at);
+    }
+  };
+
+  /* --- the field --- */
+  const grow = () => {
+    const field = $("say");
+    field.style.height = "auto";
+    field.style.height = `${field.scrollHeight}px`;
+    if (field.value.length === field.maxLength) {
+      say("A message has at most 20,000 characters. The rest of your text is cut off.");
     }
   };
   const write = (value) => {
     $("say").value = value;
+    grow();
   };
-
-  /* --- export, keys, start ------------------------------------------------------------------- */
-  const download = () => {
+  const press = (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      if (running) {
+        say("Wait for the answer, or stop it.");
+      } else {
+        send($("say").value);
+      }
+    } else if (event.key === "Escape") {
+      if (fork) {
+        cancel();
+      } else {
+        $("say").blur();
+      }
+    }
+  };
+  /* --- sharing, keys, start --- */
+  const copy = async () => {
+    await save();
+    let text = "Copied.";
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {
+      text = "Copy the address of this page: it contains the debate.";
+    }
+    $("copied").textContent = text;
+    say(text);
+  };
+  /* The shown branch for readers: [who, what]. */
+  const transcript = () =>
+    path(state.at).flatMap((index) => {
+      const turn = state.turns[index];
+      const answer = answerOf(turn);
+      const rows = [["You", turn.say]];
+      if (answer) {
+        rows.push([answer.debater, answer.shown.content]);
+        for (const citation of answer.shown.citations) {
+          rows.push([`Source ${citation.number}`, `${textOf(citation)} (${citation.id})`]);
+        }
+        for (const judged of answer.judged) {
+          rows.push([`Judge ${judged.judge}`, words(judged)]);
+        }
+      }
+      return rows;
+    });
+  const STYLE =
+    "body{max-width:40rem;margin:auto;font:1rem/1.5 sans-serif}dt{font-weight:bold}" +
+    "dd{margin:0 0 1rem;white-space:pre-line;overflow-wrap:anywhere}";
+  const contents = {
+    jsonl: () => `${JSON.stringify(simulation(state.at))}\n`,
+    txt: () =>
+      transcript()
+        .map(([who, text]) => `${who}: ${rad.visible(text)}\n`)
+        .join("\n"),
+    html() {
+      const page = document.createElement("div");
+      const rows = transcript();
+      const views = rows.map(([who, text]) => [html`<dt>${who}</dt>`, html`<dd>${text}</dd>`]);
+      rad.mount(html`<dl>${views}</dl>`, page);
+      return `<!doctype html><meta charset="utf-8"><title>Debate</title><style>${STYLE}</style>${page.innerHTML}`;
+    },
+  };
+  const saveAs = (kind) => () => {
     if (!state.turns.length) {
       return;
     }
-    const file = new Blob([`${JSON.stringify(simulation(state.at))}\n`], {
-      type: "application/jsonl",
-    });
-    h("a", { href: URL.createObjectURL(file), download: "debate.jsonl" }).click();
-    $("where").textContent = "The debate is saved as debate.jsonl.";
+    const file = new Blob([contents[kind]()]);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = `debate.${kind}`;
+    link.click();
+    say(`The debate is saved as debate.${kind}.`);
   };
-  const copy = async () => {
-    await save();
-    try {
-      await navigator.clipboard.writeText(location.href);
-      $("where").textContent = "The address is copied.";
-    } catch {
-      $("where").textContent = "Copy the address of this page: it contains the debate.";
-    }
+  const move = (by) => () => {
+    const turns = [...document.querySelectorAll(".turn")];
+    const at = turns.indexOf(document.activeElement.closest(".turn"));
+    (turns[at + by] ?? turns.at(-1))?.focus();
   };
   rad.keys({
     "/": ["Write a message (Escape leaves the field)", () => $("say").focus()],
-    e: ["Export the debate as a simulation file", download],
-    l: ["Copy the address of the debate", copy],
+    ArrowRight: ["Next turn", move(1)],
+    ArrowLeft: ["Previous turn", move(-1)],
+    e: ["Save the debate as a simulation file", saveAs("jsonl")],
+    l: ["Copy the link of the debate", copy],
     s: ["Stop the answer", stop],
     Escape: ["Cancel an edit or a branch", cancel],
   });
@@ -800,35 +843,15 @@
     event.preventDefault();
     send($("say").value);
   });
-  $("say").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      if (running) {
-        $("where").textContent = "Wait for the answer, or stop it.";
-      } else {
-        send($("say").value);
-      }
-    }
-    if (event.key === "Escape") {
-      if (fork) {
-        cancel();
-      } else {
-        $("say").blur();
-      }
-    }
-  });
-  $("say").addEventListener(
-    "beforeinput",
-    ({ data, target: { value, selectionStart, selectionEnd, maxLength } }) => {
-      if (data && value.length - (selectionEnd - selectionStart) + data.length > maxLength) {
-        $("where").textContent =
-          "A message has at most 20,000 characters. The rest of your text is cut off.";
-      }
-    },
-  );
   $("composer").addEventListener("change", remember);
-  for (const [id, action] of Object.entries({ stop, export: download, link: copy, cancel })) {
-    $(id).addEventListener("click", action);
+  $("say").addEventListener("input", grow);
+  $("say").addEventListener("keydown", press);
+  const buttons = { stop, cancel, link: copy };
+  for (const kind of Object.keys(contents)) {
+    buttons[kind] = saveAs(kind);
+  }
+  for (const [id, action] of Object.entries(buttons)) {
+    $(id).addEventListener("click", () => action());
   }
   for (const [event, action] of Object.entries({
     hashchange: load,
@@ -842,56 +865,20 @@
     addEventListener(event, action);
   }
 
-  const chosen =
-    history.state?.offer === offer ? history.state : { judges: setup.judges.slice(0, 1) };
-  for (const [id, names] of Object.entries({
-    first: setup.debaters,
-    second: ["", ...setup.debaters],
-  })) {
-    rad.add(
-      $(id),
-      names.map((name) =>
-        h("option", { value: name, selected: name === chosen[id] }, name || "nobody"),
-      ),
-    );
+  if (history.state?.offer === offer) {
+    const { first, second, judges } = history.state;
+    const { elements } = $("composer");
+    elements.first.value = first;
+    elements.second.value = second;
+    for (const box of document.querySelectorAll("[name=judges]")) {
+      box.checked = judges.includes(box.value);
+    }
   }
-  rad.replace(
-    $("examples"),
-    setup.examples.map((say) =>
-      h(
-        "button",
-        {
-          type: "button",
-          onclick: () => {
-            write(say);
-            $("say").focus();
-          },
-        },
-        say,
-      ),
-    ),
-  );
-  $("collection").textContent = setup.collection;
-  rad.add(
-    $("notices"),
-    setup.notices.map((one) => rad.ui.notice(one, "warning")),
-  );
-  rad.add($("judges"), [
-    h("span", { class: "soft" }, "Judges"),
-    h(
-      "span",
-      { class: "row" },
-      setup.judges.map((name) =>
-        h(
-          "label",
-          { class: "check" },
-          h("input", { type: "checkbox", value: name, checked: chosen.judges.includes(name) }),
-          name,
-        ),
-      ),
-    ),
-  ]);
-  $("judges").hidden = setup.judges.length < 2;
+  const isLocal = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+  $("local").hidden = !isLocal;
+  $("public").hidden = isLocal;
+  rad.mount(html`<${Topics} names=${Object.keys(setup.topics)} />`, $("topics"));
+  draw();
   let draft = {};
   try {
     draft = JSON.parse(sessionStorage.draft);
@@ -899,16 +886,17 @@
   } catch {
     /* the tab is new */
   }
-  show();
   load().then(() => {
     if (draft.debate === state.written && draft.fork) {
       fork = draft.fork;
-      show();
     }
     if (draft.failed && draft.say) {
-      problem(`${STOPPED} The message in the field has no answer yet.`, undefined, true);
-      where();
+      problem = {
+        text: `${STOPPED} The message in the field has no answer yet.`,
+        isStopped: true,
+      };
     }
+    draw();
   });
   $("say").focus({ preventScroll: true });
 }

@@ -20,17 +20,17 @@ from pydantic import Field
 
 from touche_rad.calls import Calls
 from touche_rad.criteria import grice
-from touche_rad.debate import Debate
+from touche_rad.debate import NOTHING_FOUND, Debate
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
-from touche_rad.pages.marks import marked_answer
+from touche_rad.pages.marks import marked_answer, shown_verdicts
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, RequestBody
-from touche_rad.text import is_blank, redact
+from touche_rad.text import is_blank, redact, redact_data
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,9 @@ _HEADERS: Final = {
 _ALIVE_SECONDS: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
 _SHOWN_CANDIDATES: Final = 5
+_SEARCHED: Final = 30
+_NEAR_TOPICS: Final = 4
+"""Topics that are offered where the debater has found no argument."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,13 @@ class Offer:
 
     debaters: Mapping[str, Callable[[], Answerer]]
     judges: Mapping[str, Callable[[], LoadedJudge]] = field(default_factory=dict)
-    notices: Sequence[str] = ()
-    """Lines above every debate, such as that the index is the demo collection."""
-    examples: Sequence[str] = ()
-    """Messages that the page proposes for the first turn."""
-    collection: str = ""
-    """What the debaters search, in a sentence."""
+    limits: Sequence[str] = ()
+    """What a user should know of the collection and the model."""
+    topics: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Claims with which a debate can begin, by topic; the topic of a collection without is ""."""
+    words: int = 60
+    """Maximum words of an answer; 0 = no limit."""
+    has_model: bool = False
 
 
 class PageRequest(RequestBody):
@@ -86,9 +90,10 @@ def add_debate_page(
         setup = {
             "debaters": list(offer.debaters),
             "judges": list(offer.judges),
-            "notices": list(offer.notices),
-            "examples": list(offer.examples),
-            "collection": offer.collection,
+            "limits": list(offer.limits),
+            "topics": offer.topics,
+            "words": offer.words,
+            "model": offer.has_model,
         }
         return page_response(
             "serve/debate.html.jinja",
@@ -162,6 +167,14 @@ class _Steps:
             self._tokens += event["prompt_tokens"] + event["completion_tokens"]
         self._put(**event)
 
+    def _near(self, answerer: Answerer) -> list[str]:
+        """Return the topics of the arguments that have most words of the message."""
+        if answerer.index is None:
+            return []
+        hits = answerer.index.search("text", self.debate.last.utterance, _SEARCHED)
+        topics = dict.fromkeys(hit.argument.topic for hit in hits)
+        return list(topics)[:_NEAR_TOPICS]
+
     async def lines(self, count: Callable[[Answer], None]) -> AsyncIterator[str]:
         """Do the work and yield its lines; a browser that goes away stops the work."""
         task = asyncio.create_task(self._work(count))
@@ -190,13 +203,17 @@ class _Steps:
         self._begin()
         answer = await answerer.answer(self.debate, observe=self._observe)
         count(answer)
+        near = None
+        judges = self.request.judges
+        if answer.response.content == NOTHING_FOUND:  # there is nothing to judge
+            judges = []
+            near = await asyncio.to_thread(self._near, answerer)
         self._put(
             "answer",
             system=system_response(answer.response),
             shown=marked_answer(answer.response),
-            by=answer.by,
+            near=near,
             notices=[] if answer.fallback is None else [redact(answer.fallback.notice)],
-            notes=[redact(event.text) for event in answer.events],
             **self._spent(),
         )
 
@@ -221,7 +238,7 @@ class _Steps:
                 self._put("candidates", considered=len(records), list=shown)
 
         view = self.debate.with_response(answer.response)
-        for name in self.request.judges:
+        for name in judges:
             self._put("judging", judge=name)
             self._begin()
             verdicts: list[dict[str, object]] = []
@@ -234,14 +251,6 @@ class _Steps:
                     judge, view, grice(), deadline=self.deadline, observe=self._observe
                 )
                 notices = [redact(fallback.notice) for fallback in judgement.fallbacks]
-                for criterion in grice():
-                    verdict = judgement.verdicts[criterion.key]
-                    verdicts.append(
-                        {
-                            "maxim": criterion.title,
-                            "score": judgement.score(criterion.key),
-                            "yes": verdict.yes,
-                            "rationale": redact(verdict.rationale),
-                        }
-                    )
+                shown = shown_verdicts(grice(), judgement.verdicts, judgement.unscored)
+                verdicts = redact_data(shown)
             self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())
