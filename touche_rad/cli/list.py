@@ -29,26 +29,31 @@ class ListOptions:
     as_json: bool = opt.JSON
 
 
-@command("list", "list", "list judges", "list grounded", "list papers")
+@command("list", "list", "list judges", "list grounded", "list papers", "list criteria")
 def list_command(options: ListOptions) -> None:
     """List debaters, judges, panels, retrievers, index backends and annotators.
 
     With KIND (such as judges), list the plugins of this kind. With NAME, show the options and
-    profiles of this plugin. With papers, list the tables of papers for bench run.
+    profiles of this plugin. With papers, list the tables of papers for bench run; with criteria,
+    the shipped criteria with their questions.
     """
     name = options.name
-    if name == "papers":
+    if name in ("papers", "criteria"):
+        from touche_rad.criteria import load_shipped, shipped_names
         from touche_rad.papers import tables
 
-        papers = {f"paper:{table}": tables.load(table).title for table in tables.names()}
+        titles = {f"paper:{table}": tables.load(table).title for table in tables.names()}
+        if name == "criteria":
+            titles = {}
+            for shipped in map(load_shipped, shipped_names()):
+                titles[shipped.name] = f"on each {shipped.unit}: {', '.join(shipped.keys)}"
         if options.as_json:
-            click.echo(
-                json.dumps([{"table": table, "title": title} for table, title in papers.items()])
-            )
+            key = "table" if name == "papers" else "name"
+            click.echo(json.dumps([{key: entry, "title": titles[entry]} for entry in titles]))
             return
-        width = max(map(len, papers))
-        for table, title in papers.items():
-            click.echo(f"{table:{width}}  {title}")
+        width = max(map(len, titles))
+        for entry, title in titles.items():
+            click.echo(f"{entry:{width}}  {title}")
         return
     plurals = {kind: "indexes" if kind == "index" else f"{kind}s" for kind in KINDS}
     kinds = [

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
 import jinja2
 
+from touche_rad.criteria import shipped_names
 from touche_rad.errors import UserError
+from touche_rad.files import check_output
+from touche_rad.files.records import write_text
 from touche_rad.plugins.registry import registered
 
 NewKind = Literal["debater", "judge", "panel", "retriever"]
@@ -49,10 +53,22 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
     for template, path in templates.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        source = files(__package__).joinpath("templates", f"{template}.jinja").read_text("utf-8")
-        target.write_text(_JINJA.from_string(source).render(values), "utf-8")
+        target.write_text(_render(template, values), "utf-8")
         paths.append(target)
     return paths
+
+
+def write_criteria(name: str, path: Path) -> None:
+    """Write a file of criteria with a question of each kind."""
+    if not _NAME.fullmatch(name) or name in shipped_names():
+        raise UserError(f"{name!r}: expected a new name such as my-criteria: a-z, 0-9, hyphens")
+    check_output(path, replace=False)
+    write_text(path, _render("criteria.toml", {"name": name}))
+
+
+def _render(template: str, values: Mapping[str, str]) -> str:
+    source = files(__package__).joinpath("templates", f"{template}.jinja").read_text("utf-8")
+    return _JINJA.from_string(source).render(values)
 
 
 _JINJA: Final = jinja2.Environment(
