@@ -52,7 +52,7 @@ def test_a_file_has_scales_categories_and_questions_of_yes_or_no(tmp_path: Path)
     assert kind.title == kind.column == "Kind of"
     assert kind.answers.score("causal") is kind.answers.nearest(1) is None
     assert kind.answers.fallback == "causal"
-    assert [polite.answers.score(name) for name in polite.answers.names] == [1, 0]
+    assert [polite.answers.score(name) for name in polite.answers.names] == [0, 1]
     assert polite.reminder == "Is it polite?"
     assert polite.examples[0].answer == "no"
     assert criteria.sees.arguments == 2
@@ -101,7 +101,7 @@ ASKED = f'{HEAD}[a]\nquestion = "q"\n'
         (f'{ASKED}answers = ["x", 1]', 4, "a.answers", "whole numbers"),
         (f"{ASKED}answers = [2, 1]", 4, "a.answers", "from the lowest"),
         (f"{ASKED}answers = [true, false]", 4, "a.answers.value", "short text"),
-        (f'{ASKED}expect = {{ empty = "maybe" }}', 4, "a.expect", "yes, no"),
+        (f'{ASKED}expect = {{ empty = "maybe" }}', 4, "a.expect", "no, yes"),
         (f'{ASKED}expect = {{ "other topic" = "no" }}', 4, "a.expect.other topic", "'off-topic'"),
         (f'{ASKED}[[a.examples]]\ntext = "s"', 2, "a.examples[0].answer", "missing"),
         (f'{ASKED}title = "T"\n[b]\nquestion = "q"\ntitle = "T"', None, None, "title of its own"),

@@ -29,7 +29,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "merge": "Merge the shards of a run into its output.",
     },
     "Make and look up": {
-        "new": "Write the package of a new debater, judge, panel or retriever.",
+        "new": "Write the package of a new plugin, or a file of criteria.",
         "train": "Train a model of a debater; draw examples for a judge.",
         "prompts": "Print the prompts of a plugin, or copy them to change them.",
         "list": "List plugins, or the options and profiles of one plugin.",

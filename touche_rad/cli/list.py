@@ -46,7 +46,8 @@ def list_command(options: ListOptions) -> None:
         if name == "criteria":
             titles = {}
             for shipped in map(load_shipped, shipped_names()):
-                titles[shipped.name] = f"on each {shipped.unit}: {', '.join(shipped.keys)}"
+                unit = shipped.unit.replace("user", "message of the user")
+                titles[shipped.name] = f"on each {unit}: {', '.join(shipped.keys)}"
         if options.as_json:
             key = "table" if name == "papers" else "name"
             click.echo(json.dumps([{key: entry, "title": titles[entry]} for entry in titles]))

@@ -18,6 +18,7 @@ from touche_rad.cli.program import Group, command
 from touche_rad.cli.train_loop import loop_command
 from touche_rad.errors import UserError
 from touche_rad.files import check_output
+from touche_rad.files.criteria import read_criteria
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import TrainingFolder
 
@@ -78,7 +79,8 @@ class ExamplesOptions:
     labels: Path = opt.argument(Path, "LABELS")
     output: Path = opt.output("Examples to write.", checked=True, required=True)
     replace: bool = opt.REPLACE
-    count: int = opt.option(int, "Examples per maxim and label.", default=10)
+    criteria: str | None = opt.CRITERIA
+    count: int = opt.option(int, "Examples per criterion and label.", default=10)
     common: bool = opt.flag("Draw one set for all maxims, of twice COUNT turns.")
     seed: int = opt.SEED
     quiet: bool = opt.QUIET
@@ -98,7 +100,9 @@ def examples(options: ExamplesOptions) -> None:
     """
     output = options.output
     settings = {"count": options.count, "seed": options.seed, "common": options.common}
-    result = trainer("examples")(options.debates, options.labels, output, **settings)
+    criteria = read_criteria(options.criteria) if options.criteria else None
+    draw = trainer("examples")
+    result = draw(options.debates, options.labels, output, criteria=criteria, **settings)
     _print_result(result)
     say(output, Label.WRITTEN)
     exclude = f"leave the examples out of scores on the same labels: --exclude {output}"

@@ -84,9 +84,8 @@ class Answers(_Part):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The answers as texts, as models write them; yes comes before no."""
-        names = tuple(str(choice.value) for choice in self.values)
-        return names[::-1] if self.kind == "yes-no" else names
+        """The answers as texts, as models write them."""
+        return tuple(str(choice.value) for choice in self.values)
 
     def parse(self, value: object) -> int | str | None:
         """Return the answer that a value or its text stands for, or None."""

@@ -13,7 +13,6 @@ import jinja2
 
 from touche_rad.criteria import shipped_names
 from touche_rad.errors import UserError
-from touche_rad.files import check_output
 from touche_rad.files.records import write_text
 from touche_rad.plugins.registry import registered
 
@@ -62,7 +61,8 @@ def write_criteria(name: str, path: Path) -> None:
     """Write a file of criteria with a question of each kind."""
     if not _NAME.fullmatch(name) or name in shipped_names():
         raise UserError(f"{name!r}: expected a new name such as my-criteria: a-z, 0-9, hyphens")
-    check_output(path, replace=False)
+    if path.exists():
+        raise UserError(f"{path} exists already: choose another file with -o")
     write_text(path, _render("criteria.toml", {"name": name}))
 
 

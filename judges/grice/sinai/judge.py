@@ -111,7 +111,11 @@ class _SinaiJudge:
         self.options = options
         self.model: Model = services.need_model("a judge of SINAI's")
         self._criteria = services.criteria
-        self._names = {criterion.key: criterion.answers.names for criterion in self._criteria}
+        self._names: dict[str, tuple[str, ...]] = {}
+        for criterion in self._criteria:
+            names = criterion.answers.names
+            # Prompts say yes first.
+            self._names[criterion.key] = names[::-1] if "yes" in names else names
         self._shown = self._criteria.sees.arguments
         if options.shown is not None:
             self._shown = options.shown or ALL

@@ -16,71 +16,88 @@ from typing import Any, Final
 
 from judges.grice.sinai.judge import ALL, EXAMPLES_FORMAT, LONGEST_TEXT, before, texts
 from touche_rad import files
-from touche_rad.criteria import grice
+from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate
+from touche_rad.errors import UserError
+from touche_rad.files.criteria import criteria_of
 from touche_rad.text import clean
 
+_SIGNS: Final = {"yes": 1, "no": -1}
 _MOST_WORDS: Final = 120
 """Maximum words of a message; longer ones make prompts too long."""
 
 
 @dataclass(frozen=True)
 class LabelledTurn:
-    """A debate up to one response, and the labels of that response."""
+    """A debate up to one response or other unit, and the answers of its labels."""
 
     view: Debate
-    labels: Mapping[str, int | None]
+    labels: Mapping[str, str]
 
 
 def train_examples(
-    debates: Path, labels: Path, out: Path, *, count: int = 10, seed: int = 0, common: bool = False
+    debates: Path,
+    labels: Path,
+    out: Path,
+    *,
+    count: int = 10,
+    seed: int = 0,
+    common: bool = False,
+    criteria: Criteria | None = None,
 ) -> Mapping[str, Any]:
     """Draw examples, write them to a file, and return their numbers."""
+    criteria = criteria_of(criteria, labels)
+    unit = criteria.unit
     candidates = []
-    for debate, turns in files.read_labelled(debates, labels):
-        for number, labels_of_turn in enumerate(turns):
-            turn = debate.turns[number]
-            if turn.response and len(clean(turn.utterance).split()) <= _MOST_WORDS:
-                candidates.append(LabelledTurn(debate.view(number), labels_of_turn))
+    for debate, rows in files.read_labelled(debates, labels, criteria):
+        for number, row in enumerate(rows):
+            view = debate if unit == "debate" else debate.view(number)
+            turn = view.last
+            is_short = len(clean(turn.utterance).split()) <= _MOST_WORDS
+            if is_short and (turn.response or unit != "response"):
+                answers = {}
+                for criterion in criteria:
+                    place = row.get(criterion.key)
+                    if place is not None:
+                        answers[criterion.key] = criterion.answers.names[place]
+                candidates.append(LabelledTurn(view, answers))
     rng = random.Random(seed)
-    keys = _draw_common(candidates, count, rng) if common else _draw(candidates, count, rng)
+    draw = _draw_common if common else _draw
+    keys = draw(candidates, criteria, count, rng)
     numbers = {}
-    for key in grice().keys:
+    for criterion in criteria:
+        key = criterion.key
         drawn = [candidates[at].labels[key] for at, of_example in keys.items() if key in of_example]
-        numbers[key] = {"yes": drawn.count(1), "no": drawn.count(0)}
+        numbers[key] = {name: drawn.count(name) for name in reversed(criterion.answers.names)}
     with files.atomic_write(out) as stream:
         for at, of_example in keys.items():
             view = candidates[at].view
             verdicts = candidates[at].labels
-            response = view.last.response
-            assert response is not None
+            response = None if unit == "user" else view.last.response
             record = {
                 "format": EXAMPLES_FORMAT,
                 "debate": view.key,
                 "turn": len(view.turns),
                 "before": before(view)[:-1],
                 "user": clean(view.last.utterance)[:LONGEST_TEXT],
-                "system": clean(response.content)[:LONGEST_TEXT],
-                "arguments": texts(response.arguments, ALL),
+                "system": clean(response.content)[:LONGEST_TEXT] if response else "",
+                "arguments": texts(response.arguments, ALL) if response else [],
                 # Of the criteria that it was drawn for; other verdicts on it are not shown.
-                "labels": {
-                    key: "yes" if verdicts[key] else "no"
-                    for key in grice().keys
-                    if key in of_example
-                },
+                "labels": {key: verdicts[key] for key in criteria.keys if key in of_example},
             }
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
     return {"examples": len(keys), "of": len(candidates), "by maxim": numbers}
 
 
 def _draw(
-    candidates: Sequence[LabelledTurn], count: int, rng: random.Random
+    candidates: Sequence[LabelledTurn], criteria: Criteria, count: int, rng: random.Random
 ) -> Mapping[int, Collection[str]]:
     """Draw a set for each criterion: the criteria of which each candidate is an example."""
     keys: dict[int, set[str]] = {}
-    for key in grice().keys:
-        for value in (1, 0):
-            fitting = [at for at, turn in enumerate(candidates) if turn.labels.get(key) == value]
+    for criterion in criteria:
+        key = criterion.key
+        for name in reversed(criterion.answers.names):
+            fitting = [at for at, turn in enumerate(candidates) if turn.labels.get(key) == name]
             # Examples of other criteria are drawn only if there are too few others.
             new = [at for at in fitting if at not in keys]
             used = [at for at in fitting if at in keys]
@@ -92,10 +109,12 @@ def _draw(
 
 
 def _draw_common(
-    candidates: Sequence[LabelledTurn], count: int, rng: random.Random
+    candidates: Sequence[LabelledTurn], criteria: Criteria, count: int, rng: random.Random
 ) -> Mapping[int, Collection[str]]:
     """Draw one set for all criteria, with about as many yes as no on each."""
-    keys = grice().keys
+    keys = criteria.keys
+    if any(criterion.answers.kind != "yes-no" for criterion in criteria):
+        raise UserError("--common is for criteria whose questions all have yes and no as answers")
     known = []
     for at, turn in enumerate(candidates):
         if None not in map(turn.labels.get, keys):
@@ -108,11 +127,11 @@ def _draw_common(
 
         def imbalance(at: int) -> int:
             labels = candidates[at].labels
-            return sum((surplus[key] + (1 if labels[key] else -1)) ** 2 for key in keys)
+            return sum((surplus[key] + _SIGNS[labels[key]]) ** 2 for key in keys)
 
         best = min(known, key=imbalance)
         known.remove(best)
         drawn[best] = keys
         for key in keys:
-            surplus[key] += 1 if candidates[best].labels[key] else -1
+            surplus[key] += _SIGNS[candidates[best].labels[key]]
     return drawn
