@@ -145,3 +145,28 @@ def test_a_run_of_other_criteria_is_refused(folder: Path) -> None:
     assert "labels.jsonl" in ended.err
     refused = touche_rad("score", *arguments, "--strict", cwd=folder, code=2)
     assert "--strict" in refused.err
+
+
+def test_shares_and_means_are_corrected_by_kind(folder: Path) -> None:
+    run_file(folder / "labels.jsonl", [LABELS] * 8 + [[{}] * 4] * 4)
+    rows = {
+        row["maxim"]: row
+        for row in score(folder, "right.jsonl", "labels.jsonl", "--correct")["rows"]
+    }
+    categories = [f"kind_of: {name}" for name in ("causal", "example", "none")]
+    assert list(rows) == ["clear", "strong", *categories]
+    # The mean of 1, 2, 3, 3 on the scale, and the shares of the categories.
+    for key, value in zip(rows, (0.5, 9 / 4, 0.5, 0.25, 0.25), strict=True):
+        assert rows[key]["yes"] == rows[key]["judge_yes"] == pytest.approx(value)
+        assert rows[key]["labelled"] == 32
+        assert rows[key]["yes_low"] < value < rows[key]["yes_high"]
+    assert [key for key in rows if rows[key]["f1"] is not None] == ["clear"]
+
+
+def test_means_without_labels_leave_out_categories(folder: Path) -> None:
+    ended = touche_rad(
+        "score", "judge.jsonl", "--criteria", "mine.toml", "--json", cwd=folder, code=0
+    )
+    rows = {row["maxim"]: row["yes"] for row in json.loads(ended.out)["rows"]}
+    # Half are yes; answers 1, 3, 3, 2 are 0, 1, 1 and 1/2 of the scale.
+    assert rows == {"mean": pytest.approx(9 / 16), "clear": 0.5, "strong": pytest.approx(5 / 8)}

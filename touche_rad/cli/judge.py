@@ -124,8 +124,7 @@ def judge_command(options: JudgeOptions) -> int:
     if is_several and outputs and options.output is not None:
         next_step(["report", options.output, "-o", options.output / "report.html"])
     shows_shares = options.as_json or not options.quiet
-    # Answers of other criteria than the task's may be no yes and no.
-    if shows_shares and not (is_panel or options.criteria or options.dry_run or options.shard):
+    if shows_shares and not (is_panel or options.dry_run or options.shard):
         _print_shares(outputs, options)
     if refused:
         say(f"not judged: {names_of(refused)} (--skip-bad skips invalid lines)", Label.ERROR)
@@ -165,7 +164,7 @@ def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:
     try:
         report = score_shares(outputs, seed=options.seed)
     except UserError:
-        return  # there is no verdict at all, as a warning says
+        return  # there is no verdict at all, as a warning says, or only categories
     warn_of_fallbacks(outputs)
     if options.as_json:
         print_json(report.to_json())

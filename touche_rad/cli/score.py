@@ -92,6 +92,8 @@ def score_command(options: ScoreOptions) -> int:
     """Score each RUN against TRUTH, and rank the runs.
 
     Evaluations alone: the judge's shares of yes, with intervals.
+    Simulations against labels, or evaluations of several debaters: a leaderboard of the debaters by
+    people's answers; with --correct, of all turns by the judge's verdicts and the labels.
     Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
     accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R;
     irds:NAME/qrels are those of a dataset of ir_datasets.
@@ -109,7 +111,8 @@ def score_command(options: ScoreOptions) -> int:
     bad = CollectedErrors()
     report: Any = score_runs(options, bad if options.skip_bad else None)
     refused: dict[str, str] = report.refused
-    runs = options.paths if isinstance(report, ShareReport) else options.paths[:-1]
+    is_truth = not isinstance(report, ShareReport) or report.truth
+    runs = options.paths[:-1] if is_truth else options.paths
     tags = list(zip(runs, names(runs), strict=True))
     scored = [path for path, tag in tags if tag not in refused]
     names_of_scored = {str(path) for path in scored}
@@ -117,7 +120,7 @@ def score_command(options: ScoreOptions) -> int:
     if skipped:
         count = len(skipped)
         say(f"invalid lines of runs skipped: {count}; the first: {skipped[0]}", Label.WARNING)
-    if options.correct:
+    if options.correct and not isinstance(report, ShareReport):
         from touche_rad.score.corrected import correct
 
         if options.output is not None or options.pairs:
@@ -157,6 +160,7 @@ def score_runs(
     from touche_rad import files
     from touche_rad.files.criteria import read_criteria
     from touche_rad.score import Policy, kind_of, score
+    from touche_rad.score.people import are_debaters, score_people
 
     *runs, truth = options.paths
     criteria = read_criteria(options.criteria) if options.criteria else None
@@ -211,6 +215,19 @@ def score_runs(
         options.debates,
         no_texts_fix="add --debates FILE with the labelled debates",
     )
+    if kind is files.Kind.LABELS and are_debaters(runs):
+        _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
+        return score_people(
+            runs,
+            truth,
+            criteria=criteria,
+            policy=policy,
+            correct=options.correct,
+            compare=options.pairs,
+            baselines=options.baseline,
+            samples=options.samples,
+            seed=options.seed,
+        )
     # One run is always compared with the baseline.
     compare = options.pairs or len(runs) == 1
     with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:

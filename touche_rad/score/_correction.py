@@ -34,12 +34,14 @@ class JudgedTurns:
     scores: Floats
     """The judge's score of each turn, 0 to 1; yes from 0.5."""
     labels: Floats
-    """1 or 0 by people, nan where nobody labelled the turn."""
+    """0 to 1 by people, nan where nobody labelled the turn."""
+    is_scale: bool = False
+    """Whether answers are between yes and no, too."""
 
     @property
     def verdicts(self) -> Floats:
-        """The judge's verdicts, 1 or 0."""
-        return (self.scores >= 0.5).astype(np.float64)
+        """The judge's verdicts, 1 or 0; on a scale, its scores."""
+        return self.scores if self.is_scale else (self.scores >= 0.5).astype(np.float64)
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -67,13 +69,13 @@ class JudgedTurns:
 class Estimate:
     """An estimate with its interval, which is None with too few labelled debates."""
 
-    value: float
+    value: float | None
     low: float | None = None
     high: float | None = None
 
 
 @dataclass(frozen=True)
-class _Mean:
+class Mean:
     """An estimated mean, and each debate's part of its error."""
 
     value: float
@@ -83,6 +85,14 @@ class _Mean:
 def yes_rate(sample: JudgedTurns) -> Estimate:
     """Return the share of yes that people would give to all turns, prediction-powered."""
     return _interval(_powered(sample, np.nan_to_num(sample.labels), sample.scores), sample)
+
+
+def corrected_mean(sample: JudgedTurns, debates: int) -> Mean:
+    """Return the mean of people's answers to all turns, of so many debates."""
+    mean = _powered(sample, np.nan_to_num(sample.labels), sample.scores)
+    parts = np.zeros(debates)
+    parts[: len(mean.parts)] = mean.parts
+    return Mean(float(np.clip(mean.value, 0.0, 1.0)), parts)
 
 
 def f1(sample: JudgedTurns) -> Estimate:
@@ -98,17 +108,17 @@ def f1(sample: JudgedTurns) -> Estimate:
     # F1 is a ratio of means: the error of each debate by its derivatives.
     value = min(2 * both.value / total, 1.0)
     parts = (2 * both.parts - value * (judged_yes.parts + labelled_yes.parts)) / total
-    return _interval(_Mean(value, parts), sample)
+    return _interval(Mean(value, parts), sample)
 
 
-def _mean(sample: JudgedTurns, values: Floats, counted: NDArray[np.bool_]) -> _Mean:
+def _mean(sample: JudgedTurns, values: Floats, counted: NDArray[np.bool_]) -> Mean:
     """Return the mean of the turns that count, with the part of each debate of its error."""
     value = float(values[counted].mean())
     errors = counted * (values - value) / counted.sum()
-    return _Mean(value, np.bincount(sample.debates, weights=errors).astype(np.float64))
+    return Mean(value, np.bincount(sample.debates, weights=errors).astype(np.float64))
 
 
-def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> _Mean:
+def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> Mean:
     """Return the mean of the labels, corrected by what is predicted for all turns."""
     labelled = _mean(sample, labels, sample.labelled)
     inside = _mean(sample, predicted, sample.labelled)
@@ -123,10 +133,10 @@ def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> _Mean:
     # The slope was chosen so that the parts are small: one more degree of freedom is spent.
     wider = np.sqrt((debates - 1) / (debates - 2)) if slope and debates > 2 else 1.0
     parts = wider * (labelled.parts - slope * gap_parts)
-    return _Mean(labelled.value - slope * gap, parts)
+    return Mean(labelled.value - slope * gap, parts)
 
 
-def _interval(mean: _Mean, sample: JudgedTurns) -> Estimate:
+def _interval(mean: Mean, sample: JudgedTurns) -> Estimate:
     """Return the interval of a share (Wilson 1927)."""
     value = float(np.clip(mean.value, 0.0, 1.0))
     debates = sample.labelled_debates

@@ -45,6 +45,15 @@ def score_of_place(criterion: Criterion, place: int) -> float:
     return place if score is None else score
 
 
+def label_score(labels: Mapping[str, Any], criterion: Criterion) -> float:
+    """Return the score of a label that is part of a random sample; nan without one."""
+    place = labels.get(criterion.key)
+    # Turns that earlier versions chose for labelling are no random ones.
+    if place is None or labels.get("sample", "random") != "random":
+        return np.nan
+    return score_of_place(criterion, place)
+
+
 def size_of(criterion: Criterion) -> int:
     """Return the number of rows and columns of a table."""
     answers = criterion.answers

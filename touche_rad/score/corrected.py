@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from touche_rad.criteria import Criterion
 from touche_rad.errors import UserError
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
+from touche_rad.score.confusion import label_score
 from touche_rad.score.judgements import FEW_DEBATES
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL
-from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, interval_cell, table
+from touche_rad.score.tables import NONE, Columns, FrozenRecord, Part, Printed, interval_cell, table
 
 
 class CorrectedRow(FrozenRecord):
@@ -25,14 +27,14 @@ class CorrectedRow(FrozenRecord):
     labelled: int
     debates: int
     """Debates with a labelled turn."""
-    judge_yes: float
-    """The judge's share of yes on all turns."""
-    yes: float
-    """The share of yes that people would give to all turns, prediction-powered."""
+    judge_yes: float | None
+    """The judge's share of yes, or mean on the scale, on all turns."""
+    yes: float | None
+    """What people would give to all turns, prediction-powered."""
     yes_low: float | None
     yes_high: float | None
-    f1: float
-    """The F1 that the judge would have if all turns were labelled."""
+    f1: float | None
+    """The F1 that the judge would have if all turns were labelled; None of scales, categories."""
     f1_low: float | None
     f1_high: float | None
 
@@ -44,6 +46,8 @@ class CorrectedRow(FrozenRecord):
     @property
     def f1_interval(self) -> str:
         """The interval of F1."""
+        if self.f1 is None:
+            return NONE
         return interval_cell("{f1_low:.2f} to {f1_high:.2f}", self)
 
 
@@ -69,9 +73,9 @@ class CorrectionReport(Printed):
                     f"with random labels: label turns of {FEW_DEBATES} debates"
                 ]
         yield [
-            "judge: its share of yes on all turns.",
-            "people: the share of yes that people would give to all turns, estimated from the "
-            "judge and the labels; right only if the labelled turns are a random sample.",
+            "judge: its share of yes, or its mean on a scale, on all turns.",
+            "people: what people would give to all turns, estimated from the judge and the "
+            "labels; right only if the labelled turns are a random sample.",
             "F1: estimated for the judge on all turns. The intervals are by debate.",
         ]
         yield self.warnings
@@ -82,35 +86,46 @@ def correct(report: JudgementReport) -> CorrectionReport:
     rows: list[CorrectedRow] = []
     contradictions = []
     for run in report.runs:
-        for key in report.criteria.keys:
-            turns = _judged_turns(report, run, key)
-            if not turns.labelled.any():
-                continue
-            if turns.contradiction is not None:
-                inside, outside = turns.contradiction
-                contradictions.append(
-                    f"{run}: {key}: the labelled turns are no random sample, so the estimates are "
-                    f"wrong: the judge says yes on {inside:.0%} of them, and on {outside:.0%} of "
-                    "the others"
+        for criterion in report.criteria:
+            kind = criterion.answers.kind
+            for at, name in enumerate(criterion.answers.names):
+                if kind != "categories" and at:
+                    break
+                turns = _judged_turns(report, run, criterion, at)
+                if not turns.labelled.any():
+                    continue
+                key = f"{criterion.key}: {name}" if kind == "categories" else criterion.key
+                if turns.contradiction is not None:
+                    inside, outside = turns.contradiction
+                    contradictions.append(
+                        f"{run}: {key}: the labelled turns are no random sample, so the estimates "
+                        f"are wrong: the judge says yes on {inside:.0%} of them, and on "
+                        f"{outside:.0%} of the others"
+                    )
+                yes = correction.yes_rate(turns)
+                f1 = correction.f1(turns) if kind == "yes-no" else correction.Estimate(None)
+                values = [float(turns.verdicts.mean()), yes.value, yes.low, yes.high]
+                if kind == "scale":
+                    lowest, highest = (int(criterion.answers.names[end]) for end in (0, -1))
+                    width = highest - lowest
+                    values = [None if share is None else lowest + width * share for share in values]
+                judge_yes, people, low, high = values
+                rows.append(
+                    CorrectedRow(
+                        run=run,
+                        maxim=key,
+                        turns=len(turns.labels),
+                        labelled=int(turns.labelled.sum()),
+                        debates=turns.labelled_debates,
+                        judge_yes=judge_yes,
+                        yes=people,
+                        yes_low=low,
+                        yes_high=high,
+                        f1=f1.value,
+                        f1_low=f1.low,
+                        f1_high=f1.high,
+                    )
                 )
-            yes = correction.yes_rate(turns)
-            f1 = correction.f1(turns)
-            rows.append(
-                CorrectedRow(
-                    run=run,
-                    maxim=key,
-                    turns=len(turns.labels),
-                    labelled=int(turns.labelled.sum()),
-                    debates=turns.labelled_debates,
-                    judge_yes=float(turns.verdicts.mean()),
-                    yes=yes.value,
-                    yes_low=yes.low,
-                    yes_high=yes.high,
-                    f1=f1.value,
-                    f1_low=f1.low,
-                    f1_high=f1.high,
-                )
-            )
     if not rows:
         raise UserError(f"{report.truth} has no label on a random turn: label some turns first")
     # Not the problems of the labels.
@@ -123,7 +138,9 @@ def correct(report: JudgementReport) -> CorrectionReport:
     )
 
 
-def _judged_turns(report: JudgementReport, run: str, key: str) -> JudgedTurns:
+def _judged_turns(
+    report: JudgementReport, run: str, criterion: Criterion, category: int
+) -> JudgedTurns:
     """Return all turns of a run on a criterion, where a missing verdict is a no."""
     debates = []
     scores = []
@@ -131,13 +148,18 @@ def _judged_turns(report: JudgementReport, run: str, key: str) -> JudgedTurns:
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
         for verdicts, turn in zip(scored, labelled, strict=True):
-            label = turn.get(key)
-            # Turns that earlier versions chose for labelling are no random ones.
-            is_random = label is not None and turn.get("sample", "random") == "random"
+            score = verdicts.get(criterion.key)
+            label = label_score(turn, criterion)
+            if criterion.answers.kind == "categories":
+                score = score == category
+                label = label if math.isnan(label) else float(label == category)
             debates.append(number)
-            scores.append(float(verdicts.get(key) or 0))
-            labels.append(float(label) if is_random else math.nan)
-    return JudgedTurns(np.array(debates, dtype=np.int64), np.array(scores), np.array(labels))
+            scores.append(float(score or 0))
+            labels.append(label)
+    is_scale = criterion.answers.kind == "scale"
+    return JudgedTurns(
+        np.array(debates, dtype=np.int64), np.array(scores), np.array(labels), is_scale
+    )
 
 
 _COLUMNS: Columns = {

@@ -9,19 +9,36 @@ import numpy as np
 
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Verdicts
+from touche_rad.errors import UserError
 from touche_rad.score.conversations import ClaimTopic
 from touche_rad.score.result import MEAN
 from touche_rad.score.significance import Floats, Measured, measured, resampled_sums
 
 
+def ordered_criteria(criteria: Criteria) -> Criteria:
+    """Return the criteria that rank: those whose answers are no categories."""
+    ordered = [criterion for criterion in criteria if criterion.answers.kind != "categories"]
+    if not ordered:
+        raise UserError(f"{criteria.name} has only categories, which rank nothing")
+    return criteria.model_copy(update={"criteria": tuple(ordered)})
+
+
+def answers_name(criteria: Criteria) -> str:
+    """Return what the mean of the answers is."""
+    if any(criterion.answers.kind == "scale" for criterion in criteria):
+        return "mean answer (0 lowest, 1 highest)"
+    return "share of yes"
+
+
 def count_yes(turns: Iterable[Verdicts], criteria: Criteria) -> Floats:
-    """Count the verdicts that are yes, and all verdicts, by criterion."""
+    """Sum the verdicts, 1 for yes and 0 to 1 on a scale, and count all, by criterion."""
     counts = np.zeros((len(criteria), 2))
     for verdicts in turns:
-        for at, key in enumerate(criteria.keys):
-            verdict = verdicts.get(key)
+        for at, criterion in enumerate(criteria):
+            verdict = verdicts.get(criterion.key)
             if verdict is not None and verdict.score is not None:
-                counts[at, 0] += bool(verdict.yes)
+                is_scale = criterion.answers.kind == "scale"
+                counts[at, 0] += verdict.score if is_scale else verdict.yes
                 counts[at, 1] += 1
     return counts
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from touche_rad import files
-from touche_rad.criteria import Criteria, grice
+from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
+from touche_rad.files.criteria import criteria_of
 from touche_rad.files.outputs import read_status
 from touche_rad.score.cautions import without_model
 from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
-from touche_rad.score.rates import count_verdicts, measure_yes
+from touche_rad.score.rates import (
+    answers_name,
+    count_verdicts,
+    measure_yes,
+    ordered_criteria,
+)
 from touche_rad.score.reports import SHORT_INTERVAL, Report, rank_notes
 from touche_rad.score.result import MEAN, RankedRun
-from touche_rad.score.significance import rank
+from touche_rad.score.significance import Figures, rank
 from touche_rad.score.tables import (
     INTERVAL,
     FrozenRecord,
@@ -49,7 +55,7 @@ class ShareReport(Report):
     kind: Literal["shares"] = "shares"
     truth: str = ""
     claims: int
-    debates: Mapping[str, str]
+    debates: Mapping[str, str] = {}
     """How many of the debates each run has."""
     rows: tuple[YesRow, ...]
     notes: tuple[str, ...] = ()
@@ -73,9 +79,10 @@ class ShareReport(Report):
             order = [ranked.run for ranked in self.ranking]
             shares = [f"{run} {means[run].yes:.3f}" for run in order]
             reason = "ranks need one judge, and different debates on the same claims"
-            return [f"Share of yes: {', '.join(shares)} (not ranked: {reason})."]
+            what = answers_name(self.criteria).capitalize()
+            return [f"{what}: {', '.join(shares)} (not ranked: {reason})."]
         figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
-        return self._in_words(figures, "share of yes", MEAN, "claims", self.claims)
+        return self._in_words(figures, answers_name(self.criteria), MEAN, "claims", self.claims)
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
@@ -86,7 +93,10 @@ class ShareReport(Report):
             yield self.board()
         yield from self.pair_table()
         yield self.notes
-        yield Notes([*rank_notes(self), "missing verdicts count as no", self._drawn("claims")])
+        source = "missing verdicts count as no"
+        if self.truth:
+            source = f"answers of people: {self.truth}"
+        yield Notes([*rank_notes(self), source, self._drawn("claims")])
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
@@ -119,7 +129,7 @@ def score_shares(
 
     Runs are ranked if one judge gave their verdicts on different debates.
     """
-    criteria = criteria or grice()
+    criteria = ordered_criteria(criteria_of(criteria, *runs))
     tags = names(runs)
     paths = dict(zip(tags, runs, strict=True))
     refused: dict[str, str] = {}
@@ -143,38 +153,58 @@ def score_shares(
         tag: measure_yes(counts[:, [at]], criteria, samples, seed) for at, tag in enumerate(tags)
     }
 
-    marked = [tag for tag in baseline_names(baselines, runs, names(runs)) if tag in figures]
-    ranking = rank(figures, MEAN, len(counts), baselines=marked, others=criteria.keys)
     # Several runs of the same debates are of several judges.
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     judges = {(read_status(path).get("identity") or {}).get("judge") for path in runs}
     is_of_one_judge = len(judges) == 1 and len(conversations) > len(all_topics)
-    is_ranked = len(tags) == 1 or is_of_one_judge
-    ranked = ranking.runs
-    if not is_ranked:
-        ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)
     notes = [f"{problem}: {times}" for problem, times in problems.items() if times]
     if is_of_one_judge:
         notes += without_model(runs)
+    return share_report(
+        figures,
+        len(counts),
+        is_ranked=len(tags) == 1 or is_of_one_judge,
+        baselines=[tag for tag in baseline_names(baselines, runs, names(runs)) if tag in figures],
+        refused=refused,
+        debates=debates_text,
+        criteria=criteria,
+        judged=debates,
+        notes=notes,
+        compare=compare,
+        samples=samples,
+        seed=seed,
+    )
+
+
+def share_report(
+    figures: Figures,
+    claims: int,
+    *,
+    criteria: Criteria,
+    baselines: Sequence[str],
+    compare: bool,
+    is_ranked: bool = True,
+    **fields: Any,
+) -> ShareReport:
+    """Rank runs by the mean of their answers."""
+    ranking = rank(figures, MEAN, claims, baselines=baselines, others=criteria.keys)
+    ranked = ranking.runs
+    if not is_ranked:
+        ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)
     rows = []
     for tag, of_run in figures.items():
         for maxim, measured in of_run.items():
             low, high = measured.interval
             rows.append(YesRow(run=tag, maxim=maxim, yes=measured.value, low=low, high=high))
     return ShareReport(
-        runs=tuple(tags),
-        refused=refused,
-        baselines=tuple(marked),
-        claims=len(counts),
-        debates=debates_text,
-        ranking=ranked,
-        is_ranked=is_ranked,
+        runs=tuple(figures),
+        claims=claims,
         criteria=criteria,
-        judged=debates,
+        baselines=tuple(baselines),
+        is_ranked=is_ranked,
+        ranking=ranked,
         rows=tuple(rows),
         comparisons=ranking.comparisons,
         shows_pairs=compare,
-        notes=tuple(notes),
-        samples=samples,
-        seed=seed,
+        **fields,
     )

@@ -1,0 +1,147 @@
+"""A leaderboard of debaters by people's labels on the debates of several runs.
+
+Where people labelled some turns only, the verdicts of a judge on all turns correct the shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from touche_rad import files
+from touche_rad.criteria import Criteria
+from touche_rad.debate import Debate, Verdicts
+from touche_rad.errors import InputError, UserError
+from touche_rad.files.criteria import criteria_of
+from touche_rad.files.labels import digests
+from touche_rad.score import _correction as correction
+from touche_rad.score._correction import JudgedTurns
+from touche_rad.score.confusion import label_score
+from touche_rad.score.evaluations import read_evaluated, read_judged
+from touche_rad.score.naming import baseline_names, each_run, names
+from touche_rad.score.rates import ordered_criteria
+from touche_rad.score.reference import NO_TEXTS, Labelled, Policy, find_reference
+from touche_rad.score.result import MEAN
+from touche_rad.score.shares import ShareReport, share_report
+from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
+
+
+def are_debaters(runs: Sequence[Path]) -> bool:
+    """Whether runs are of debaters: simulations, or several evaluations without a common debate."""
+    with suppress(UserError):  # a run that cannot be read is reported when it is scored
+        kinds = {files.detect_kind(run) for run in runs}
+        if files.Kind.EVALUATIONS not in kinds:
+            return kinds <= files.DEBATES
+        texts = []
+        for run in runs:
+            debates = files.read_views(run, files.BadLines(skip=True), keep_lost=True)
+            texts.append({digests(debate) for debate, _ in debates if debate.turns})
+        return len(runs) > 1 and sum(map(len, texts)) == len(set().union(*texts)) > 0
+    return False
+
+
+def score_people(
+    runs: Sequence[Path],
+    truth: Path,
+    *,
+    criteria: Criteria | None = None,
+    policy: Policy,
+    correct: bool = False,
+    compare: bool = False,
+    samples: int = 10_000,
+    seed: int = 0,
+    baselines: Sequence[Path] = (),
+) -> ShareReport:
+    """Rank the debaters of runs by people's answers; scales count from 0 to 1.
+
+    With `correct`, the runs are evaluations, and the answers to all turns are estimated.
+    """
+    all_criteria = criteria_of(criteria, truth)
+    criteria = ordered_criteria(all_criteria)
+    labels: Labelled = list(files.read_labels(truth, criteria=all_criteria))
+    reference = find_reference([], truth, labels, policy, all_criteria)
+    if reference is None:
+        raise UserError(f"{truth}: {NO_TEXTS}: {policy.no_texts_fix}")
+    labels_of = dict(zip(map(tuple, reference.turns), labels, strict=True))
+    claims: dict[str, int] = {}
+
+    def read(_: str, path: Path) -> dict[str, JudgedTurns]:
+        """Read the labels and the judge's scores of each turn, by criterion."""
+        numbers: list[int] = []
+        rows: dict[str, list[tuple[float, float]]] = {key: [] for key in criteria.keys}
+        for debate, verdicts in _read_debates(path, all_criteria, correct):
+            texts = digests(debate, criteria.unit)
+            turns = labels_of.get(texts, [{}] * len(texts))
+            judged = iter(verdicts)
+            for at, labels_of_turn in enumerate(turns):
+                if criteria.unit == "response" and debate.turns[at].response is None:
+                    continue
+                claim = debate.claim or debate.turns[0].utterance
+                numbers.append(claims.setdefault(claim, len(claims)))
+                verdicts_of_turn = next(judged, {})
+                for criterion in criteria:
+                    verdict = verdicts_of_turn.get(criterion.key)
+                    score = verdict.score if verdict else None
+                    rows[criterion.key].append(
+                        (score or 0.0, label_score(labels_of_turn, criterion))
+                    )
+        result = {}
+        for key, pairs in rows.items():
+            scores, answers = np.array(pairs or [(0.0, np.nan)]).T
+            if np.isnan(answers).all():
+                raise InputError(path, f"no turn has a label on {key} in {truth}", field=key)
+            result[key] = JudgedTurns(np.array(numbers), scores, answers)
+        return result
+
+    refused: dict[str, str] = {}
+    tags = names(runs)
+    turns_of = each_run(dict(zip(tags, runs, strict=True)), read, refused)
+    figures = {}
+    notes = []
+    for tag, by_criterion in turns_of.items():
+        of_run = {}
+        for key, turns in by_criterion.items():
+            mean = correction.corrected_mean(turns, len(claims))
+            draws = None
+            sums = resampled_sums(mean.parts, samples, seed)
+            if sums is not None and turns.labelled_debates >= FEWEST_FOR_INTERVAL:
+                draws = mean.value + sums - mean.parts.sum()
+            of_run[key] = Measured(mean.value, draws)
+            count = int(turns.labelled.sum())
+            if count < len(turns.labels):
+                notes.append(f"{tag}: {key}: {count} of {len(turns.labels)} labelled")
+        every = [measured.draws for measured in of_run.values() if measured.draws is not None]
+        value = fmean(measured.value for measured in of_run.values())
+        whole = len(every) == len(of_run)
+        figures[tag] = {MEAN: Measured(value, np.mean(every, axis=0) if whole else None), **of_run}
+    labelled = [
+        turns.debates[turns.labelled] for of_run in turns_of.values() for turns in of_run.values()
+    ]
+    return share_report(
+        figures,
+        len(np.unique(np.concatenate(labelled))),
+        truth=str(truth),
+        refused=refused,
+        baselines=[tag for tag in baseline_names(baselines, runs, tags) if tag in figures],
+        criteria=criteria,
+        notes=notes,
+        compare=compare,
+        samples=samples,
+        seed=seed,
+    )
+
+
+def _read_debates(
+    path: Path, criteria: Criteria, correct: bool
+) -> Iterator[tuple[Debate, Sequence[Verdicts]]]:
+    """Yield the debates of a run, with the verdicts that correct the labels."""
+    if not correct:
+        for debate, _ in files.read_views(path, keep_lost=True):
+            yield debate, ()
+        return
+    read_evaluated(path.name, path, criteria, files.BadLines(skip=True))  # refuses others
+    yield from read_judged(path, criteria, files.BadLines())
