@@ -116,8 +116,8 @@ def score_people(
                 notes.append(f"{tag}: {key}: {count} of {len(turns.labels)} labelled")
         every = [measured.draws for measured in of_run.values() if measured.draws is not None]
         value = fmean(measured.value for measured in of_run.values())
-        whole = len(every) == len(of_run)
-        figures[tag] = {MEAN: Measured(value, np.mean(every, axis=0) if whole else None), **of_run}
+        mean_draws = np.mean(every, axis=0) if len(every) == len(of_run) else None
+        figures[tag] = {MEAN: Measured(value, mean_draws), **of_run}
     labelled = [
         turns.debates[turns.labelled] for of_run in turns_of.values() for turns in of_run.values()
     ]
