@@ -73,6 +73,8 @@ def encoded(name: str, queries: Sequence[str]) -> Vectors:
 class DenseRetriever(Searcher):
     """Arguments whose vectors are nearest to the query's."""
 
+    needs = ("index", "vectors")
+
     class Options(plugins.Options):
         """The options of the retriever."""
 

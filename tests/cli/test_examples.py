@@ -21,8 +21,8 @@ from touche_rad.plugins import KINDS, registered
 ROOT = Path(__file__).parent.parent.parent
 NEEDS = re.compile(
     r" -m |URL#|vllm:|elasticsearch:|--dense |OWNER/|nli-model"  # a model, a server or an extra
-    r"|^(demo|serve|chat|submit|cache|train (sft|preferences|dpo|merge|loop)|bench|merge)\b"
-    r"|debateart|panelbench|RUN-FOLDER| (debates|labels|arguments|a|other)\.jsonl|qrels|INDEX|\.\./"  # files
+    r"|^(demo|serve|chat|submit|try|train (sft|preferences|dpo|merge|loop)|bench|merge)\b"
+    r"|debateart|panelbench|RUN-FOLDER| (debates|labels|arguments|a|other)\.jsonl|documents\.trec|qrels|INDEX|\.\./"  # files
 )
 """Examples that need more than the repository and the files of earlier examples."""
 
@@ -55,7 +55,11 @@ def check_call(line: str) -> None:
     context = parse_call(line)
     for spec in _specs(context.params.values()):
         plugins = [registered(kind)[spec.name] for kind in KINDS if spec.name in registered(kind)]
-        if "--plugin" in line or spec.name.isupper() or spec.name.startswith(("my-", "off")):
+        if (
+            "--plugin" in line
+            or spec.name.isupper()
+            or spec.name.startswith(("my-", "off", "brief."))
+        ):
             continue
         assert plugins, line
         plugins[0].configure(spec.options)

@@ -1,4 +1,4 @@
-"""The cache: shared, merged, and read without an endpoint."""
+"""The cache: shared, and read without an endpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, reply
-from tests.terminal import touche_rad
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
 from touche_rad.models.cache import CACHE_FILE
@@ -84,17 +83,6 @@ def test_failures_are_not_stored(server: Scripted, tmp_path: Path) -> None:
         ask(NONE, tmp_path)
 
 
-def test_answers_move_between_machines(server: Scripted, tmp_path: Path) -> None:
-    here, there, third = tmp_path / "here", tmp_path / "there", tmp_path / "third"
-    _asks_many(server.url, here, [1, 2, 3])
-    _asks_many(server.url, there, [3, 4])
-    merged = touche_rad("cache", "merge", third, here, there, code=0)
-    assert f"{there}: 1 new" in merged.err
-    asked = len(server.asked)
-    _asks_many(NONE, third, [1, 2, 3, 4])
-    assert len(server.asked) == asked
-
-
 OLD = r"""
 PRAGMA user_version=2;
 CREATE TABLE answers (
@@ -115,13 +103,6 @@ def test_a_cache_of_an_earlier_version_is_read(tmp_path: Path) -> None:
         database.executescript(OLD)
     database.close()
     assert ask(NONE, tmp_path, 7).words == "Number 7"
-
-
-def test_a_folder_without_a_cache_is_refused(tmp_path: Path) -> None:
-    ended = touche_rad("cache", "merge", tmp_path / "all", tmp_path / "none", code=2)
-    assert f"{tmp_path / 'none'}: " in ended.err
-    assert "answers.sqlite" in ended.err
-    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(

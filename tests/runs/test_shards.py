@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -86,27 +85,12 @@ def test_merged_shards_are_the_run_of_one_machine(folder: Path, words: tuple[str
     assert (folder / "run.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
     merged = status(folder / "run.jsonl.status.json")
     assert without_seconds(merged) == without_seconds(status(folder / "whole.jsonl.status.json"))
-    for suffix in (".trace.jsonl", ".errors.txt"):
-        beside = folder / f"whole.jsonl{suffix}"
-        assert beside.exists() == (folder / f"run.jsonl{suffix}").exists()
-        if suffix == ".trace.jsonl" and beside.exists():
-            prompts = set(_prompts(beside))
-            assert prompts
-            assert prompts == set(_prompts(folder / f"run.jsonl{suffix}"))
     run(folder, words, "run.jsonl")  # the same run: no --replace is needed
 
 
-def _prompts(path: Path) -> list[str]:
-    return [json.dumps(json.loads(line)["asked"]) for line in path.read_text().splitlines()]
-
-
-def test_a_part_reads_the_cache_and_its_own_answers_are_merged(folder: Path) -> None:
+def test_parts_share_a_cache(folder: Path) -> None:
     words = (*JUDGE[:-1], "zsl", "-m", "scripted:yes.jsonl", "--cache", "cache")
     run_shards(folder, words)
-    assert not (folder / "cache").exists()  # machines do not share the file of a cache
-    (note,) = (line for line in merge(folder).err.splitlines() if "touche-rad cache merge" in line)
-    call = shlex.split(note.partition(": touche-rad ")[2].replace("CACHE", "cache"))
-    touche_rad(*call, cwd=folder, code=0)
     run(folder, words, "again.jsonl", "--shard", "2/2")
     again = read_status(folder / "again.jsonl.shards/2-of-2/again.jsonl")
     total = again["usage"]["total"]

@@ -59,9 +59,7 @@ def new_bench(
         if index != DEMO and Path(index).is_dir():  # relative to the bench
             index = os.path.relpath(Path(index).resolve(), folder.resolve())
         names = {key: _DATA[key] for key in data}
-        groups = {
-            group: dict(zip(_names(texts), texts, strict=True)) for group, texts in entries.items()
-        }
+        groups = {group: named(texts) for group, texts in entries.items()}
         ranked = [*groups["debaters"].items(), *groups["judges"].items()]
         unranked = [name for name, text in ranked if text.partition("(")[0] in baselines]
         tables: dict[str, Mapping[str, Any]] = {
@@ -88,9 +86,9 @@ def new_bench(
     return folder / PLAN
 
 
-def _names(plugins: Sequence[str]) -> list[str]:
+def named(plugins: Sequence[str]) -> dict[str, str]:
     """Name entries after their plugins and options; equal names get numbers."""
-    names: list[str] = []
+    names: dict[str, str] = {}
     for plugin in plugins:
         text = "endpoint" if plugin.startswith(("http:", "https:")) else plugin
         base = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:36].strip("-_") or "entry"
@@ -99,5 +97,5 @@ def _names(plugins: Sequence[str]) -> list[str]:
         while name in names:
             name = f"{base}-{number}"
             number += 1
-        names.append(name)
+        names[name] = plugin
     return names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -310,8 +310,6 @@ def run_plan(
 
 def _show(bench: Bench, summary: BenchSummary, options: BenchRunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
-    from touche_rad.report.page import INDEX
-
     if options.as_json:
         print_json(summary.figures.to_json())
     else:
@@ -321,12 +319,18 @@ def _show(bench: Bench, summary: BenchSummary, options: BenchRunOptions) -> int:
             refused = [f"not scored: {run}: {error}" for run, error in ranks.refused.items()]
             tables.append([*ranks.lines(terminal_width()), *refused])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
+    return show_end(bench, ["bench", "verify", options.output or options.plan])
+
+
+def show_end(bench: Bench, *steps: Sequence[object]) -> int:
+    """Print the warnings of a bench and the next steps; return the exit code."""
+    from touche_rad.report.page import INDEX
+
     for line in bench.warnings():
         say(line, Label.WARNING)
     results = Path(os.path.relpath(bench.results))
     say(results, Label.WRITTEN)
-    verify = ["bench", "verify", options.output or options.plan]
-    next_step(verify, open_page(results / PAGE / INDEX))
+    next_step(*steps, open_page(results / PAGE / INDEX))
     lines = list(bench.all_replaced())
     for line in lines:
         say(f"{line} are of a fallback: see the warnings above", Label.ERROR)

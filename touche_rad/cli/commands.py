@@ -23,6 +23,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "report": "Write an HTML report of runs.",
         "audit": "Test how judges react to changes of the same responses.",
         "label": "Label responses by hand in the browser.",
+        "try": "Compare a plugin with the baselines, again after each edit.",
         "bench": "Compare debaters, users and judges by a plan that others repeat.",
         "tournament": "Rate debaters that play against each other.",
         "contests": "Convert whole debates of other collections for panels.",
@@ -36,7 +37,6 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "doctor": "Check this machine, the plugins and the index.",
         "schema": "List the kinds of files, or print the JSON schema of one.",
         "dataset": "Write a dataset for TIRA, and evaluate runs on it.",
-        "cache": "Merge caches of model answers.",
     },
 }
 """The commands by group, with their purposes; `touche_rad/cli/NAME.py` has the command NAME."""

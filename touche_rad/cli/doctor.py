@@ -18,7 +18,7 @@ from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model
 from touche_rad.models.checks import CONTEXT, Check, checks
-from touche_rad.plugins import KINDS, index_backend_of, registered
+from touche_rad.plugins import KINDS, index_backend_of, registered, vectors_of
 from touche_rad.session import Session
 from touche_rad.text import printable
 
@@ -43,13 +43,14 @@ def doctor_command(options: DoctorOptions) -> int:
     of_model = _check_model(options) if prepare.names_model(options) else []
     failed = {check.what for check in of_model if not (check.ok or check.optional)}
     has_model = bool(of_model) and failed <= {CONTEXT}
-    plugins, summary = _check_plugins(has_model)
+    of_index, has_vectors = _check_index(options.index)
+    plugins, summary = _check_plugins(has_model, has_vectors)
     version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     checks = [
         Check("touche-rad", True, version),
         Check("disk", free > 1, f"{free:.1f} GiB free here", "free at least 1 GiB"),
-        _check_index(options.index),
+        of_index,
         *of_model,
     ]
     all_checks = [*checks, *plugins]
@@ -70,19 +71,22 @@ def doctor_command(options: DoctorOptions) -> int:
     return 0 if all(check.ok or check.optional for check in all_checks) else 1
 
 
-def _check_index(place: str | None) -> Check:
+def _check_index(place: str | None) -> tuple[Check, bool]:
+    """Check that a search works; return also whether the index has vectors."""
     try:
         backend = index_backend_of(place or DEMO)
         backend.verify(place or DEMO)
         index = backend.open(place or DEMO)
     except ToucheRadError as error:
-        return Check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR")
+        fix = "build it with: touche-rad index SOURCE -o DIR"
+        return Check("index", False, str(error), fix), False
     first = next(iter(index.arguments()), None)
     works = first is not None and bool(index.search("text", first.text, 1))
     name = place or "none given (-i DIR), the demo collection works"
     state = "search works" if works else "a search finds none"
     summary = f"{name}: {len(index)} arguments, {state}"
-    return Check("index", works, summary, "index a collection with arguments")
+    check = Check("index", works, summary, "index a collection with arguments")
+    return check, bool(vectors_of(index))
 
 
 def _check_model(options: DoctorOptions) -> list[Check]:
@@ -101,7 +105,7 @@ def _check_model(options: DoctorOptions) -> list[Check]:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
 
 
-def _check_plugins(has_model: bool) -> tuple[list[Check], list[Check]]:
+def _check_plugins(has_model: bool, has_vectors: bool) -> tuple[list[Check], list[Check]]:
     """Return a check of each plugin, and a summary: the failures, then one check for each state."""
     checks: list[Check] = []
     summary: list[Check] = []
@@ -110,7 +114,7 @@ def _check_plugins(has_model: bool) -> tuple[list[Check], list[Check]]:
         for plugin in registered(kind).values():
             name = f"{kind} {plugin.name}"
             try:
-                missing = plugin.missing(index=True, model=has_model)
+                missing = plugin.missing(index=True, model=has_model, vectors=has_vectors)
                 state = f"needs {'; '.join(missing)}" if missing else "ready"
                 check = Check(name, not missing, state, state, optional=plugin.optional)
             except ToucheRadError as error:

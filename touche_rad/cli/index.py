@@ -14,7 +14,8 @@ from touche_rad.cli.console import Label, next_step, progress, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
+from touche_rad.errors import OptionError, UserError
+from touche_rad.files.documents import FIELDS
 from touche_rad.files.transcripts import read_utterances
 from touche_rad.plugins import (
     Annotator,
@@ -29,6 +30,10 @@ from touche_rad.session import Session
 
 COPIED: Final = ("elasticsearch:", "irds:")
 """Beginnings of the sources that are indexes or collections on another machine."""
+CLAIMS: Final = ("attacks", "supports")
+NEED_ATTACKS: Final = "attack and hybrid"
+NEED_CLAIMS: Final = "attack, hybrid, support and chain"
+"""Retrievers that find nothing in arguments without an attacked claim, or without any claim."""
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 
 
@@ -56,6 +61,13 @@ class IndexOptions(opt.ModelOptions):
         "--dense-field",
         default=("text", "attacks", "supports"),
     )
+    names: str = opt.option(
+        str,
+        "Names of the fields in SOURCE: KEY=id,KEY=text, also topic, attacks, supports.",
+        "--map",
+        default="",
+        metavar="KEY=FIELD,...",
+    )
     utterances: bool = opt.flag(
         "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
     )
@@ -71,15 +83,17 @@ class IndexOptions(opt.ModelOptions):
     "index",
     "index touche_rad/demo/arguments.jsonl -o index",
     "index touche_rad/demo/arguments.jsonl -o dense-index --dense minilm",
+    "index documents.trec -o index --map title=topic",
     "index elasticsearch:http://localhost:9200/arguments -o copy",
 )
 def index_command(options: IndexOptions) -> None:
     """Build an argument index from SOURCE.
 
-    SOURCE is a collection (JSONL, optionally gzipped, with the fields id, text, attacks, supports,
-    topic), a file of debates, whose cited arguments are indexed, an index on a server, which is
-    copied (elasticsearch:URL/NAME), or a collection of ir_datasets (irds:NAME). The same command
-    resumes a killed one that adds vectors or annotations.
+    SOURCE is a collection, optionally gzipped: JSONL with the fields id, text, topic, attacks and
+    supports (or others: --map), TREC documents, or a table (id TAB text, or columns with names in
+    the first line). Or it is a file of debates, whose cited arguments are indexed, an index on a
+    server, which is copied (elasticsearch:URL/NAME), or a collection of ir_datasets (irds:NAME).
+    The same command resumes a killed one that adds vectors or annotations.
     """
     place = options.to or options.output
     if place is None:
@@ -120,6 +134,12 @@ def _build(
     """Build an index, or add to the one that exists; then it must be of the same arguments."""
     source = options.source
     is_copy = source.startswith(COPIED)
+    names = {}
+    for pair in filter(None, options.names.split(",")):
+        key, _, field = pair.partition("=")
+        if field not in FIELDS:
+            raise OptionError(f"--map {pair}: expected KEY=FIELD with one of {', '.join(FIELDS)}")
+        names[key] = field
     exists = backend.exists(place) and not options.replace
 
     def read(bad: files.BadLines) -> Iterable[Argument]:
@@ -127,7 +147,7 @@ def _build(
             return index_backend_of(source).arguments(source)
         if options.utterances:
             return read_utterances(Path(source), bad)
-        return files.read_arguments(Path(source), bad)
+        return files.read_arguments(Path(source), bad, names)
 
     def expected() -> Iterable[Argument] | None:
         # A copy is not read again from its server.
@@ -139,22 +159,28 @@ def _build(
         start = time.monotonic()
         bad = files.BadLines(skip=options.skip_bad)
         with progress("indexing") as report:
-            total = None
-            if not (options.quiet or options.utterances or is_copy):
-                total = files.count_arguments(Path(source))
+            claims: set[str] = set()
+            """The fields with a claim that some arguments have."""
 
             def arguments() -> Iterator[Argument]:
-                report(0, total)
                 for done, argument in enumerate(read(bad), 1):
+                    claims.update(field for field in CLAIMS if getattr(argument, field))
                     yield argument
-                    if done % 1000 == 0 or done == total:
-                        report(done, total)
+                    if done % 1000 == 0:
+                        report(done, None)
 
             count = backend.build(arguments(), place, replace=options.replace)
         line = f"indexed {count} arguments in {place} in {time.monotonic() - start:.1f} s"
         if bad.count:
             line += f", {bad.count} invalid lines skipped ({bad.first})"
         say(line)
+        if "attacks" not in claims:
+            useless = NEED_ATTACKS if "supports" in claims else NEED_CLAIMS
+            say(
+                f"no argument has the claim that it attacks: debater verbatim and retrievers "
+                f"{useless} find nothing; use -r text, or name the field: --map KEY=attacks",
+                Label.WARNING,
+            )
         if bad.copies:
             first = f"{source}:{bad.copies[0]}"
             say(f"arguments given twice: {len(bad.copies)}; the first: {first}", Label.WARNING)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, progress, say, show_status
 from touche_rad.cli.program import command
 from touche_rad.cli.run_files import end_of_run
-from touche_rad.runs.parts import caches_of, find_parts, merge_parts
+from touche_rad.runs.parts import find_parts, merge_parts
 
 
 @opt.options
@@ -32,16 +31,12 @@ def merge_command(options: MergeOptions) -> int:
 
     A PART is a folder that --shard I/N made, or a folder that contains parts. All parts must be of
     the same input, plugins and options. The output has the same bytes as that of a run without
-    --shard; the status, the trace and the tracebacks are those of all parts.
+    --shard, and the status is that of all parts; traces and tracebacks stay in the parts.
     """
     output = options.output
     parts = find_parts(options.parts)
     with progress("merging") as report:
         status = merge_parts(parts, output, replace=options.replace, progress=report)
     show_status(status)
-    caches = caches_of(parts)
-    if caches:
-        line = shlex.join(["touche-rad", "cache", "merge", "CACHE", *map(str, caches)])
-        say(f"to add the model answers of the parts to a cache: {line}", Label.NOTE)
     say(output, Label.WRITTEN)
     return end_of_run(status, output)

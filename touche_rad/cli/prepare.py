@@ -231,18 +231,9 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     if options.workers:
         limits.setdefault("at_once", options.workers)
 
-    # Machines do not share the file of a cache: each reads the user's, and writes to its own.
-    cache = options.cache
-    read_cache = None
-    if options.shard is not None and cache is not None and out is not None:
-        from touche_rad.runs.shard import CACHE
-
-        read_cache = cache
-        cache = out.parent / CACHE
     return Model(
         backend_or_address,
-        cache=cache,
-        read_cache=read_cache,
+        cache=options.cache,
         usage=usage,
         trace=trace,
         settings=settings,

@@ -356,7 +356,7 @@ def run(
             prog_name="touche-rad",
             standalone_mode=False,
             color=colour_setting(),
-            obj=SettingsFile(is_step=is_step, trusted=trusted),
+            obj=SettingsFile(is_step=is_step, words=tuple(words), trusted=trusted),
         )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

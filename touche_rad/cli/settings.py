@@ -25,6 +25,8 @@ class SettingsFile:
     """Whether the command is a step of another one, such as `demo`."""
     table: Mapping[str, Any] = field(default_factory=dict)
     """The file as it is."""
+    words: tuple[str, ...] = ()
+    """The words of the command line, without `touche-rad`."""
     trusted: Servers | None = None
     """The servers that get credentials; None: the same ones as in the command that calls this."""
 
@@ -34,7 +36,7 @@ class SettingsFile:
         if trusted is not None:
             text = json.dumps(self.table, ensure_ascii=False, default=str)
             trusted |= servers_in([text])
-        return replace(self, is_step=call.is_step, trusted=trusted)
+        return replace(self, is_step=call.is_step, words=call.words, trusted=trusted)
 
 
 def load_settings(path: str) -> SettingsFile:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from touche_rad import processes
 from touche_rad.cli.console import say
+from touche_rad.credentials import Server, trusted_servers
 from touche_rad.errors import WorkError
 from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind
 
@@ -23,9 +27,35 @@ _KIND: Final = LogKind(
 )
 
 
+_RUN_STEP: Final = "import sys; from touche_rad.cli.steps import run_step; run_step(*sys.argv[1:])"
+"""Of a Python whose first argument is the trusted servers as JSON; the words of a step follow."""
+
+
 def line_of(words: Sequence[str]) -> str:
     """Return a command as the user would type it."""
     return f"touche-rad {shlex.join(words)}"
+
+
+def call_step(words: Sequence[str], **options: Any) -> int:
+    """Run a command in a process of its own; the options are those of `subprocess.Popen`."""
+    trusted = trusted_servers()
+    servers = json.dumps(None if trusted is None else sorted(trusted))
+    command = [sys.executable, "-c", _RUN_STEP, servers, *words]
+    with processes.start(command, gets_keys=True, **options) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.wait()  # which got it too: it keeps what is finished
+            raise
+
+
+def run_step(servers: str, *words: str) -> None:
+    """Run a step in a process of its own, and exit with its exit code."""
+    from touche_rad.cli.program import run
+
+    fields: list[list[Any]] | None = json.loads(servers)
+    trusted = None if fields is None else frozenset(Server(*server) for server in fields)
+    sys.exit(run(list(words), is_step=True, trusted=trusted))
 
 
 class Steps:

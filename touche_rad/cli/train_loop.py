@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from touche_rad import __version__, files, processes
+from touche_rad import __version__, files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command, run
-from touche_rad.cli.steps import COMMANDS, Steps, line_of
-from touche_rad.credentials import Server, trust_all, trusted_servers
+from touche_rad.cli.steps import COMMANDS, Steps, call_step, line_of
+from touche_rad.credentials import trust_all
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.files.records import refuse_links, write_json, write_text
 from touche_rad.plugins.digests import refuse_files_outside
@@ -33,10 +31,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
-_RUN_STEP: Final = (
-    "import sys; from touche_rad.cli.train_loop import run_step; run_step(*sys.argv[1:])"
-)
-"""Of a Python whose first argument is the trusted servers as JSON; the words of a step follow."""
 
 
 @opt.options
@@ -116,7 +110,9 @@ def loop_command(options: LoopOptions) -> None:
     with closing(Steps(loop.out, settings)) as steps:
         for name, topics in parts.items():
             write_text(loop.out / f"{name}.tsv", files.claims_text(topics))
-        steps.run(commands, partial(_call, quiet=options.quiet))
+        # Each has a process of its own, whose end frees the memory of the card.
+        quiet = ["--quiet"] if options.quiet else []
+        steps.run(commands, lambda words: call_step([*words, *quiet], stdout=subprocess.DEVNULL))
     scores = loop.scores()
     manifest = loop.out / MANIFEST
     record = {
@@ -182,25 +178,3 @@ def _check(words: Sequence[str]) -> None:
         command.make_context(command.name, arguments, parent=context)
     except click.ClickException as error:
         raise UserError(f"the plan: {command.name}: {error.format_message()}") from None
-
-
-def _call(words: Sequence[str], *, quiet: bool) -> int:
-    """Run a command in a process of its own: only its end frees the card's memory."""
-    trusted = trusted_servers()
-    servers = json.dumps(None if trusted is None else sorted(trusted))
-    command = [sys.executable, "-c", _RUN_STEP, servers, *words]
-    if quiet:
-        command.append("--quiet")
-    with processes.start(command, gets_keys=True, stdout=subprocess.DEVNULL) as process:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            process.wait()  # which got it too: it keeps what is finished
-            raise
-
-
-def run_step(servers: str, *words: str) -> None:
-    """Run a step in a process of its own, and exit with its exit code."""
-    fields: list[list[Any]] | None = json.loads(servers)
-    trusted = None if fields is None else frozenset(Server(*server) for server in fields)
-    sys.exit(run(list(words), is_step=True, trusted=trusted))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from itertools import repeat, tee
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Final, TypeVar
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.criteria import Criteria, Unit, grice
@@ -16,6 +17,7 @@ from touche_rad.errors import InputError, InputProblem
 from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files._rows import CLAIM, USER, read_rows
 from touche_rad.files.contests import Judgement, contest_from, judgement_from
+from touche_rad.files.documents import is_trec, read_documents
 from touche_rad.files.records import (
     EMPTY_RECORD,
     BadLines,
@@ -39,6 +41,8 @@ from touche_rad.files.simulations import (
     plain,
     simulation_of,
 )
+
+NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Kind(StrEnum):
@@ -92,6 +96,8 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
         if not expected:
             kinds = ", ".join(kind.value for kind in Kind)
             expected = f"is of no known kind ({kinds}), got {short_repr(line)}"
+            if is_json:
+                expected += "; a collection with other names: index --map KEY=id,KEY=text"
         if not is_json:
             expected += f"; claims need a first line with the columns {CLAIM} and {USER}"
         problem = problem or InputError(path, expected, line=number, problem=cause)
@@ -162,16 +168,22 @@ _READERS: dict[Kind, Callable[[Line], Debate]] = {
 class OpenFile:
     """A file, opened once to detect its kind and to read it."""
 
-    def __init__(self, path: Place, bad: BadLines | None, wanted: frozenset[Kind]) -> None:
-        """Open a file and detect its kind from its first lines.
+    def __init__(
+        self,
+        path: Place,
+        bad: BadLines | None,
+        wanted: frozenset[Kind],
+        lines: Lines | None = None,
+    ) -> None:
+        """Open a file, or take its lines, and detect its kind from the first ones.
 
         Raises:
             InputError: It is of another kind than those that are wanted.
         """
         self.path = path
         self.bad = bad or BadLines()
-        lines, self.lines = tee(numbered_lines(path, self.bad))
-        self.kind = _detect(path, lines, self.bad)
+        first_lines, self.lines = tee(lines or numbered_lines(path, self.bad))
+        self.kind = _detect(path, first_lines, self.bad)
         if self.kind not in wanted:
             names = " or ".join(sorted(kind.value for kind in wanted))
             raise InputError(path, f"expected {names}, got {self.kind.value}")
@@ -312,27 +324,47 @@ def read_evaluations(
     return file.each(partial(evaluation_of, criteria=criteria or grice()))
 
 
-def read_arguments(path: Place, bad: BadLines | None = None) -> Iterator[Argument]:
-    """Read a collection, or the arguments that a file of debates cites, each once."""
-    file = OpenFile(path, bad, DEBATES | {Kind.ARGUMENTS})
-    return _collection(file) if file.kind is Kind.ARGUMENTS else _cited(_debates(file))
+def read_arguments(
+    path: Place, bad: BadLines | None = None, names: Mapping[str, str] = NO_NAMES
+) -> Iterator[Argument]:
+    """Read a collection, or the arguments that a file of debates cites, each once.
+
+    A collection is JSON lines, TREC documents, or a table of ids and texts. `names` has our names
+    of the fields by those of the collection.
+    """
+    bad = bad or BadLines()
+    first_lines, lines = tee(numbered_lines(path, bad))
+    first = next((line for _, line in first_lines), "")
+    is_json = first.lstrip().startswith(("{", "["))
+    if names or is_trec(first) or ("\t" in first and not (is_json or _kind_of_row(first))):
+        return _collection(path, read_documents(path, lines, first, bad, names), bad)
+    file = OpenFile(path, bad, DEBATES | {Kind.ARGUMENTS}, lines)
+    if file.kind is not Kind.ARGUMENTS:
+        return _cited(_debates(file))
+    return _collection(path, records(path, bad, file.lines), bad)
 
 
 LONGEST_ID = 512
 """Maximum bytes of an argument's id in an index."""
 
 
-def _collection(file: OpenFile) -> Iterator[Argument]:
+def _collection(path: Place, lines: Iterable[Line], bad: BadLines) -> Iterator[Argument]:
     """Read a collection; report ids that no index can hold, and ids of two different arguments."""
     seen: dict[int, int] = {}  # hashes: a collection may have millions of long ids
-    for number, argument in file.numbered(_argument):
+    for line in lines:
+        number = line.number
+        try:
+            argument = _argument(line)
+        except FieldError as miss:
+            bad.report(at_line(path, number, miss))
+            continue
         content = hash((argument.text, argument.topic, argument.attacks, argument.supports))
         if hash(argument.id) in seen:
-            file.bad.copies.append(number)
+            bad.copies.append(number)
         if seen.setdefault(hash(argument.id), content) != content:
-            file.bad.copies.pop()
+            bad.copies.pop()
             problem = f"another argument has the id {short_repr(argument.id)} already"
-            file.bad.report(InputError(file.path, problem, line=number, field="id"))
+            bad.report(InputError(path, problem, line=number, field="id"))
             continue
         yield argument
 
@@ -344,13 +376,6 @@ def _argument(line: Line) -> Argument:
         expected = f"expected 1 to {LONGEST_ID} bytes without NUL"
         raise FieldError("id", f"{expected}, got {short_repr(argument.id)} of {size} bytes")
     return argument
-
-
-def count_arguments(path: Place) -> int | None:
-    """Return how many arguments a collection can hold at most, or None for a file of debates."""
-    if detect_kind(path) is not Kind.ARGUMENTS:
-        return None
-    return sum(1 for _ in numbered_lines(path, BadLines(skip=True)))
 
 
 def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:

@@ -7,9 +7,8 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,36 +34,14 @@ _COLUMNS: Final = ("key", "model", "asked", "answer", "version", "kept")
 _VALUES: Final = f"INTO answers VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
-@dataclass(frozen=True)
-class CachedAnswer:
-    """One row of the cache."""
-
-    key: str
-    model: str
-    asked: str
-    answer: str
-    version: int
-    written_at: float
-
-
 class Cache:
     """The valid answers in a folder."""
 
-    def __init__(self, folder: Path, *, make: bool = True, read_cache: Path | None = None) -> None:
-        """Open the cache, or make it; without `make`, a missing one is an error.
-
-        Answers that it does not have are looked up in `read_cache`, to which nothing is written.
-        """
+    def __init__(self, folder: Path) -> None:
+        """Open the cache, or make it."""
         self.folder = folder
-        self._read_address = ""
-        if read_cache is not None:
-            # SQLite's locks and shared memory do not work between machines: `immutable` uses none.
-            address = (read_cache / CACHE_FILE).absolute().as_uri()
-            self._read_address = f"{address}?mode=ro&immutable=1"
         self._local = threading.local()
         self._warned = False
-        if not make and not (folder / CACHE_FILE).is_file():
-            raise UserError(f"{folder}: no cache here (expected {CACHE_FILE} in the folder)")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
@@ -88,23 +65,6 @@ class Cache:
         database: sqlite3.Connection = self._local.database
         return database
 
-    def __len__(self) -> int:
-        return int(self._database.execute("SELECT count(*) FROM answers").fetchone()[0])
-
-    def rows(self) -> Iterator[CachedAnswer]:
-        """Yield all rows in the order of their keys."""
-        rows = self._database.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key")
-        return (CachedAnswer(*row) for row in rows)
-
-    def add(self, rows: Iterable[CachedAnswer]) -> int:
-        """Add rows of another cache that are not here yet; return how many."""
-        before = len(self)
-        values = [tuple(vars(row).values()) for row in rows]
-        with self._database as database:
-            database.executemany(f"INSERT OR IGNORE {_VALUES}", values)
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file is complete by itself
-        return len(self) - before
-
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return the answer to a request, None if it is missing, or {} if it cannot be read."""
         try:
@@ -112,11 +72,6 @@ class Cache:
         except sqlite3.Error as error:
             self._warn(f"cannot be read: {error}")
             return None
-        if row is None and self._read_address:
-            with suppress(sqlite3.Error):  # no run has made it yet
-                if not hasattr(self._local, "read_only"):
-                    self._local.read_only = sqlite3.connect(self._read_address, uri=True)
-                row = self._local.read_only.execute(_SELECT, (key,)).fetchone()
         if row is None:
             return None
         try:

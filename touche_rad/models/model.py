@@ -99,7 +99,6 @@ class Model:
         backend_or_address: Address | Backend,
         *,
         cache: Path | None = None,
-        read_cache: Path | None = None,
         usage: Usage | None = None,
         trace: Path | None = None,
         settings: Settings | None = None,
@@ -108,9 +107,8 @@ class Model:
     ) -> None:
         """Make a model without sending anything; with the address EMPTY only the cache answers.
 
-        Answers that `cache` does not have are looked up in `read_cache`, to which nothing is
-        written. The deadline is the time limit of an answer in seconds, with all retries; at most
-        `at_once` calls are open at a time.
+        The deadline is the time limit of an answer in seconds, with all retries; at most `at_once`
+        calls are open at a time.
         """
         self.backend: Backend | None = None
         if isinstance(backend_or_address, Backend):
@@ -127,7 +125,7 @@ class Model:
         # A plugin may change the folder of the process.
         trace = trace and trace.absolute()
         self._sender = Sender(self.backend, Trace(trace), anyio.Semaphore(at_once))
-        self._cache = Cache(cache.absolute(), read_cache=read_cache) if cache is not None else None
+        self._cache = Cache(cache.absolute()) if cache is not None else None
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         """One for each request that is being answered, by its key."""
 

@@ -50,7 +50,7 @@ from touche_rad.plugins.profiles import (
     with_prompts_option,
 )
 
-_PLUGIN: Final = re.compile(r"^([\w.-]+)(?:\((.*)\))?$", re.DOTALL)
+_PLUGIN: Final = re.compile(r"^([\w./\\-]+)(?:\((.*)\))?$", re.DOTALL)
 _COMMA: Final = re.compile(r",(?=\s*[A-Za-z_][\w-]*=)")
 """A comma between options: `KEY=` follows it. Other commas are part of a value."""
 
@@ -91,9 +91,12 @@ def normalize(key: str) -> str:
     return key.strip().replace("-", "_")
 
 
-_NEED: Final = re.compile(r"index|model|(?:module:|extra:(?P<extra>[\w-]+)/)(?P<module>[\w.]+)")
+_NEED: Final = re.compile(
+    r"index|vectors|model|(?:module:|extra:(?P<extra>[\w-]+)/)(?P<module>[\w.]+)"
+)
 _OF_FILE: Final = "touche_rad_plugin_"
 """What the names of modules of `--plugin FILE.py` begin with."""
+VECTORS: Final = "an index with vectors (touche-rad index SOURCE -o DIR --dense ENCODER)"
 A_MODEL: Final = (
     "a language model (-m URL#MODEL or -m vllm:MODEL, or OPENAI_BASE_URL and OPENAI_MODEL)"
 )
@@ -203,8 +206,8 @@ class Plugin(Generic[L]):
     def needs(self) -> tuple[str, ...]:
         """What the plugin needs.
 
-        `index`, `model`, `module:NAME` (an importable module), or `extra:EXTRA/MODULE` (a module
-        that an extra of touche-rad installs).
+        `index`, `vectors` (in the index), `model`, `module:NAME` (an importable module), or
+        `extra:EXTRA/MODULE` (a module that an extra of touche-rad installs).
         """
         return self.needs_of_decorator or tuple(getattr(self.factory, "needs", ()))
 
@@ -224,7 +227,7 @@ class Plugin(Generic[L]):
         options: type[Options] = getattr(self.factory, "Options", Options)
         return with_prompts_option(options) if prompt_files(self.factory) else options
 
-    def missing(self, *, index: bool, model: bool = False) -> list[str]:
+    def missing(self, *, index: bool, model: bool = False, vectors: bool = True) -> list[str]:
         """Return the needs that are not met, each with what to do."""
         unmet: list[str] = []
         for need in self.needs:
@@ -232,12 +235,14 @@ class Plugin(Generic[L]):
             if match is None:
                 raise WorkError(
                     f"{self.kind} {self.name!r} of {self.source}: unknown need {need!r}: expected "
-                    "index, model, module:NAME or extra:EXTRA/MODULE"
+                    "index, vectors, model, module:NAME or extra:EXTRA/MODULE"
                 )
             extra = match["extra"]
             module = match["module"]
             if need == "index" and not index:
                 unmet.append(AN_INDEX)
+            elif need == "vectors" and not vectors:
+                unmet.append(VECTORS)
             elif need == "model" and not model:
                 unmet.append(A_MODEL)
             elif module and importlib.util.find_spec(module) is None:
@@ -249,7 +254,9 @@ class Plugin(Generic[L]):
     @property
     def optional(self) -> bool:
         """Whether an installation is complete without this plugin."""
-        return any(need.startswith(("extra:", "module:", "model")) for need in self.needs)
+        return any(
+            need.startswith(("extra:", "module:", "model", "vectors")) for need in self.needs
+        )
 
     def profiles(self) -> list[Profile]:
         """Return the bundled profiles, each with its values and those of all other settings.
@@ -471,9 +478,8 @@ def find(kind: Kind, name: str) -> Plugin[Any]:
     plugins = registered(kind)
     if name not in plugins:
         hint = f"{nearest(name, plugins)}; load your own with --plugin FILE.py"
-        modules = {plugin.source for plugin in _decorated.values()}
         for place in IMPORTED:
-            if place.endswith(".py") and f"{_OF_FILE}{Path(place).stem}" not in modules:
+            if place.endswith(".py") and not plugins_of(place):
                 hint = f': {place} registers no plugin: write @{kind}("{name}") above its class'
         with suppress(OSError, ValueError, LookupError, TypeError):
             project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
@@ -510,6 +516,12 @@ def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
 
 IMPORTED: Final[dict[str, None]] = {}
 """The modules and files that `import_plugins` imported, for the workers of a run."""
+
+
+def plugins_of(file: str) -> list[Plugin[Any]]:
+    """Return the plugins that a file which was imported has registered."""
+    module = f"{_OF_FILE}{Path(file).stem}"
+    return [plugin for plugin in _decorated.values() if plugin.source == module]
 
 
 def import_plugins(places: Iterable[str]) -> None:

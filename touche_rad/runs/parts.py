@@ -7,7 +7,6 @@ the part that processes one.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +24,10 @@ from touche_rad.files.outputs import (
     sha256_of,
     status_beside,
 )
-from touche_rad.files.traces import TRACE
-from touche_rad.models.cache import CACHE_FILE
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.journal import RUN, SUFFIX, UNIT, parse_unit
-from touche_rad.runs.shard import CACHE, SHARD, UNITS, Shard
+from touche_rad.runs.shard import SHARD, UNITS, Shard
 from touche_rad.runs.work import Progress, Tally, write_readable
 
 _OF_RESULTS: Final = (EventKind.FALLBACKS, EventKind.FAILED_CALLS)
@@ -126,7 +123,7 @@ def merge_parts(
     replace: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Status:
-    """Write the output of a whole run, its status, trace and tracebacks.
+    """Write the output of a whole run, and its status; traces and tracebacks stay in the parts.
 
     The parts are in order, as `find_parts` returns them.
 
@@ -146,8 +143,7 @@ def merge_parts(
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
                 progress(tally.units, total)
-    _join(parts, out, TRACE)
-    errors = _join(parts, out, ERRORS)
+    errors = (part.run.with_name(f"{part.run.name}{ERRORS}") for part in parts)
     usage = Usage()
     for status in statuses:
         if status.usage:
@@ -160,7 +156,7 @@ def merge_parts(
         # Parts have many warnings in common.
         warnings=dict.fromkeys(event for event in warnings if event.kind not in _OF_RESULTS),
         usage=usage,
-        errors=errors,
+        errors=next(filter(Path.is_file, errors), None),
         verb=first.verb,
         state="done",
         sha256=sha256_of(out),
@@ -176,24 +172,3 @@ def merge_parts(
     )
     write_readable(status_beside(out), merged.model_dump(mode="json"))
     return merged
-
-
-def caches_of(parts: Sequence[Part]) -> list[Path]:
-    """Return the folders of the parts' caches of model answers."""
-    caches = (part.run.with_name(CACHE) for part in parts)
-    return [cache for cache in caches if (cache / CACHE_FILE).is_file()]
-
-
-def _join(parts: Sequence[Part], out: Path, suffix: str) -> Path:
-    """Join the files beside the parts' outputs in the order of the parts."""
-    target = out.with_name(f"{out.name}{suffix}")
-    sources = (part.run.with_name(f"{part.run.name}{suffix}") for part in parts)
-    paths = [path for path in sources if path.is_file()]
-    if not paths:
-        target.unlink(missing_ok=True)  # of the run that is replaced
-        return target
-    with files.atomic_write(target) as stream:
-        for path in paths:
-            with path.open(encoding="utf-8", errors="backslashreplace", newline="") as source:
-                shutil.copyfileobj(source, stream)
-    return target

@@ -11,7 +11,6 @@ from touche_rad.errors import OptionError
 
 UNITS: Final = "units.jsonl"
 """The journal of a part that is complete."""
-CACHE: Final = "cache"
 SHARD: Final = "shard"
 """The key of the shard in the identity of a part."""
 FOLDER: Final = ".shards"

@@ -1,0 +1,132 @@
+"""`touche-rad try`: a plugin beside the baselines, and again after an edit."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.makers import BRIEF, contents, write_data
+from tests.records import read_json
+from tests.screens import check_screen
+from tests.terminal import touche_rad
+
+JUDGE = '''
+from touche_rad.debate import Maxim, Verdict
+from touche_rad.plugins import Options, judge
+
+
+@judge("short")
+class Short:
+    """Says yes to short answers."""
+
+    class Options(Options):
+        most: int = 40
+
+    def __init__(self, options, services):
+        self.most = options.most
+
+    def judge(self, debate):
+        words = len(debate.last.response.content.split())
+        return {maxim: Verdict(score=float(words <= self.most)) for maxim in Maxim}
+'''
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_data(tmp_path)
+    (tmp_path / "brief.py").write_text(BRIEF)
+    (tmp_path / "short.py").write_text(JUDGE)
+    return tmp_path
+
+
+def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> None:
+    words = ("try", "brief.py", "--on", "claims.tsv", "--turns", "1")
+    check_screen("try.debater", touche_rad(*words, cwd=place), place)
+    figures = read_json(place / "try" / "figures.json")
+    pairs = {(row["run"], row["against"]) for row in figures["comparisons"]}
+    assert {("brief", "verbatim"), ("brief", "grounded")} <= pairs
+    before = contents(place / "try" / "debates")
+    (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
+    again = touche_rad(*words, cwd=place, code=0)
+    assert again.err.count("again: debates/seed-0/rules/brief.") == again.err.count("again: ") == 2
+    after = contents(place / "try" / "debates")
+    assert {name for name in before if before[name] != after[name]} == {
+        f"seed-0/rules/brief.{end}"
+        for end in ("jsonl", "jsonl.status.json", "judge.jsonl", "judge.jsonl.status.json")
+    }
+    (place / "foreign").mkdir()
+    (place / "foreign" / "notes.txt").touch()
+    refused = touche_rad(*words, "-o", "foreign", cwd=place, code=2)
+    assert "--replace" in refused.error
+
+
+def test_a_judge_is_compared_on_labelled_debates(place: Path) -> None:
+    check_screen("try.judge", touche_rad("try", "short.py", "-O", "most=50", cwd=place), place)
+    data = ("--on", "debates.jsonl", "--labels", "labels.jsonl", "-o", "few")
+    few = touche_rad("try", "length", *data, cwd=place, code=0)
+    assert "too few" in few.out
+    assert sorted(path.name for path in (place / "few/labelled/seed-0").glob("*l")) == [
+        "grounded.jsonl",
+        "length.jsonl",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("none.py",), "none.py"),
+        (("claims.py",), "expected one debater or judge, got none"),
+        (("verbatin",), "'verbatim'"),
+        (("brief.py", "--labels", "labels.jsonl"), "--labels"),
+        (("short.py", "--on", "debates.jsonl"), "--labels LABELS"),
+        (("short.py", "-O", "least=3"), "'least'"),
+        (("brief.py", "--on", "none.tsv"), "none.tsv"),
+    ],
+)
+def test_what_cannot_be_tried_is_one_error(
+    place: Path, words: tuple[str, ...], expected: str
+) -> None:
+    (place / "claims.py").touch()
+    ended = touche_rad("try", *words, cwd=place, code=2)
+    assert expected in ended.error
+    assert not (place / "try").exists()
+
+
+@pytest.fixture
+def watching(place: Path) -> Iterator[subprocess.Popen[str]]:
+    call = [sys.executable, "-m", "touche_rad", "try", "brief.py", "--watch"]
+    call += ["--on", "claims.tsv", "--turns", "1"]
+    process = subprocess.Popen(
+        call, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_plugin_is_tried_again_each_time_it_is_saved(
+    place: Path, watching: subprocess.Popen[str]
+) -> None:
+    """5 CPU seconds: three calls in processes of their own."""
+    assert watching.stdout is not None
+
+    def lines_of_a_trial() -> list[str]:
+        lines = []
+        for line in watching.stdout or ():
+            if "watching" in line:
+                return lines
+            lines.append(line)
+        raise AssertionError("".join(lines))
+
+    lines_of_a_trial()
+    (place / "brief.py").write_text("def broken(:\n")
+    assert "brief.py" in "".join(lines_of_a_trial())
+    (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
+    assert any(line.startswith("again: ") for line in lines_of_a_trial())
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(60) == 130

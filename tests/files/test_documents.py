@@ -1,0 +1,139 @@
+"""`index` reads the collections of other tools, and says which field of which line is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import touche_rad
+from touche_rad.plugins import Services, find, open_index
+
+TREC = """<DOC>
+<DOCNO> a </DOCNO>
+<TITLE>Bees</TITLE>
+<TEXT>
+Beehives on roofs
+starve <b>wild</b> bees.
+</TEXT>
+</DOC>
+
+<DOC>
+<DOCNO>b</DOCNO>
+<TEXT>Zoos save species.</TEXT>
+</DOC>
+"""
+TABLE = "a\tBeehives on roofs.\nb\tZoos save\tspecies.\n"
+HEADS = "docno\ttitle\ttext\na\tBees\tBeehives on roofs.\nb\t\tZoos save species.\n"
+JSON = '{"docno": 7, "contents": "Zoos save species.", "claim": "Zoos harm animals."}\n'
+
+
+def indexed(place: Path, name: str, text: str, *words: str) -> dict[str, tuple[str, str]]:
+    """Index a collection, and return the text and the topic of each argument."""
+    (place / name).write_text(text, "utf-8")
+    touche_rad("index", name, "-o", "index", *words, cwd=place, code=0)
+    arguments = open_index(str(place / "index")).arguments()
+    return {argument.id: (argument.text, argument.topic) for argument in arguments}
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "first", "second"),
+    [
+        (TREC, (), ("Beehives on roofs\nstarve  wild  bees.", ""), ("Zoos save species.", "")),
+        (
+            TREC,
+            ("--map", "title=topic"),
+            ("Beehives on roofs\nstarve  wild  bees.", "Bees"),
+            ("Zoos save species.", ""),
+        ),
+        (TABLE, (), ("Beehives on roofs.", ""), ("Zoos save\tspecies.", "")),
+        (
+            HEADS,
+            ("--map", "title=topic"),
+            ("Beehives on roofs.", "Bees"),
+            ("Zoos save species.", ""),
+        ),
+    ],
+    ids=["TREC", "TREC with a topic", "table", "table with heads"],
+)
+def test_documents_and_tables_are_collections(
+    tmp_path: Path,
+    text: str,
+    words: tuple[str, ...],
+    first: tuple[str, str],
+    second: tuple[str, str],
+) -> None:
+    assert indexed(tmp_path, "own", text, *words) == {"a": first, "b": second}
+
+
+def test_fields_with_other_names(tmp_path: Path) -> None:
+    unnamed = touche_rad("index", _write(tmp_path, JSON), "-o", tmp_path / "index", code=2)
+    assert "own:1: " in unnamed.error
+    assert "--map KEY=id,KEY=text" in unnamed.error
+    names = ("--map", "docno=id,contents=text,claim=attacks")
+    assert indexed(tmp_path, "own", JSON, *names) == {"7": ("Zoos save species.", "")}
+    index = open_index(str(tmp_path / "index"))
+    assert [hit.argument.id for hit in index.search("attacks", "zoos harm animals", 1)] == ["7"]
+
+
+def _write(place: Path, text: str) -> Path:
+    (place / "own").write_text(text, "utf-8")
+    return place / "own"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("a\tx\nno tab here\n", (), "own:2: text: "),
+        (TREC + "<DOC>\n<TEXT>x</TEXT>\n</DOC>\n", (), "own:14: docno: "),
+        ("<DOC>\n<DOCNO>a</DOCNO>\n" + TREC, (), "own:1: "),
+        (TREC[: -len("</DOC>\n")], (), "own:10: "),
+        (JSON + '{"docno": 8}\n', ("--map", "docno=id,contents=text"), "own:2: contents: "),
+        (JSON + "[1]\n", ("--map", "docno=id,contents=text"), "own:2: "),
+        (JSON + JSON.replace("save", "eat"), ("--map", "docno=id,contents=text"), "own:2: id: "),
+        (JSON, ("--map", "docno=name"), "--map docno=name"),
+        ("TOPIC_DESCRIPTION\tUSER\nZoos are bad\tbase-user\n", (), "got claims"),
+    ],
+)
+def test_a_wrong_line_is_named_with_its_field(
+    tmp_path: Path, text: str, words: tuple[str, ...], expected: str
+) -> None:
+    ended = touche_rad("index", _write(tmp_path, text), "-o", tmp_path / "index", *words, code=2)
+    assert expected in ended.error
+    skipped = touche_rad("index", tmp_path / "own", "-o", tmp_path / "i", *words, "--skip-bad")
+    assert ("1 invalid lines skipped" in skipped.err) == (skipped.code == 0)
+
+
+@pytest.mark.parametrize("has_supports", [False, True])
+def test_the_plugins_that_find_nothing_without_attacked_claims_are_named(
+    tmp_path: Path, has_supports: bool
+) -> None:
+    text = "id\ttext\na\tZoos save species.\n"
+    if has_supports:
+        text = "id\ttext\tsupports\na\tZoos save species.\tZoos are good.\n"
+    ended = touche_rad("index", _write(tmp_path, text), "-o", tmp_path / "index", code=0)
+    (warning,) = (line for line in ended.err.splitlines() if line.startswith("warning: "))
+    services = Services(open_index(str(tmp_path / "index")))
+    query = "Zoos save no species and are not good."
+    useless = warning.partition("retrievers ")[2].partition(" find nothing")[0]
+    names = useless.replace(" and ", ", ").split(", ")
+    assert {"attack", "hybrid"} <= {*names}
+    assert ("support" in names) != has_supports
+    for name in ("text", *names):
+        hits = find("retriever", name).make(services).search(query, 3)
+        assert bool(hits) == (name == "text"), name
+    assert "debater verbatim" in warning
+    said = touche_rad("respond", "--say", query, "-i", "index", "-d", "verbatim", cwd=tmp_path)
+    assert "verbatim failed" in said.err
+
+
+def test_an_index_without_vectors_makes_dense_not_ready(tmp_path: Path) -> None:
+    def states() -> dict[str, str]:
+        rows = touche_rad("doctor", "-i", place, "--json").out
+        return {row["what"]: row["found"] for row in json.loads(rows)}
+
+    place = tmp_path / "index"
+    touche_rad("index", _write(tmp_path, TABLE), "-o", place, code=0)
+    assert "--dense" in states()["retriever dense"]
+    assert states()["retriever text"] == "ready"

@@ -1,0 +1,194 @@
+"""The command `try`: a debater or a judge beside the baselines, again after each edit."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from touche_rad.bench.new import named
+from touche_rad.bench.plan import BenchPlan, PlanFile
+from touche_rad.bench.record import is_ours
+from touche_rad.cli import options as opt
+from touche_rad.cli.bench import run_plan, show_end
+from touche_rad.cli.console import say, terminal_width
+from touche_rad.cli.program import command
+from touche_rad.cli.steps import call_step
+from touche_rad.demo import DEMO, demo_file
+from touche_rad.errors import OptionError, UserError
+from touche_rad.files import check_output, read_labelled
+from touche_rad.plugins import Plugin, find, registered
+from touche_rad.plugins.registry import import_plugins, plugins_of
+from touche_rad.runs.work import RunOptions
+from touche_rad.score.reports import SHORT_INTERVAL
+from touche_rad.score.result import MEAN
+from touche_rad.score.tables import INTERVAL, NONE, Table, cell, interval_cell, terminal_lines
+from touche_rad.score.words import by_pair
+
+if TYPE_CHECKING:
+    from touche_rad.bench.figures import BenchSummary
+
+TURNS: Final = 3
+_DEBATERS: Final = ("verbatim", "grounded")
+_JUDGES: Final = ("grounded", "length")
+"""What a plugin is compared with."""
+_WATCHED: Final = (".py", ".jinja", ".toml")
+_WATCH_FLAG: Final = "--watch"
+_SECONDS: Final = 0.3
+
+
+@opt.options
+class TryOptions(opt.ModelOptions):
+    """The options of `try`."""
+
+    plugin: opt.PluginSpec = opt.argument(opt.PluginSpec, "FILE.py|NAME")
+    on: Path | None = opt.option(
+        Path,
+        "Claims or debates whose claims are debated; for a judge: debates with --labels. "
+        "[default: the demo's]",
+        "--on",
+    )
+    labels: Path | None = opt.option(Path, "For a judge: the labels of the debates of --on.")
+    index: str | None = opt.INDEX
+    turns: int = opt.option(int, "User turns per debate.", default=TURNS)
+    output: Path = opt.output("Folder for debates, verdicts and page.", "DIR", default=Path("try"))
+    watch: bool = opt.flag("Try again each time a file of the plugin is saved.", _WATCH_FLAG)
+    plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
+    workers: int | None = opt.WORKERS
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
+
+
+@command(
+    "try",
+    "try verbatim",
+    "try brief.py --watch",
+    "try length -O longest=50",
+)
+def try_command(options: TryOptions) -> int:
+    """Compare a debater or a judge with the baselines, in one table.
+
+    FILE.py registers one debater or judge. A debater plays claims like verbatim and grounded, and
+    the judge grounded judges all of them. A judge judges labelled debates like grounded,
+    always-yes and length. The differences are those of the plugin minus the row.
+
+    It is a bench in a folder of its own: after an edit, only the runs of the plugin are made again.
+    """
+    spec = options.plugin
+    if options.watch:
+        _watch(spec)
+    plugin = _find(spec)
+    text = str(opt.PluginSpec(plugin.name, spec.options))
+    plan = _plan(options, text, is_judge=plugin.kind == "judge")
+    if not is_ours(options.output):
+        check_output(options.output, replace=options.replace)
+    # The folder has nothing but files of earlier trials.
+    settings = RunOptions(replace=True)
+    plan_file = PlanFile(plan, options.output / "plan")
+    bench, summary = run_plan(plan_file, options.output, options, settings)
+    (name,) = named([text])
+    table = _table(summary, name)
+    method = f"difference: {name} minus the row; 95 % intervals from a bootstrap"
+    click.echo("\n".join(terminal_lines([table, [method]], terminal_width())))
+    return show_end(bench)
+
+
+def _find(spec: opt.PluginSpec) -> Plugin[Any]:
+    """Return the debater or judge of a file or of this name."""
+    if not spec.name.endswith(".py"):
+        is_judge = spec.name in registered("judge") and spec.name not in registered("debater")
+        return find("judge" if is_judge else "debater", spec.name)
+    import_plugins([spec.name])
+    plugins = [plugin for plugin in plugins_of(spec.name) if plugin.kind in ("debater", "judge")]
+    if len(plugins) != 1:
+        names = ", ".join(plugin.name for plugin in plugins) or "none"
+        raise UserError(
+            f"{spec.name}: expected one debater or judge, got {names}: write @debater(NAME) above "
+            f"its class, or choose: touche-rad try NAME --plugin {spec.name}"
+        )
+    return plugins[0]
+
+
+def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
+    """Return the bench of a plugin and of what it is compared with."""
+    others = _JUDGES if is_judge else _DEBATERS
+    names = named(list(dict.fromkeys([text, *others])))
+    fields = {"name": "try", "index": options.index or DEMO, "turns": options.turns}
+    fields["pages"] = {"baselines": list(names)[1:]}
+    if is_judge:
+        if (options.on is None) != (options.labels is None):
+            raise OptionError("a judge needs both: --on DEBATES --labels LABELS")
+        debates = options.on or demo_file("debates.jsonl")
+        labels = options.labels or demo_file("labels.jsonl")
+        read_labelled(debates, labels)  # refuses labels of others
+        data = {"debates": debates, "labels": labels}
+        fields["judges"] = names
+    else:
+        if options.labels is not None:
+            raise OptionError("--labels is for a judge")
+        data = {"claims": options.on or demo_file("claims.tsv")}
+        if not data["claims"].is_file():
+            raise UserError(f"{options.on} does not exist: expected a file to read")
+        fields |= {"debaters": names, "users": {"rules": "rules"}, "judges": {"judge": "grounded"}}
+    return BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
+
+
+def _table(summary: BenchSummary, tried: str) -> Table:
+    """Return the table: shares of yes of debaters, or F1 of judges against the labels."""
+    report = summary.judges
+    values: dict[str, list[str]] = {}
+    details: dict[str, dict[str, str]] = {}
+    if report is None:
+        what = "yes"
+        comparisons = summary.figures.comparisons
+        for debater in summary.figures.debaters:
+            values[debater.name] = [f"{debater.yes:.3f}", interval_cell(SHORT_INTERVAL, debater)]
+            maxims = {key: f"{yes:.3f}" for key, yes in debater.maxims.items()}
+            details[debater.name] = {**maxims, "words": f"{debater.words:.1f}"}
+    else:
+        what = "F1"
+        comparisons = report.comparisons
+        for row in report.rows:
+            f1 = cell("{f1:.3f}", row)
+            if row.maxim == MEAN:
+                values[row.run] = [f1, interval_cell(SHORT_INTERVAL, row)]
+            else:
+                details.setdefault(row.run, {})[row.maxim] = f1
+    difference = by_pair(comparisons, MEAN)
+    rows = []
+    for name, value in values.items():
+        compared = difference(tried, name)
+        gap = [NONE, NONE]  # to itself
+        if compared is not None:
+            between = interval_cell("{low:+.3f} to {high:+.3f}", compared)
+            gap = [cell("{difference:+.3f}", compared), between]
+        rows.append([name, *value, *gap, *details[name].values()])
+    heads = ["", what, INTERVAL, "difference", INTERVAL, *details[tried]]
+    return Table(heads, rows, optional=len(details[tried]))
+
+
+def _watch(spec: opt.PluginSpec) -> None:
+    """Try the plugin each time one of its files is saved, until Ctrl-C.
+
+    Each trial has a process of its own, which imports all modules anew.
+    """
+    file = spec.name if spec.name.endswith(".py") else inspect.getfile(_find(spec).factory)
+    words = click.get_current_context().find_root().obj.words
+    while True:
+        before = _times(Path(file).parent)
+        call_step([word for word in words if word != _WATCH_FLAG])
+        say(f"watching {file}; Ctrl-C ends")
+        while _times(Path(file).parent) == before:
+            time.sleep(_SECONDS)
+
+
+def _times(folder: Path) -> Sequence[float]:
+    """Return when the files beside a plugin were saved; none while an editor replaces one."""
+    with suppress(OSError):
+        return [path.stat().st_mtime for path in folder.iterdir() if path.suffix in _WATCHED]
+    return []
