@@ -168,7 +168,12 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.jsonl").write_text("1")
+    for name in ("mine.jsonl", "other.jsonl"):
+        (tmp_path / name).write_text("1")
+    profile = tmp_path / "mine.toml"
+    profile.write_text('description = "mine"\nextends = "lean"\n')
+    touche_rad("prompts", "zsl", "-o", "prompts", code=0)
+    prompt = next((tmp_path / "prompts").iterdir())
     (tmp_path / "nli").mkdir()
 
     def digests(kind: Kind, name: str, **options: str) -> dict[str, str]:
@@ -176,7 +181,9 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
 
     def all_digests() -> list[dict[str, str]]:
         return [
-            digests("judge", "jury", of="length,fsl1(examples=mine.jsonl)"),
+            digests("judge", "jury", of="fsl1(examples=mine.jsonl),fsl1(examples=other.jsonl)"),
+            digests("judge", "jury", of="zsl(profile=mine.toml)"),
+            digests("judge", "jury", of="zsl(prompts=prompts)"),
             digests("debater", "best-of-n", judge="fsl1(examples=mine.jsonl)"),
             digests("debater", "grounded", stance="nli:nli"),
             digests("debater", "sinai", retriever="rerank(by=nli)"),
@@ -185,13 +192,21 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
     before = all_digests()
     assert all_digests() == before
     (tmp_path / "mine.jsonl").write_text("2")
+    profile.write_text('description = "mine"\nextends = "paper"\n')
+    prompt.write_text(f"{prompt.read_text()}\nBe brief.\n")
     (tmp_path / "nli" / "config.json").write_text("{}")
     changed: list[set[str]] = []
     for earlier, now in zip(before, all_digests(), strict=True):
         changed.append({key for key in now if now[key] != earlier[key]})
-    examples = {"examples of judge fsl1"}
-    place = {"by of retriever rerank"}
-    assert changed == [examples, examples, {"stance of debater grounded"}, place]
+    examples = {"examples of judge fsl1(examples=mine.jsonl)"}
+    assert changed == [
+        examples,
+        {"plugins of judge jury(of=zsl(profile=mine.toml))"},
+        {"plugins of judge jury(of=zsl(prompts=prompts))"},
+        examples,
+        {"stance of debater grounded(stance=nli:nli)"},
+        {"by of retriever rerank(by=nli)"},
+    ]
 
 
 def test_of_a_plugin_of_ours_its_folder_counts() -> None:

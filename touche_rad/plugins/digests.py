@@ -55,9 +55,14 @@ def code_of(configured: Configured) -> dict[str, str]:
         needed = need.partition(":")[2].rpartition("/")[2]
         if needed:
             digests[f"package {needed}"] = _digest_of_package(needed.partition(".")[0])
+    # A plugin may be named more than once, with other options.
+    with_options = f"{plugin.kind} {configured.tag}"
     for option, path in named_files(configured):
-        digests[f"{option} of {whose}"] = digest_of(path)
-    for part in _named_plugins(configured):
+        digests[f"{option} of {with_options}"] = digest_of(path)
+    parts = list(_named_plugins(configured))
+    if parts:  # their tags have the values of profile files and digests of prompts
+        digests[f"plugins of {with_options}"] = ", ".join(part.tag for part in parts)
+    for part in parts:
         digests |= code_of(part)
     return digests
 
