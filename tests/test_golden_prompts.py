@@ -15,6 +15,7 @@ import pytest
 
 from tests.screens import check_golden
 from tests.terminal import touche_rad
+from touche_rad.criteria import shipped_names
 from touche_rad.plugins import registered
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -39,3 +40,9 @@ def test_the_prompts_of_a_profile_are_its_golden_file(name: str, profile: str) -
     assert ended.code == 0, ended.err
     variant = f"{name}.{profile}" if profile else name
     check_golden(FOLDER / f"{variant}.txt", ended.out)
+
+
+@pytest.mark.parametrize("criteria", [name for name in shipped_names() if name != "grice"])
+def test_the_prompts_of_shipped_criteria_are_their_golden_files(criteria: str) -> None:
+    ended = touche_rad("prompts", "zsl", "--criteria", criteria, code=0)
+    check_golden(FOLDER / f"zsl.{criteria}.txt", ended.out)

@@ -1,0 +1,260 @@
+"""Judging by any criteria: from a file of questions to verdicts that are checked and audited."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.files.test_criteria import THREE
+from tests.models.by_schema import filling, prompt_of
+from tests.models.scripted import Handler, Scripted, reply, says
+from tests.records import copy_lines, read_records, write_records
+from tests.terminal import touche_rad
+from touche_rad import files
+from touche_rad.criteria import shipped_names
+from touche_rad.debate import Debate, Response, Turn, Verdict
+from touche_rad.demo import demo_file
+from touche_rad.files.criteria import read_criteria
+from touche_rad.plugins import LoadedJudge
+from touche_rad.runs.judging import judge_view
+
+UNITS = {"response": 3, "user": 3, "debate": 1}
+"""The verdicts on a demo debate of three turns."""
+NAMES = [name for name in shipped_names() if name != "grice"]
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(THREE, "utf-8")
+    return path
+
+
+@pytest.fixture
+def debates(tmp_path: Path) -> Path:
+    path = tmp_path / "debates.jsonl"
+    copy_lines(demo_file("debates.jsonl"), path, 2)
+    return path
+
+
+def judged(server: Scripted, debates: Path, criteria: str | Path, judge: str = "zsl") -> Path:
+    out = debates.with_name("evaluations.jsonl")
+    model = ("-m", f"{server.url}#tiny")
+    touche_rad("judge", debates, "-j", judge, *model, "--criteria", criteria, "-o", out, code=0)
+    return out
+
+
+@pytest.mark.parametrize("per", ["turn", "maxim"])
+@pytest.mark.parametrize("name", [*NAMES, "mine"])
+def test_a_file_of_questions_is_judged_checked_and_audited(
+    server: Scripted, debates: Path, mine: Path, name: str, per: str
+) -> None:
+    filling(server)
+    chosen = str(mine) if name == "mine" else name
+    criteria = read_criteria(chosen)
+    out = judged(server, debates, chosen, f"zsl(per={per})")
+    for record in read_records(out):
+        assert record["criteria"] == criteria.tag
+        turns = record["userTurnsEvaluations"]
+        assert len(turns) == UNITS[criteria.unit]
+        for turn in turns:
+            assert list(turn) == list(criteria.titles)
+            for criterion in criteria:
+                verdict = turn[criterion.title]
+                first = criterion.answers.names[0]
+                expected = "yes" if criterion.answers.kind == "yes-no" else first
+                assert str(verdict["answer"]) == expected
+                assert verdict["score"] == criterion.answers.score(verdict["answer"])
+                assert "fallback" not in verdict
+    # The evaluations and their status say by what they were made.
+    touche_rad("check", out, code=0)
+    (evaluation, _) = files.read_evaluations(out, None, criteria)
+    assert evaluation.criteria is criteria or evaluation.criteria == criteria
+    if per == "turn":
+        words = ("--criteria", chosen, "-j", "zsl", "-m", f"{server.url}#tiny", "--json")
+        audit = json.loads(touche_rad("audit", debates, *words, code=0).out)
+        assert audit["turns"] == 2 * UNITS[criteria.unit]
+        rows = {(row["probe"], row["maxim"]): row for row in audit["flips"]}
+        assert {key for _, key in rows} == set(criteria.keys)
+        for criterion in criteria:
+            assert rows["repeat", criterion.key]["fails"] == 0
+            for probe in criterion.expect:
+                assert rows[probe, criterion.key]["must"].startswith("be ")
+
+
+def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, mine: Path) -> None:
+    filling(server)
+    out = judged(server, debates, mine)
+    mine.write_text(THREE.replace("fair", "so-so"), "utf-8")
+    again = ("judge", debates, "-j", "length", "--criteria", mine, "-o", out)
+    assert "evaluations.jsonl" in touche_rad(*again, code=2).error
+    assert "--criteria" in touche_rad("check", out, "--criteria", mine, code=1).out
+    out.with_name(f"{out.name}.status.json").unlink()
+    assert "--criteria" in touche_rad("check", out, code=1).out
+    mine.write_text(THREE, "utf-8")
+    touche_rad("check", out, "--criteria", mine, code=0)
+    record = read_records(out)[0]
+    record["userTurnsEvaluations"][1]["Quality"]["answer"] = 2
+    write_records(out, record)
+    assert "[1].Quality.answer" in touche_rad("check", out, "--criteria", mine, code=1).out
+    fixing = ("check", out, "--fix", "-o", out.with_name("fixed.jsonl"))
+    assert "criteria" in touche_rad(*fixing, code=2).error
+
+
+@pytest.mark.parametrize(
+    ("words", "detail"),
+    [
+        (("-j", "grounded"), "grice, not by feedback"),
+        (("-j", "jury(of=length,random)"), "random judges by grice"),
+        (("-j", "inspirescore"), "its own criteria"),
+    ],
+)
+def test_a_judge_of_other_criteria_is_refused_before_the_run(
+    debates: Path, words: tuple[str, ...], detail: str
+) -> None:
+    out = debates.with_name("out.jsonl")
+    ended = touche_rad("judge", debates, *words, "--criteria", "feedback", "-o", out, code=2)
+    assert detail in ended.error
+    assert not out.exists()
+    refused = touche_rad("prompts", "best", "--criteria", "feedback", code=2)
+    assert "grice, not by feedback" in refused.error
+
+
+def test_a_jury_takes_the_mean_of_a_scale_and_the_most_frequent_category(
+    server: Scripted, debates: Path, mine: Path
+) -> None:
+    filling(server)
+    out = judged(server, debates, mine, "jury(of=zsl,zsl(per=maxim),always-yes)")
+    verdict = read_records(out)[0]["userTurnsEvaluations"][0]
+    # Always-yes names no category, so it has no vote at all.
+    assert verdict["Quality"]["score"] == 0
+    assert verdict["Quality"]["answer"] == 1
+    assert verdict["Kind of"]["answer"] == "causal"
+    assert verdict["Kind of"]["votes"] == {
+        "zsl": "causal",
+        "zsl(per=maxim)": "causal",
+        "always-yes": None,
+    }
+
+
+def test_log_probabilities_give_the_mean_of_a_scale(
+    server: Scripted, debates: Path, mine: Path
+) -> None:
+    """The most likely answer is the verdict's, and the score is the mean of all."""
+    answer = {"quality": "3", "kind_of": "none", "polite": "no"}
+    chances = {"3": {"3": 0.5, "5": 0.5 - 1e-9}, "none": {"none": 0.8, "causal": 0.2}}
+    chances["no"] = {"no": 0.9, "yes": 0.1}
+
+    def act(handler: Handler) -> None:
+        tokens = []
+        for piece in json.dumps(answer).split('"'):
+            likely = chances.get(piece, {piece: 1.0})
+            tops = [{"token": word, "logprob": math.log(p)} for word, p in likely.items()]
+            tokens += [{"token": piece, "top_logprobs": tops}, {"token": '"', "top_logprobs": []}]
+        says(reply(json.dumps(answer), logprobs={"content": tokens[:-1]}))(handler)
+
+    server.always = act
+    verdict = read_records(judged(server, debates, mine))[0]["userTurnsEvaluations"][0]
+    assert verdict["Quality"]["answer"] == 3
+    assert verdict["Quality"]["score"] == pytest.approx(0.75)
+    assert verdict["Kind of"]["answer"] == "none"
+    assert verdict["Kind of"]["score"] is None
+    assert verdict["Polite"]["score"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("judge", ["fsl1", "fsl2", "analysis1"])
+@pytest.mark.parametrize("per", ["turn", "maxim"])
+def test_examples_of_each_answer_are_drawn_from_labels(
+    server: Scripted, debates: Path, mine: Path, judge: str, per: str
+) -> None:
+    filling(server)
+    criteria = read_criteria(str(mine))
+    answers = [{"quality": 1, "kind_of": "none"}, {"quality": 3, "kind_of": "causal", "polite": 0}]
+    answers.append({"quality": 5, "kind_of": "example", "polite": 1})
+    labels = debates.with_name("labels.jsonl")
+    rows = [{"criteria": criteria.tag, **turn} for turn in answers]
+    write_records(labels, rows, rows)
+    examples = debates.with_name("examples.jsonl")
+    drawn = touche_rad("train", "examples", debates, labels, "-o", examples, "-q", code=2)
+    assert "--criteria" in drawn.error
+    words = ("--criteria", mine, "--count", "1", "-o", examples)
+    touche_rad("train", "examples", debates, labels, *words, code=0)
+    given = [record["labels"] for record in read_records(examples)]
+    found: dict[str, set[str]] = {key: set() for key in criteria.keys}
+    for of_example in given:
+        for key, name in of_example.items():
+            found[key].add(name)
+    assert found == {criterion.key: set(criterion.answers.names) for criterion in criteria}
+    out = judged(server, debates, mine, f"{judge}(examples={examples},per={per})")
+    touche_rad("check", out, "--criteria", mine, code=0)
+    said = "\n".join(map(prompt_of, server.asked))
+    if judge == "analysis1":
+        assert "Say causal if:" in said
+        assert "with 3, in at most" in said
+    elif per == "maxim":
+        assert "Evaluation: causal" in said
+    else:
+        assert "example 1 " in said
+    missing = ("judge", debates, "-j", f"{judge}(examples={examples})", "-m", f"{server.url}#tiny")
+    refused = touche_rad(*missing, "-o", debates.with_name("no.jsonl"), code=2)
+    assert "train examples" in refused.error
+
+
+VIEW = Debate(turns=(Turn(utterance="U", response=Response(content="S")),))
+
+
+class Giving:
+    """Gives the same verdicts on everything."""
+
+    def __init__(self, **verdicts: Any) -> None:
+        self.verdicts = verdicts
+
+    def judge(self, _: Debate) -> Any:
+        return self.verdicts
+
+
+@pytest.mark.parametrize(
+    ("given", "score", "answer"),
+    [
+        (Verdict(score=0.6), 0.6, 3),
+        (Verdict(score=0.75), 0.75, 5),
+        (Verdict(answer=5), 1.0, 5),
+        (Verdict(answer="5", score=0.9), 0.9, 5),
+        (Verdict(answer=2), None, None),
+        (Verdict(score=1.5), None, None),
+    ],
+)
+def test_a_judge_may_give_the_score_or_the_answer(
+    mine: Path, given: Verdict, score: float | None, answer: int | None
+) -> None:
+    criteria = read_criteria(str(mine))
+    judge = Giving(quality=given, kind_of=Verdict(answer="none"), polite=Verdict(score=0.2))
+    result = anyio.run(partial(judge_view, LoadedJudge(judge), VIEW, criteria))
+    quality = result.verdicts["quality"]
+    assert result.verdicts["kind_of"].answer == "none"
+    assert result.verdicts["kind_of"].score is None
+    assert result.verdicts["polite"].answer == "no"
+    if score is None:  # the middle of the scale stands for it
+        assert (quality.score, quality.answer) == (0.5, 3)
+        assert "quality" in result.unscored
+        assert quality.fallback
+    else:
+        assert (quality.score, quality.answer) == (score, answer)
+        assert result.unscored == {}
+
+
+def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed(tmp_path: Path) -> None:
+    path = tmp_path / "my-questions.toml"
+    touche_rad("new", "criteria", "my-questions", "-o", path, code=0)
+    kinds = {criterion.answers.kind for criterion in read_criteria(str(path))}
+    assert kinds == {"yes-no", "scale", "categories"}
+    assert "exists" in touche_rad("new", "criteria", "my-questions", "-o", path, code=2).error
+    assert "new name" in touche_rad("new", "criteria", "grice", code=2).error
+    listed = json.loads(touche_rad("list", "criteria", "--json", code=0).out)
+    assert [row["name"] for row in listed] == list(shipped_names())
