@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from judges.inspirescore.aggregation import ABBREVIATIONS, DIMENSIONS, Total
+from retrieval.web import VARIABLE
 from touche_rad.plugins import MayNameFile, Options, setting
 
 Decider = Literal["model", "solver"]
@@ -22,7 +23,7 @@ class InspireScoreOptions(Options):
     total: Total = Field("six_mean", description="six_mean, or three_mean as in R-Debater")
     tolerance: float = Field(0.0, ge=0, le=1, description="largest difference that is a tie")
     facts_from: str = Field("web", description="sources of evidence: some of web,index, or none")
-    web: Annotated[str, MayNameFile()] = Field(
+    web: Annotated[str, MayNameFile(variable=VARIABLE)] = Field(
         "", description="SearXNG address or folder of texts; empty: no web search"
     )
     detailed: bool = setting(

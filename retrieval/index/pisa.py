@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
@@ -176,11 +177,20 @@ class PisaArguments:
 
     @property
     def vectors(self) -> Mapping[str, str]:
-        """A digest of the vectors by the folder of each encoder."""
-        return {
+        """A digest of the vectors by the folder of each encoder, and the variables it needs."""
+        digests = {
             about.parent.name: sha256(about.read_bytes()).hexdigest()[:16]
             for about in sorted((self.folder / DENSE).glob(f"*/{ABOUT}"))
         }
+        if not digests:
+            return {}
+        from retrieval.dense.encoders import TRUST, VARIABLE
+
+        for variable in (TRUST, VARIABLE):
+            text = os.environ.get(variable)
+            if text:  # an address may be private
+                digests[variable] = sha256(text.encode()).hexdigest()[:16]
+        return digests
 
     @property
     def encoders(self) -> Sequence[str]:

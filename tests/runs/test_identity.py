@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import operator
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from retrieval.index.store import read_manifest
 from tests.records import read_status
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.plugins import Kind, find
+from touche_rad.plugins import Kind, find, open_index, vectors_of
 from touche_rad.plugins.digests import code_of, digest_of
 
 JUDGE = """
@@ -207,6 +208,37 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
         {"stance of debater grounded(stance=nli:nli)"},
         {"by of retriever rerank(by=nli)"},
     ]
+
+
+def test_variables_count_where_they_replace_an_option_or_decide_on_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    index = tmp_path / "index"
+    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q", code=0)
+    about = AboutVectors(encoder="x", collection="x", dimension=3, fields=())
+    (index / "dense" / "x").mkdir(parents=True)
+    (index / "dense" / "x" / "about.json").write_text(about.model_dump_json())
+    opened = open_index(str(index))
+
+    def digests(web: str = "") -> list[object]:
+        panel = find("panel", "inspirescore").configure({"web": web})
+        debater = find("debater", "inspiredebate").configure({"web": web})
+        return [code_of(panel), code_of(debater), vectors_of(opened)]
+
+    before = digests()
+    monkeypatch.setenv("TOUCHE_RAD_WEB", str(notes))
+    monkeypatch.setenv("TOUCHE_RAD_TRUST_ENCODER", "stella")
+    first = digests()
+    (notes / "page.md").write_text("# Zoos")
+    second = digests()
+    assert str(tmp_path) not in str(second)
+    for earlier, now in ((before, first), (first[:2], second[:2])):
+        assert not any(map(operator.eq, earlier, now))
+    with_option = digests("off")[:2]
+    monkeypatch.delenv("TOUCHE_RAD_WEB")
+    assert digests("off")[:2] == with_option, "the option replaces the variable"
 
 
 def test_of_a_plugin_of_ours_its_folder_counts() -> None:

@@ -6,6 +6,7 @@ read them all takes long, and a run would end at every upgrade.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,11 @@ def code_of(configured: Configured) -> dict[str, str]:
     with_options = f"{plugin.kind} {configured.tag}"
     for option, path in named_files(configured):
         digests[f"{option} of {with_options}"] = digest_of(path)
+    for variable, text in _variables_of(configured):
+        path = Path(text)
+        # The path or address may be private.
+        content = digest_of(path) if path.exists() else sha256(text.encode()).hexdigest()[:16]
+        digests[f"variable {variable}"] = content
     parts = list(_named_plugins(configured))
     if parts:  # their tags have the values of profile files and digests of prompts
         digests[f"plugins of {with_options}"] = ", ".join(part.tag for part in parts)
@@ -76,6 +82,16 @@ def named_files(configured: Configured) -> Iterator[tuple[str, Path]]:
                 path = Path(value.removeprefix(mark.after))
         if path is not None and (configured.folder / path).exists():
             yield option, configured.folder / path
+
+
+def _variables_of(configured: Configured) -> Iterator[tuple[str, str]]:
+    """Yield the variables of the environment that replace empty options, and their texts."""
+    for option, value in configured.options:
+        for mark in type(configured.options).model_fields[option].metadata:
+            if isinstance(mark, MayNameFile) and mark.variable and not value:
+                text = os.environ.get(mark.variable, "")
+                if text:
+                    yield mark.variable, text
 
 
 def refuse_files_outside(folder: Path, configured: Configured) -> None:

@@ -135,6 +135,8 @@ class MayNameFile:
 
     after: str = ""
     """What the text begins with, such as `nli:`."""
+    variable: str = ""
+    """The variable of the environment that replaces an empty text."""
 
 
 NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Final
 import anyio
 from pydantic import Field
 
-from retrieval.web import web_search
+from retrieval.web import VARIABLE, web_search
 from retrieval.web.search import search_all
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Argument, Debate, Response
@@ -64,7 +64,7 @@ class InspireDebate:
         keywords: int = Field(
             3, ge=0, le=3, description="maximum search terms; 0: no call for them"
         )
-        web: Annotated[str, MayNameFile()] = Field(
+        web: Annotated[str, MayNameFile(variable=VARIABLE)] = Field(
             "", description="SearXNG address or folder of texts (default: no web)"
         )
         max_words: int = Field(60, ge=5, le=1_000, description="maximum words of an argument")
