@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bench.known_answers import KNOWN, known_answer, write_known_data
 from tests.bench.small_data import command_of, example_answer, rows_run, write_small_data
 from tests.models.by_schema import prompt_of
 from tests.models.scripted import Handler, Scripted, content
-from tests.records import copy_lines, read_json, read_records, write_records
+from tests.records import copy_lines, read_json, read_records
 from tests.screens import check_messages
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.models.examples import example
 from touche_rad.papers.tables import load, names
 
 OURS = {
@@ -60,81 +62,83 @@ def test_a_table_is_printed_beside_the_paper(
     assert "$ touche-rad" not in again.err  # finished commands are not run again
 
 
-def scores_pro_names_con(handler: Handler) -> None:
-    """Score the first debater better, and name the second one the winner."""
-    answer: Any = example(handler.body["response_format"]["json_schema"]["schema"])
-    if "winner" in answer:
-        answer["winner"] = "debater_2"
-    if "verdict" in answer:
-        answer["verdict"] = "con"
-    if "score" in answer:
-        answer["score"] = 9 if "on debater_1" in prompt_of(handler.body) else 2
-    content(json.dumps(answer))(handler)
+@pytest.fixture(scope="module")
+def known_data(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_known_data(shutil.copytree(data, tmp_path_factory.mktemp("known") / "data"))
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        (
-            "inspiredebate/table3",
-            {
-                "ChatGPT RMSE": 0,
-                "Debatrix RMSE": 0,
-                "always tie RMSE": 50,
-                "always pro RMSE": 0,
-                "always con RMSE": 100,
-            },
-        ),
-        ("debatrix/table5", {"Direct Summary": 0, "Debatrix-F Summary": 0}),
-        ("debatrix/table6", {"Direct Summary": 100, "Debatrix-F Summary": 100}),
-        (
-            "debgraph/table1",
-            {
-                "Debatrix DebateArt, scores": 0,
-                "Debatrix DebateArt, winner": 100,
-                "Debatrix Competition": 100,
-                "DebGraph Competition": None,
-                "DebGraph, by side (SC) Competition": 0,
-                "DebGraph, by side (SC) DebateArt, scores": None,
-                "always side pro Competition": 0,
-                "always side con Competition": 100,
-                "always OG Competition": 0,
-            },
-        ),
-        (
-            "inspiredebate/table5",
-            {
-                "LLaMA-8B EA": 0.55,
-                "Inspire-LLaMA-8B EA": 0.1,
-                "Inspire-LLaMA-8B subjective": 0.25,
-                "Inspire-LLaMA-8B objective": 0.7,
-                "Inspire-LLaMA-8B InspireScore": 0.4,
-            },
-        ),
-    ],
-)
+def each_table() -> Iterator[Any]:
+    """Yield the names; tables with three runs of competition debates take long."""
+    for name in names():
+        is_long = name.startswith("debatrix/") and "bp.jsonl" in load(name).data
+        yield pytest.param(name, marks=[pytest.mark.long] if is_long else [])
+
+
+@pytest.mark.parametrize("name", each_table())
 def test_cells_have_the_measure_of_the_paper(
-    name: str,
-    values: dict[str, float | None],
-    data: Path,
-    tmp_path: Path,
-    server: Scripted,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for file in ("contests.jsonl", "bp.jsonl"):
-        shutil.copy(data / file, tmp_path)
-    contest = read_records(data / "debateart.jsonl")[0]
-    gold = {"general": contest["speeches"][0]["speaker"]}
-    shorter = {**contest, "speeches": contest["speeches"][:2], "gold": gold}
-    write_records(Path("debateart.jsonl"), shorter)
-    server.always = scores_pro_names_con
-    touche_rad(*command_of(name, tmp_path, f"{server.url}#tiny"), code=0)
-    cells = {
-        f"{cell['row']} {cell['column']}": cell
-        for cell in read_json(Path("out/table.json"))["cells"]
-    }
-    assert {key: cells[key]["ours"] for key in values} == pytest.approx(values)
+    server.always = known_answer
+    monkeypatch.setenv("TOUCHE_RAD_WEB", str(known_data / "web"))
+    touche_rad(*command_of(name, known_data, f"{server.url}#tiny"), code=0)
+    ours: dict[str, list[float | str]] = defaultdict(list)
+    for cell in read_json(Path("out/table.json"))["cells"]:
+        ours[cell["row"]].append("" if cell["ours"] is None else round(cell["ours"], 4))
+    columns = sum(len(part.columns) for part in load(name).parts)
+    for row, values in KNOWN[name].items():
+        known = [value for value in values if value != ""] if "always" in row else values
+        assert ours[row] == known, row
+        assert len(values) == columns
+
+
+def test_a_debate_that_is_too_long_is_not_completed(
+    known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refusal = b'{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
+
+    def act(handler: Handler) -> None:
+        direct = "The speeches of the debate:" in prompt_of(handler.body)
+        handler.say(400, refusal) if direct else known_answer(handler)
+
+    server.always = act
+    touche_rad(*command_of("debatrix/table7", known_data, f"{server.url}#tiny"), code=0)
+    cells = read_json(Path("out/table.json"))["cells"]
+    values = {(cell["row"], cell["column"]): cell["ours"] for cell in cells}
+    assert values["Direct", "Completion"] == values["Direct", "Accuracy"] == 0
+    assert values["Debatrix-F", "Completion"] == 100
+    assert values["Debatrix-F", "Accuracy"] == pytest.approx(50)
+
+
+def test_errors_are_those_to_each_vote_if_wanted(
+    known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server.always = known_answer
+    words = command_of("inspiredebate/table3", known_data, f"{server.url}#tiny")
+    touche_rad(*words, "--votes", code=0)
+    cells = {cell["row"]: cell["ours"] for cell in read_json(Path("out/table.json"))["cells"]}
+    # Of four votes, three are for the first debater, whom ChatGPT's scores prefer.
+    assert cells["ChatGPT"] == pytest.approx(100 * 0.25**0.5)
+    assert cells["always con"] == pytest.approx(100 * 0.75**0.5)
+    assert "--votes" in touche_rad(*command_of("sinai/table2", known_data, "x#y"), "--votes").err
+
+
+def test_fallbacks_of_a_tournament_are_those_of_its_row(
+    known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOUCHE_RAD_WEB", str(known_data / "web"))
+
+    def act(handler: Handler) -> None:
+        (content("?") if handler.body["model"] == "tiny-0" else known_answer)(handler)
+
+    server.always = act
+    touche_rad(*command_of("inspiredebate/figure3", known_data, f"{server.url}#tiny"))
+    cells = read_json(Path("out/table.json"))["cells"]
+    counts = {cell["row"]: cell["fallbacks"] for cell in cells}
+    assert counts == {"LLaMA-8B": 8, "Inspire-LLaMA-8B": 0}
 
 
 def test_the_next_speech_is_written_and_scored_alone_by_the_judge_of_m(

@@ -92,7 +92,9 @@ async def _judge_contest(
         except (ValueError, TypeError) as error:
             raise NoVerdict(excerpt(f"the outcome cannot be written: {error}", 300)) from error
         if outcome.winner is None:
-            failure = None if outcome.details.get(INCOMPLETE) else use.failure
+            if outcome.details.get(INCOMPLETE):
+                use.failures.clear()
+            failure = use.failure
             if not outcome.reason:
                 outcome = outcome.model_copy(update={"reason": "the panel named no winner"})
     except (CallTimeout, NoVerdict) as error:
