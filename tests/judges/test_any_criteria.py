@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from starlette.testclient import TestClient
 
 from tests.files.test_criteria import THREE
 from tests.models.by_schema import filling, prompt_of
@@ -21,8 +22,11 @@ from touche_rad.criteria import shipped_names
 from touche_rad.debate import Debate, Response, Turn, Verdict
 from touche_rad.demo import demo_file
 from touche_rad.files.criteria import read_criteria
-from touche_rad.plugins import LoadedJudge
+from touche_rad.plugins import LoadedDebater, LoadedJudge
+from touche_rad.runs.answering import Answerer
 from touche_rad.runs.judging import judge_view
+from touche_rad.serve import create_app
+from touche_rad.serve.debate_page import Offer
 
 UNITS = {"response": 3, "user": 3, "debate": 1}
 """The verdicts on a demo debate of three turns."""
@@ -258,3 +262,37 @@ def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed(tmp_path: 
     assert "new name" in touche_rad("new", "criteria", "grice", code=2).error
     listed = json.loads(touche_rad("list", "criteria", "--json", code=0).out)
     assert [row["name"] for row in listed] == list(shipped_names())
+
+
+class Watching(Giving):
+    """Answers, and judges the message of the user, which it keeps."""
+
+    def __init__(self) -> None:
+        super().__init__(**{key: Verdict(score=0.2) for key in read_criteria("feedback").keys})
+        self.seen: list[Debate] = []
+
+    def answer(self, _: Debate) -> Response:
+        return Response(content="S")
+
+    def judge(self, debate: Debate) -> Any:
+        self.seen.append(debate)
+        return super().judge(debate)
+
+
+def test_the_server_judges_the_message_of_the_user_by_feedback() -> None:
+    watching = Watching()
+    answerer = Answerer([LoadedDebater(watching)])
+    judge = LoadedJudge(watching)
+    offer = Offer({"d": lambda: answerer}, {"j": lambda: judge}, criteria=read_criteria("feedback"))
+    with TestClient(create_app(answerer, judge, offer=offer)) as client:
+        turns = [{"utterance": "U", "systemResponse": {"utterance": "S"}}]
+        body: dict[str, Any] = {"simulation": {"userTurns": turns}}
+        scored = client.post("/claim", json={**body, "userTurnIndex": 0}).json()
+        body = {"debate": body, "debater": "d", "judges": ["j"]}
+        body["debate"]["simulation"]["userTurns"] = [{"utterance": "M"}]
+        lines = client.post("/debate/answer", json=body).text.splitlines()
+    assert scored == {"score": 0.2, "answer": "no", "explanation": ""}
+    (verdicts,) = [row for row in map(json.loads, lines) if row["event"] == "verdicts"]
+    assert [verdict["name"] for verdict in verdicts["list"]] == list(offer.criteria.titles)
+    assert [view.last.utterance for view in watching.seen[1:]] == ["U", "M"]
+    assert all(view.last.response is None for view in watching.seen)

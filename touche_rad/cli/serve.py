@@ -51,6 +51,7 @@ class ServeOptions(opt.ModelOptions):
     debater: opt.PluginSpec = opt.DEBATER
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
+    criteria: str | None = opt.CRITERIA
     also_debater: tuple[opt.PluginSpec, ...] = opt.repeatable(
         opt.PluginSpec,
         "Further debater of the debate page, repeatable. [default: all that work]",
@@ -114,6 +115,9 @@ class ServeOptions(opt.ModelOptions):
 )
 def serve_command(options: ServeOptions) -> None:
     """Serve the debater at POST / and the judge at POST /quantity, /quality, /relation, /manner.
+
+    With --criteria, the paths and the page have these instead; with feedback, the user's messages
+    are judged.
 
     GET / is a page to debate with one or two debaters, and GET /docs describes the API. The port
     opens when the index is open and both plugins are ready.
@@ -319,7 +323,15 @@ def _offer(
     model = services.model
     if model is not None:
         limits += [f"when the server started: {warning}" for warning in model.warnings]
-    return Offer(debaters, judges, limits, topics, words, has_model=model is not None)
+    return Offer(
+        debaters,
+        judges,
+        limits,
+        topics,
+        words,
+        has_model=model is not None,
+        criteria=services.criteria,
+    )
 
 
 _MOST_TOPICS: Final = 80

@@ -92,6 +92,8 @@ class Score(RequestBody):
     """A score from 0 to 1; 0.5 or more means yes. Null for a whole debate."""
 
     score: float | None
+    answer: int | str | None = None
+    """Only with other criteria than the task's."""
     explanation: str = ""
     fallback: str = ""
     """Only in a fallback score: why it is one."""

@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response as HttpResponse
 
 from touche_rad import __version__
-from touche_rad.criteria import grice
+from touche_rad.criteria import Criteria
 from touche_rad.debate import FALLBACK, Argument, Debate, Response, Turn
 from touche_rad.files.models import validate
 from touche_rad.files.records import FieldError
@@ -122,7 +122,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await _warm_up(answerer, judge, deadline, model)
+        await _warm_up(answerer, judge, criteria, deadline, model)
         yield
         has_fallbacks = health.fallbacks or health.verdict_fallbacks
         level = logging.WARNING if has_fallbacks else logging.INFO
@@ -139,7 +139,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _refuse_invalid)
     app.add_exception_handler(FieldError, _refuse)
     app.add_exception_handler(400, _refuse_unreadable)
-    criteria = grice()
+    criteria = offer.criteria
 
     def score_instead(path: str, detail: str) -> JSONResponse | None:
         """Return a fallback score for a body that is too large, which no judge can read."""
@@ -172,9 +172,13 @@ def create_app(
             if request.userTurnIndex is None:
                 return Score(score=None, explanation="whole debates are not evaluated")
             view = await _parse(to_view, request, raw)
+            if criteria.unit == "user":
+                view = view.views("user")[-1]
             verdict = (await judging.judge(view)).verdicts[key]
             health.verdicts += 1
             score = Score(score=verdict.score, explanation=verdict.rationale)
+            if not criteria.official:
+                score.answer = verdict.answer
             if verdict.fallback:
                 health.verdict_fallbacks += 1
                 score.fallback = health.last_fallback = verdict.fallback
@@ -223,14 +227,19 @@ def create_app(
 
 
 async def _warm_up(
-    answerer: Answerer, judge: LoadedJudge, deadline: float | None, model: Model | None
+    answerer: Answerer,
+    judge: LoadedJudge,
+    criteria: Criteria,
+    deadline: float | None,
+    model: Model | None,
 ) -> None:
     """Call both plugins once before the port opens, so that the first request is not slow."""
     if model is not None and model.backend is not None:
         await model.backend.ready()
     debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
     answer = await answerer.answer(debate)
-    await judge_view(judge, debate.with_response(answer.response), grice(), deadline=deadline)
+    view = debate.with_response(answer.response).views(criteria.unit)[-1]
+    await judge_view(judge, view, criteria, deadline=deadline)
 
 
 async def _parse(parse: Callable[[S], T], source: S, raw: Request) -> T:

@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response, Streami
 from pydantic import Field
 
 from touche_rad.calls import Calls
-from touche_rad.criteria import grice
+from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import NOTHING_FOUND, Debate
 from touche_rad.errors import ToucheRadError
 from touche_rad.files.records import FieldError
@@ -65,6 +65,7 @@ class Offer:
     words: int = 60
     """Maximum words of an answer; 0 = no limit."""
     has_model: bool = False
+    criteria: Criteria = field(default_factory=grice)
 
 
 class PageRequest(RequestBody):
@@ -205,7 +206,9 @@ class _Steps:
         count(answer)
         near = None
         judges = self.request.judges
-        if answer.response.content == NOTHING_FOUND:  # there is nothing to judge
+        criteria = self.offer.criteria
+        # There is no answer to judge.
+        if answer.response.content == NOTHING_FOUND and criteria.unit != "user":
             judges = []
             near = await asyncio.to_thread(self._near, answerer)
         self._put(
@@ -237,7 +240,7 @@ class _Steps:
                 ]
                 self._put("candidates", considered=len(records), list=shown)
 
-        view = self.debate.with_response(answer.response)
+        view = self.debate.with_response(answer.response).views(criteria.unit)[-1]
         for name in judges:
             self._put("judging", judge=name)
             self._begin()
@@ -248,9 +251,9 @@ class _Steps:
                 notices = [redact(str(error))]
             else:
                 judgement = await judge_view(
-                    judge, view, grice(), deadline=self.deadline, observe=self._observe
+                    judge, view, criteria, deadline=self.deadline, observe=self._observe
                 )
                 notices = [redact(fallback.notice) for fallback in judgement.fallbacks]
-                shown = shown_verdicts(grice(), judgement.verdicts, judgement.unscored)
+                shown = shown_verdicts(criteria, judgement.verdicts, judgement.unscored)
                 verdicts = redact_data(shown)
             self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())
