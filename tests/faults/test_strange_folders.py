@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +25,7 @@ index = "demo"
 BENCH = """
 format = 1
 name = "stranger"
+plugins = ["evil.py"]
 claims = "claims.tsv"
 index = "demo"
 turns = 1
@@ -52,6 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (place / "claims.tsv").write_text("".join(claims[:6]), "utf-8")
     (place / "loop.toml").write_text(LOOP)
     (place / "bench.toml").write_text(BENCH)
+    (place / "evil.py").write_text(RUNS.format(place=str(tmp_path / "ran evil")))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv(PYTHON, sys.executable)
     return place
@@ -175,27 +176,6 @@ def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Pat
     assert (tmp_path / "latest.jsonl").is_symlink()
     assert not (tmp_path / "june.jsonl").is_symlink()
     assert (tmp_path / "june.jsonl").read_bytes() == (inputs / "judged.jsonl").read_bytes()
-
-
-def test_git_runs_no_program_that_the_folder_names(folder: Path) -> None:
-    """`submit` asks git what is committed."""
-    program = folder / "program.sh"
-    program.write_text(f"#!/bin/sh\nenv > '{folder.parent}/ran git'\ncat\n")
-    program.chmod(0o755)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    shutil.copy(Path(__file__).parents[2] / "tira.yml", folder)
-    (folder / ".gitattributes").write_text("*.tsv filter=own\n*.toml filter=a=b\n")
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
-        subprocess.run([*git, *words], cwd=folder, check=True)
-    for setting in ("core.fsmonitor", "filter.own.clean", "filter.a=b.clean"):
-        subprocess.run(["git", "config", setting, str(program)], cwd=folder, check=True)
-    subprocess.run(["git", "config", "filter.own.required", "true"], cwd=folder, check=True)
-    for name in ("claims.tsv", "loop.toml"):
-        (folder / name).touch()
-    touche_rad("submit", "grounded", "--file", "tira.yml", cwd=folder, code=0)
-    assert what_ran(folder) == []
-    subprocess.run(["git", "status"], cwd=folder, check=True, capture_output=True)
-    assert what_ran(folder) != []  # git alone runs it
 
 
 @pytest.mark.parametrize(
