@@ -27,8 +27,16 @@ from touche_rad.plugins.registry import import_plugins, plugins_of
 from touche_rad.runs.work import RunOptions
 from touche_rad.score.reports import SHORT_INTERVAL
 from touche_rad.score.result import MEAN
-from touche_rad.score.tables import INTERVAL, NONE, Table, cell, interval_cell, terminal_lines
-from touche_rad.score.words import by_pair
+from touche_rad.score.tables import (
+    INTERVAL,
+    NONE,
+    Part,
+    Table,
+    cell,
+    interval_cell,
+    terminal_lines,
+)
+from touche_rad.score.words import by_pair, number, ranking_in_words
 
 if TYPE_CHECKING:
     from touche_rad.bench.figures import BenchSummary
@@ -92,9 +100,7 @@ def try_command(options: TryOptions) -> int:
     plan_file = PlanFile(plan, options.output / "plan")
     bench, summary = run_plan(plan_file, options.output, options, settings)
     (name,) = named([text])
-    table = _table(summary, name)
-    method = f"difference: {name} minus the row; 95 % intervals from a bootstrap"
-    click.echo("\n".join(terminal_lines([table, [method]], terminal_width())))
+    click.echo("\n".join(terminal_lines(_parts(summary, name), terminal_width())))
     return show_end(bench)
 
 
@@ -138,27 +144,29 @@ def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
     return BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
 
 
-def _table(summary: BenchSummary, tried: str) -> Table:
-    """Return the table: shares of yes of debaters, or F1 of judges against the labels."""
+def _parts(summary: BenchSummary, tried: str) -> list[Part]:
+    """Return the table, of shares of yes or of F1 against the labels, and what it says in words."""
     report = summary.judges
-    values: dict[str, list[str]] = {}
+    values: dict[str, float] = {}
+    intervals: dict[str, str] = {}
     details: dict[str, dict[str, str]] = {}
     if report is None:
         what = "yes"
         comparisons = summary.figures.comparisons
         for debater in summary.figures.debaters:
-            values[debater.name] = [f"{debater.yes:.3f}", interval_cell(SHORT_INTERVAL, debater)]
+            values[debater.name] = debater.yes
+            intervals[debater.name] = interval_cell(SHORT_INTERVAL, debater)
             maxims = {key: f"{yes:.3f}" for key, yes in debater.maxims.items()}
             details[debater.name] = {**maxims, "words": f"{debater.words:.1f}"}
     else:
         what = "F1"
         comparisons = report.comparisons
         for row in report.rows:
-            f1 = cell("{f1:.3f}", row)
             if row.maxim == MEAN:
-                values[row.run] = [f1, interval_cell(SHORT_INTERVAL, row)]
+                values[row.run] = row.f1 or 0.0
+                intervals[row.run] = interval_cell(SHORT_INTERVAL, row)
             else:
-                details.setdefault(row.run, {})[row.maxim] = f1
+                details.setdefault(row.run, {})[row.maxim] = cell("{f1:.3f}", row)
     difference = by_pair(comparisons, MEAN)
     rows = []
     for name, value in values.items():
@@ -167,9 +175,10 @@ def _table(summary: BenchSummary, tried: str) -> Table:
         if compared is not None:
             between = interval_cell("{low:+.3f} to {high:+.3f}", compared)
             gap = [cell("{difference:+.3f}", compared), between]
-        rows.append([name, *value, *gap, *details[name].values()])
+        rows.append([name, number(value), intervals[name], *gap, *details[name].values()])
     heads = ["", what, INTERVAL, "difference", INTERVAL, *details[tried]]
-    return Table(heads, rows, optional=len(details[tried]))
+    sentences = ranking_in_words({tried: values.pop(tried)}, values, what, difference)
+    return [Table(heads, rows, optional=len(details[tried])), sentences]
 
 
 def _watch(spec: opt.PluginSpec) -> None:
