@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+TABLET = {"width": 768, "height": 1024}
 OpenPage = Callable[..., Any]
 
 
@@ -39,10 +40,9 @@ def open_page(browser: Any) -> Iterator[OpenPage]:
         url: str, *, phone: bool = False, dark: bool = False, errors: bool = True, **more: Any
     ) -> Any:
         context = browser.new_context(
-            viewport=PHONE if phone else LAPTOP,
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
-            **more,
+            **{"viewport": PHONE if phone else LAPTOP, **more},
         )
         contexts.append(context)
         context.set_default_timeout(15_000)

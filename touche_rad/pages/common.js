@@ -11,9 +11,7 @@ rad.visible = (text) =>
       (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
     );
 
-/* Make an element. Children are elements or text; text is only ever set as text.
-   Attributes: strings; true for an empty attribute; null, undefined and false for none;
-   functions under "onclick" and the like; "dataset" and "class". Links have fixed targets only. */
+/* Make an element; text is only ever set as text, and links have fixed targets only. */
 rad.h = (tag, attributes, ...children) => {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {

@@ -164,6 +164,15 @@ def create_app(
             health.fallbacks += 1
             health.last_fallback = answer.fallback.mark[FALLBACK]
 
+    @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
+    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
+        """Answer the last message in at most 60 words, with the cited arguments."""
+        answer = await answerer.answer(await _parse(to_debate, request, raw))
+        count(answer)
+        for event in answer.events:
+            log.info("answered by %s: %s", answer.by, event.text)
+        return JSONResponse(body_of(answer.response))
+
     judging = CachedJudge(judge, criteria, deadline)
 
     def endpoint_of(key: str) -> Any:
@@ -195,15 +204,6 @@ def create_app(
             response_model_exclude_unset=True,
         )(endpoint_of(key))
 
-    @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
-    async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
-        """Answer the last message in at most 60 words, with the cited arguments."""
-        answer = await answerer.answer(await _parse(to_debate, request, raw))
-        count(answer)
-        for event in answer.events:
-            log.info("answered by %s: %s", answer.by, event.text)
-        return JSONResponse(body_of(answer.response))
-
     @app.get("/health", summary="State of the server and its plugins")
     async def healthy() -> Health:
         problem = model.problem if model is not None else None
@@ -219,7 +219,8 @@ def create_app(
             refusals=REFUSALS,
             health=await healthy(),
             dumps=partial(json.dumps, indent=2, ensure_ascii=False),
-            server=request.url.netloc,
+            server=request.base_url,
+            criteria=criteria.keys,
         )
 
     add_debate_page(app, offer, deadline, count)
