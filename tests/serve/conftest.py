@@ -19,16 +19,14 @@ def serve(demo_index_path: Path) -> Iterator[Serve]:
     """Start `touche-rad serve`, and end it after the tests."""
     servers: list[subprocess.Popen[bytes]] = []
 
-    def start(*words: str, open_files: int | None = None) -> tuple[subprocess.Popen[bytes], str]:
+    def start(*words: str) -> tuple[subprocess.Popen[bytes], str]:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         command = f"-m touche_rad serve -i {demo_index_path} -q --port {port}".split()
-        limit = f"ulimit -n {open_files}; " if open_files else ""
-        shell = ["sh", "-c", f'{limit}exec "$@"', "sh"]
         # A server that does not end says on stderr where each thread is: see `end_server`.
         shows_threads = {**os.environ, "PYTHONFAULTHANDLER": "1"}
-        server = subprocess.Popen([*shell, sys.executable, *command, *words], env=shows_threads)
+        server = subprocess.Popen([sys.executable, *command, *words], env=shows_threads)
         servers.append(server)
         wait_for(f"http://127.0.0.1:{port}", server.poll)
         return server, f"http://127.0.0.1:{port}"

@@ -10,24 +10,20 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 
 from tests.serve.careless import Serve, end_server
 from tests.serve.served import app_of
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Maxim, Response, Verdict
-from touche_rad.serve.limits import Access, Gate, Limits, TimedConnection
+from touche_rad.serve.limits import Access, Gate, Limits
 
 TOKEN = "0123456789abcdef"
 LOCAL = Access(loopback=True)
@@ -284,111 +280,6 @@ def test_a_half_sent_body_does_not_hold_up_the_end_and_answers_are_finished(serv
     bodies = [answer.json() for answer in answers if isinstance(answer, httpx2.Response)]
     assert len(bodies) > 10, answers
     assert all(body["content"] for body in bodies)
-
-
-def test_more_connections_than_open_files_leave_the_server_answering(
-    serve: Serve, capfd: pytest.CaptureFixture[str]
-) -> None:
-    _, url = serve(open_files=200)
-    address = ("127.0.0.1", int(url.rpartition(":")[2]))
-    limits = httpx2.Limits(keepalive_expiry=60)
-    with httpx2.Client(base_url=url, timeout=10, limits=limits) as client, ExitStack() as stack:
-        assert client.get("/health").status_code == 200
-        for _ in range(260):
-            with suppress(ConnectionError):
-                stack.enter_context(socket.create_connection(address))
-        assert client.get("/health").status_code == 200
-        assert httpx2.get(f"{url}/health").status_code == 200  # on a further connection
-    assert capfd.readouterr().err.count("\n") < 10
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The port of a server in a thread whose time limits are short."""
-    monkeypatch.setattr("touche_rad.serve.limits.HEADER_SECONDS", 0.5)
-    monkeypatch.setattr("touche_rad.serve.limits.READ_SECONDS", 0.5)
-    monkeypatch.setattr("touche_rad.serve.limits.CHECK_SECONDS", 0.1)
-    app = app_of(Plain(), limits=Limits(body_seconds=0.5))
-    config = uvicorn.Config(app, port=0, http=TimedConnection, log_level="warning", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    thread.join(10)
-
-
-def _health(port: int) -> float:
-    """Return the seconds that an answer takes."""
-    begun = time.monotonic()
-    assert httpx2.get(f"http://localhost:{port}/health", timeout=30).status_code == 200
-    return time.monotonic() - begun
-
-
-HEAD = b"Host: localhost\r\nContent-Type: application/json\r\n"
-
-
-@pytest.mark.parametrize(
-    ("first", "drop"),
-    [
-        (b"", b""),
-        (b"", b"X"),
-        (b"POST / HTTP/1.1\r\nHost: loc", b"a"),
-        (b"POST / HTTP/1.1\r\n" + HEAD + b"Content-Length: 99999\r\n\r\n", b"{"),
-        (b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\nGET /hea", b"l"),
-    ],
-    ids=["nothing", "a slow line", "a slow header", "a slow body", "a slow second request"],
-)
-def test_connections_that_do_not_send_are_closed(quick: int, first: bytes, drop: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", quick)) as client:
-        client.sendall(first)
-        client.settimeout(0.2)
-        end = time.monotonic() + 8
-        with suppress(ConnectionError):
-            while time.monotonic() < end:
-                with suppress(TimeoutError):
-                    if not client.recv(4096):
-                        return
-                client.sendall(drop)
-            pytest.fail("the connection is open")
-
-
-@pytest.mark.parametrize("requests", [8, 500], ids=["unread answers", "too many ahead"])
-def test_connections_that_do_not_read_are_closed(quick: int, requests: int) -> None:
-    asked = b"GET /assets/serve/debate.js HTTP/1.1\r\n" + HEAD + b"\r\n"
-    clients = []
-    for _ in range(20):
-        client = socket.socket()
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(("127.0.0.1", quick))
-        client.setblocking(False)
-        clients.append(client)
-        with suppress(BlockingIOError, ConnectionError):
-            client.send(asked * requests)
-    try:
-        assert _health(quick) < 30
-        closed: set[socket.socket] = set()
-        end = time.monotonic() + 120
-        while len(closed) < len(clients) and time.monotonic() < end:
-            time.sleep(0.2)
-            closed |= {client for client in clients if _is_reset(client)}
-        assert len(closed) == len(clients)
-        assert _health(quick) < 30
-    finally:
-        for client in clients:
-            client.close()
-
-
-def _is_reset(client: socket.socket) -> bool:
-    """Whether the other side aborted the connection; reads nothing."""
-    return client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0 or not _is_established(client)
-
-
-def _is_established(client: socket.socket) -> bool:
-    state = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
-    return state == 1
 
 
 def test_large_bodies_at_once_leave_the_server_answering(serve: Serve) -> None:

@@ -206,10 +206,7 @@ def _serve(
     import uvicorn
     from uvicorn.config import STARTUP_FAILURE
 
-    from touche_rad.serve.limits import TimedConnection
-
     open_files = _raise_open_files_limit()
-    TimedConnection.most_connections = open_files // 2
 
     class Server(uvicorn.Server):
         """A server that prints its address, and that also ends at once while it starts."""
@@ -235,7 +232,6 @@ def _serve(
             timeout_keep_alive=_KEEP_ALIVE,
             backlog=min(_BACKLOG, open_files // 8),
             ws="none",
-            http=TimedConnection,
             timeout_graceful_shutdown=math.ceil(options.grace),
         )
     )
