@@ -36,7 +36,7 @@ from touche_rad.score.tables import (
     interval_cell,
     terminal_lines,
 )
-from touche_rad.score.words import by_pair, number, ranking_in_words
+from touche_rad.score.words import by_pair, headline, interval, number
 
 if TYPE_CHECKING:
     from touche_rad.bench.figures import BenchSummary
@@ -145,40 +145,48 @@ def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
 
 
 def _parts(summary: BenchSummary, tried: str) -> list[Part]:
-    """Return the table, of shares of yes or of F1 against the labels, and what it says in words."""
+    """Return what the differences say, and the table: shares of yes, or agreement with labels."""
     report = summary.judges
-    values: dict[str, float] = {}
-    intervals: dict[str, str] = {}
+    values: dict[str, list[str]] = {}
     details: dict[str, dict[str, str]] = {}
-    if report is None:
-        what = "yes"
-        comparisons = summary.figures.comparisons
-        for debater in summary.figures.debaters:
-            values[debater.name] = debater.yes
-            intervals[debater.name] = interval_cell(SHORT_INTERVAL, debater)
-            maxims = {key: f"{yes:.3f}" for key, yes in debater.maxims.items()}
-            details[debater.name] = {**maxims, "words": f"{debater.words:.1f}"}
-    else:
-        what = "F1"
+    if report is not None:
+        what = report.measure
         comparisons = report.comparisons
+        sentences = report.sentences()
         for row in report.rows:
+            value = cell("{value:.3f}", row)
             if row.maxim == MEAN:
-                values[row.run] = row.f1 or 0.0
-                intervals[row.run] = interval_cell(SHORT_INTERVAL, row)
+                values[row.run] = [value, interval_cell(SHORT_INTERVAL, row)]
             else:
-                details.setdefault(row.run, {})[row.maxim] = cell("{f1:.3f}", row)
+                details.setdefault(row.run, {})[row.maxim] = value
+    else:
+        what = "yes"
+        figures = summary.figures
+        comparisons = figures.comparisons
+        for debater in figures.debaters:
+            values[debater.name] = [number(debater.yes), interval_cell(SHORT_INTERVAL, debater)]
+            maxims = {key: number(yes) for key, yes in debater.maxims.items()}
+            details[debater.name] = {**maxims, "words": number(debater.words, 1)}
+        sentences = headline(
+            {debater.name: debater.yes for debater in figures.debaters},
+            {debater.name: interval(debater.low, debater.high) for debater in figures.debaters},
+            "share of yes",
+            values.keys() - {tried},
+            by_pair(comparisons, MEAN),
+            "claims",
+            figures.claims,
+        )
     difference = by_pair(comparisons, MEAN)
     rows = []
-    for name, value in values.items():
+    for name, value_and_interval in values.items():
         compared = difference(tried, name)
         gap = [NONE, NONE]  # to itself
         if compared is not None:
             between = interval_cell("{low:+.3f} to {high:+.3f}", compared)
             gap = [cell("{difference:+.3f}", compared), between]
-        rows.append([name, number(value), intervals[name], *gap, *details[name].values()])
+        rows.append([name, *value_and_interval, *gap, *details[name].values()])
     heads = ["", what, INTERVAL, "difference", INTERVAL, *details[tried]]
-    sentences = ranking_in_words({tried: values.pop(tried)}, values, what, difference)
-    return [Table(heads, rows, optional=len(details[tried])), sentences]
+    return [sentences, Table(heads, rows, optional=len(details[tried]))]
 
 
 def _watch(spec: opt.PluginSpec) -> None:
