@@ -40,6 +40,7 @@ def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Pa
         page = write_report(
             [results / cell.path for cell in labelled_runs(plan_file)],
             folder / JUDGES if plan_file.debaters else folder,
+            criteria=plan_file.criteria,
             labels=plan_file.data["labels"],
             boards=[board],
             title=f"{title}: judges" if plan_file.debaters else title,
@@ -69,6 +70,7 @@ def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Pa
     return write_report(
         [results / cell.path for cell in verdict_cells if cell.of is not None],
         folder,
+        criteria=plan_file.criteria,
         title=title,
         boards=boards,
         debates=plan.pages.debates,
@@ -84,14 +86,14 @@ def _debaters_board(figures: Figures, baselines: Container[str]) -> Board:
         "Debaters",
         too_few(
             {name: number(share) for name, share in shares.items()},
-            "share of yes",
+            figures.measure,
             figures.claims,
             "claims",
         )
         or ranking_in_words(
             {name: share for name, share in shares.items() if name not in unranked},
             {name: shares[name] for name in shares if name in unranked},
-            "share of yes",
+            figures.measure,
             by_pair(figures.comparisons, MEAN),
         ),
         f"On {figures.claims} claims: {figures.mean}. "

@@ -17,13 +17,19 @@ import numpy as np
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, cells_of, labelled_runs
 from touche_rad.bench.plan import PlanFile
-from touche_rad.criteria import Criteria, grice
+from touche_rad.criteria import Criteria
 from touche_rad.errors import WorkError
 from touche_rad.files.outputs import all_replaced, read_status
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements
-from touche_rad.score.rates import count_yes, measure_yes, shares
+from touche_rad.score.rates import (
+    answers_name,
+    count_yes,
+    measure_yes,
+    ordered_criteria,
+    shares,
+)
 from touche_rad.score.reports import SHORT_INTERVAL
 from touche_rad.score.result import MEAN, RunComparison
 from touche_rad.score.significance import rank
@@ -74,6 +80,8 @@ class Figures(Printed):
     """Name, kind, and plugin with its options and its model."""
     claims: int
     samples: int
+    measure: str = "share of yes"
+    """What the debaters are ranked by."""
     counted: tuple[str, ...] = ()
     """The judges that count in `yes`: no baselines, and none with only fallback verdicts."""
     debaters: tuple[DebaterFigures, ...] = ()
@@ -99,7 +107,7 @@ class Figures(Printed):
             if judge not in self.counted:
                 reason = "baseline" if yes is not None else "only fallbacks"
                 ignored.append(f"{judge} ({reason})")
-        mean = f"share of yes, mean of judges ({', '.join(self.counted)}) and maxims"
+        mean = f"{self.measure}, mean of judges ({', '.join(self.counted)}) and maxims"
         return f"{mean}; not counted: {', '.join(ignored)}" if ignored else mean
 
     def board(self) -> Table:
@@ -136,7 +144,7 @@ class BenchSummary:
 def compute(plan_file: PlanFile, results: Path) -> BenchSummary:
     """Compute all figures from the files of the results and the labels."""
     plan = plan_file.plan
-    criteria = grice()
+    criteria = plan_file.criteria
     judges = _score_judges(plan_file, results, criteria) if plan.labels else None
     figures = Figures(
         name=plan.name,
@@ -147,10 +155,12 @@ def compute(plan_file: PlanFile, results: Path) -> BenchSummary:
         ),
         claims=0,
         samples=plan.samples,
+        measure=answers_name(criteria),
         judges=judges.to_json() if judges is not None else None,
     )
     if plan_file.debaters:
-        figures = figures.model_copy(update=_debater_figures(plan_file, results, criteria))
+        ordered = ordered_criteria(criteria)
+        figures = figures.model_copy(update=_debater_figures(plan_file, results, ordered))
     return BenchSummary(figures, judges)
 
 
@@ -231,9 +241,8 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         elif run.of is not None:
             if not _is_broken(path):
                 sound_judges.add(name)
-            counts_of_run = [
-                count_yes(evaluation.turns, criteria) for evaluation in files.read_evaluations(path)
-            ]
+            evaluations = files.read_evaluations(path, criteria=plan_file.criteria)
+            counts_of_run = [count_yes(evaluation.turns, criteria) for evaluation in evaluations]
             number = len(counts_of_run)
             place = (
                 debaters.index(run.of.entry.name),

@@ -27,8 +27,10 @@ from typing import Annotated, Final, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
 
+from touche_rad.criteria import Criteria, grice, shipped_names
 from touche_rad.errors import InputError, OptionError, UserError, nearest, refuse_newer
 from touche_rad.files import read_labelled
+from touche_rad.files.criteria import criteria_of, read_criteria
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import read_toml
 from touche_rad.plugins import (
@@ -41,6 +43,7 @@ from touche_rad.plugins import (
 )
 from touche_rad.plugins.digests import refuse_files_outside
 from touche_rad.plugins.profiles import expected
+from touche_rad.score.rates import ordered_criteria
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
 
@@ -51,7 +54,7 @@ NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 NAMES_ARE: Final = "a name has 1 to 40 letters, digits, - and _"
 _FILE_OPTIONS: Final = ("prompts", "profile", "persona", "examples")
 """Options of plugins whose value may be a path, relative to the TOML file."""
-DATA: Final = ("claims", "debates", "labels")
+DATA: Final = ("claims", "debates", "labels", "criteria")
 """The keys that name files."""
 
 Name = Annotated[str, StringConstraints(pattern=NAME)]
@@ -95,6 +98,8 @@ class BenchPlan(_Part):
     debates: str = ""
     """Labelled debates, on which the judges are scored."""
     labels: str = ""
+    criteria: str = ""
+    """The name of shipped criteria, or a file; empty for the task's."""
     plugins: tuple[Annotated[str, StringConstraints(pattern=r"^[\w-]+\.py$")], ...] = ()
     """Files of plugins in the plan's folder; --plugin or --trust imports them."""
     index: str = ""
@@ -161,7 +166,15 @@ class PlanFile:
     @property
     def data(self) -> dict[str, Path]:
         """The claims, the labelled debates and the labels, as far as the plan names them."""
-        return {key: self.folder / value for key, value in self.plan if key in DATA and value}
+        data = {key: self.folder / value for key, value in self.plan if key in DATA and value}
+        if self.plan.criteria in shipped_names():
+            del data["criteria"]
+        return data
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """What the judges judge by: the plan's criteria, or those of the task."""
+        return read_criteria(str(self.data.get("criteria", self.plan.criteria or grice().name)))
 
     @property
     def plugin_files(self) -> list[Path]:
@@ -278,7 +291,11 @@ def load_plan(path: Path) -> PlanFile:
                 field=f"sha256.{key}",
             )
     if plan.labels:
-        read_labelled(plan_file.data["debates"], plan_file.data["labels"])  # refuses others
+        labels = plan_file.data["labels"]
+        criteria = criteria_of(plan_file.criteria, labels)
+        read_labelled(plan_file.data["debates"], labels, criteria)  # refuses others
+    if plan.debaters:
+        ordered_criteria(plan_file.criteria)
     assert plan_file.entries  # finds the plugin and reads the options of every entry
     return plan_file
 

@@ -82,6 +82,8 @@ class Bench:
         for group, entries in plan_file.groups.items():
             for entry in entries:
                 services = Services(index, seed, self._model(entry, seed))
+                if group == "judges":
+                    services = replace(services, criteria=plan_file.criteria)
                 try:
                     if isinstance(entry, UserEntry):
                         entry.choice.make(services)
@@ -152,6 +154,7 @@ class Bench:
             model = model or user_model
         else:
             job = JudgeJob(source=source, judge=cell.entry.configured, deadline=plan.deadline)
+            services = replace(services, criteria=self.plan_file.criteria)
             # The labelled debates may cite another collection than the index of the bench.
             if not (job.needs_index or (job.uses_index and cell.of)):
                 services = replace(services, index=None)

@@ -48,7 +48,7 @@ def debates_as_json(
                     verdicts += [_letter(of_turn.get(key)) for key in criteria.keys]
             labels: list[str] = []
             for labels_of_turn in conversation.labels:
-                labels += [_LETTERS[labels_of_turn.get(key)] for key in criteria.keys]
+                labels += [_LETTERS.get(labels_of_turn.get(key), "-") for key in criteria.keys]
             # The script of the page reads these columns by their order.
             debates.append(
                 [

@@ -15,6 +15,7 @@ from touche_rad.contests.score_report import (
 )
 from touche_rad.plots.svg import Dot, dot_plot
 from touche_rad.report.boards import Board, BoardCell, BoardTable, agreement, board_table, matrix
+from touche_rad.score.confusion import MAIN, TITLES
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
@@ -26,26 +27,31 @@ def judgement_board(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     rows = {(row.run, row.maxim): row for row in report.rows}
     keys = report.criteria.keys
-    measured = [key for key in keys if rows[BASELINE, key].labelled]
     names = [ranked.run for ranked in report.ranking]
-    captions = {"Mean F1": MEAN, **{f"F1 on {key}": key for key in measured}}
+    measured = [key for key in keys if rows[names[0], key].labelled]
+    captions = {report.measure.capitalize().replace("f1", "F1"): MEAN}
+    main = {criterion.key: TITLES[MAIN[criterion.answers.kind]] for criterion in report.criteria}
+    captions |= {f"{main[key]} on {key}": key for key in measured}
     dots: dict[str, list[Dot]] = {}
     for caption, key in captions.items():
         of_key = [rows[name, key] for name in names]
         dots[caption] = [Dot(row.run, row.value, row.low, row.high) for row in of_key]
     board = _ranked_board(report, "Leaderboard", dots)
-    labelled = max(rows[BASELINE, key].labelled for key in keys)
+    labelled = max(rows[names[0], key].labelled for key in keys)
+    what = f"{report.measure} of the criteria"
+    if report.criteria.official:
+        what = "F1 of yes as the task scores it, mean of the maxims,"
     board.note = (
-        f"F1 of yes as the task scores it, mean of the maxims, on {labelled} labelled turns "
-        f"of {report.debates} debates. Intervals: {report.samples} bootstrap samples of debates, "
-        f"seed {report.seed}; “significantly”: p of the paired difference is below .05, corrected "
-        "by Holm. * baseline, without a rank."
+        f"{what} on {labelled} labelled turns of {report.debates} debates. Intervals: "
+        f"{report.samples} bootstrap samples of debates, seed {report.seed}; “significantly”: p of "
+        "the paired difference is below .05, corrected by Holm. * baseline, without a rank."
     )
     votes: dict[str, list[bool]] = {}
     for name in names:
         # The verdicts of the baseline are all yes: there is nothing to open.
-        if name != BASELINE:
-            board.squares.append((name, [_square(rows[name, key]) for key in measured]))
+        if name in report.runs:
+            squares = [key for key in measured if main[key] == TITLES["f1"]]
+            board.squares.append((name, [_square(rows[name, key]) for key in squares]))
             votes[name] = _votes(report, name)
     if len(votes) > 1:
         board.tables.append(agreement(votes))

@@ -119,7 +119,7 @@ def write_report(
 
     browsers: list[_Browser] = []
     summary: list[str] = []
-    all_topics = topics(debates_of(sources, labels)) if debates else []
+    all_topics = topics(debates_of(sources, labels, criteria)) if debates else []
     if all_topics:
         conversations = [debate for topic in all_topics for debate in topic.conversations]
         if not boards:

@@ -134,9 +134,11 @@ def read_sources(
     return sources
 
 
-def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[DebateOfRun]:
+def debates_of(
+    sources: Sequence[Source], labels: Path | None, criteria: Criteria | None = None
+) -> Iterator[DebateOfRun]:
     """Yield the debates of all runs."""
-    labels_by_words = _labels_by_words(sources, labels)
+    labels_by_words = _labels_by_words(sources, labels, criteria)
     for run, source in enumerate(sources):
         run_calls = calls(source.path)
         for debate, verdicts in source.debates:
@@ -153,7 +155,7 @@ def debates_of(sources: Sequence[Source], labels: Path | None) -> Iterator[Debat
 
 
 def _labels_by_words(
-    sources: Sequence[Source], labels: Path | None
+    sources: Sequence[Source], labels: Path | None, criteria: Criteria | None
 ) -> dict[tuple[str, ...], tuple[Labels, ...]]:
     """Return the labels of each debate by the digests of its turns.
 
@@ -162,7 +164,7 @@ def _labels_by_words(
     """
     if labels is None or kind_of(labels) is not Kind.LABELS:
         return {}
-    truth = list(files.read_labels(labels))
+    truth = list(files.read_labels(labels, criteria=criteria))
     fitting = [source for source in sources if len(source.debates) == len(truth)]
     best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
     debates = best.debates if best else ()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Turn, Verdicts
 from touche_rad.files import Labels
 
@@ -26,6 +27,16 @@ class DebateOfRun:
     calls: Mapping[Place, Sequence[Call]] = field(default_factory=dict)
     fallbacks: frozenset[int] = frozenset()
     """The turns that a fallback debater answered, counted from 0."""
+    unit: Unit = "response"
+    """What the verdicts and labels are on."""
+
+    @property
+    def places(self) -> list[int]:
+        """The turns that have verdicts; that on a whole debate is at its last turn."""
+        turns = self.debate.turns
+        if self.unit == "response":
+            return [place for place, turn in enumerate(turns) if turn.response]
+        return list(range(len(turns)))[-1 if self.unit == "debate" else 0 :]
 
 
 @dataclass
@@ -42,15 +53,16 @@ class Conversation:
     calls: list[tuple[int, int, Sequence[Call]]] = field(default_factory=list)
     """Run, turn, and the model calls for it."""
     fallbacks: set[int] = field(default_factory=set)
+    places: list[int] = field(default_factory=list)
+    """The turns that have verdicts."""
     repeated: list[int] = field(default_factory=list)  # the runs of equal debates, left out
 
     @property
     def counted(self) -> Iterator[tuple[int, int, Verdicts]]:
-        """Yield run, turn and verdicts of each response."""
+        """Yield run, turn and verdicts of all that is judged."""
         for run, of_turns in self.verdicts:
-            for place, verdicts in enumerate(of_turns):
-                if self.turns[place].response is not None:
-                    yield run, place, verdicts
+            for place in self.places:
+                yield run, place, of_turns[place]
 
     def add(self, debate_of_run: DebateOfRun) -> None:
         """Add the same debate of another run."""
@@ -61,16 +73,15 @@ class Conversation:
             calls = debate_of_run.calls.get((debate_of_run.debate.key, place), ())
             if calls:
                 self.calls.append((run, place, calls))
-        # Verdicts and labels are on the turns with a response.
-        answered = [place for place, turn in enumerate(self.turns) if turn.response]
+        self.places = debate_of_run.places
         if debate_of_run.verdicts:
             verdicts: list[Verdicts] = [{} for _ in self.turns]
-            for place, of_turn in zip(answered, debate_of_run.verdicts, strict=False):
+            for place, of_turn in zip(self.places, debate_of_run.verdicts, strict=False):
                 verdicts[place] = of_turn
             self.verdicts.append((run, verdicts))
         if debate_of_run.labels:
             self.labels = self.labels or [{} for _ in self.turns]
-            for place, labels in zip(answered, debate_of_run.labels, strict=False):
+            for place, labels in zip(self.places, debate_of_run.labels, strict=False):
                 self.labels[place] = labels or self.labels[place]
 
 

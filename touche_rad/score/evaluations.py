@@ -7,6 +7,7 @@ reports the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from touche_rad import files
 from touche_rad.criteria import Answers, Criteria
 from touche_rad.debate import Debate, Verdict, Verdicts
-from touche_rad.errors import InputError
+from touche_rad.errors import InputError, UserError
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.models import lenient_text
@@ -233,6 +234,14 @@ def _rows(
             unknown=tuple(unknown),
         )
         yield row, record
+
+
+def criteria_of_all(chosen: Criteria | None, runs: Sequence[Path], truth: Path) -> Criteria:
+    """Return the criteria of labels: those that are chosen, or that a run or the labels name."""
+    for run in runs:
+        with suppress(UserError):  # a run that cannot be read, or has others, is reported later
+            return criteria_of(chosen, run, truth)
+    return criteria_of(chosen, truth)
 
 
 def debate_of(record: JsonObject) -> Debate:

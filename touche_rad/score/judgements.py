@@ -11,10 +11,9 @@ from typing import Any
 from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.errors import OtherDebates, UserError
-from touche_rad.files.criteria import criteria_of
 from touche_rad.runs.work import Progress
 from touche_rad.score._figures import measure, trivial_scores
-from touche_rad.score.evaluations import Run, read_evaluated
+from touche_rad.score.evaluations import Run, criteria_of_all, read_evaluated
 from touche_rad.score.matching import Alignment, Matcher, Scored, check_places, match_strictly
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reference import (
@@ -64,7 +63,7 @@ def score_judgements(
             "--strict cannot be used with --exclude or --debates: the official scorer scores all "
             "turns by their places"
         )
-    criteria = criteria_of(criteria, truth)
+    criteria = criteria_of_all(criteria, runs, truth)
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
     labels: Labelled = list(files.read_labels(truth, criteria=criteria))

@@ -16,12 +16,11 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.confusion import label_score
-from touche_rad.score.evaluations import read_evaluated, read_judged
+from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.rates import ordered_criteria
 from touche_rad.score.reference import NO_TEXTS, Labelled, Policy, find_reference
@@ -60,7 +59,7 @@ def score_people(
 
     With `correct`, the runs are evaluations, and the answers to all turns are estimated.
     """
-    all_criteria = criteria_of(criteria, truth)
+    all_criteria = criteria_of_all(criteria, runs, truth)
     criteria = ordered_criteria(all_criteria)
     labels: Labelled = list(files.read_labels(truth, criteria=all_criteria))
     reference = find_reference([], truth, labels, policy, all_criteria)

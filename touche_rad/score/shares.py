@@ -146,7 +146,8 @@ def score_shares(
     for run, pairs in enumerate(debates_of_runs.values()):
         present = [pair for pair in pairs if pair != (Debate(), ())]
         lost.append(len(pairs) - len(present))
-        debates += [DebateOfRun(run, debate, verdicts or ({},)) for debate, verdicts in present]
+        for debate, verdicts in present:
+            debates.append(DebateOfRun(run, debate, verdicts or ({},), unit=criteria.unit))
     all_topics = topics(debates)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
     figures = {

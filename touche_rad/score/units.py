@@ -20,7 +20,8 @@ def verdict_rows(
     """Yield a row for each verdict on a debate."""
     # Verdicts are on the turns with a response; of a debate without texts, on the first ones.
     answered = [number for number, turn in enumerate(debate.turns, 1) if turn.response]
-    turns = answered if debate.turns else range(1, len(verdicts) + 1)
+    is_on_responses = debate.turns and criteria.unit == "response"
+    turns = answered if is_on_responses else range(1, len(verdicts) + 1)
     for turn, of_turn in zip(turns, verdicts, strict=False):
         for key in criteria.keys:
             verdict = of_turn.get(key)
@@ -31,6 +32,7 @@ def verdict_rows(
                     "turn": turn,
                     "criterion": key,
                     "score": verdict.score,
+                    "answer": verdict.answer,
                     "yes": verdict.yes,
                     "reason": verdict.rationale,
                     "fallback": verdict.fallback,

@@ -1,0 +1,145 @@
+"""A study by questions of one's own: judges, people, scores, and a bench, by commands."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.labelling.makers import open_session
+from tests.models.scripted import Handler, content, serving
+from tests.terminal import Ended, touche_rad
+from touche_rad.demo import demo_file
+from touche_rad.files.criteria import read_criteria
+from touche_rad.labelling.app import create_app
+from touche_rad.models.examples import example
+
+KINDS = {
+    "yes-no": '["no", "yes"]',
+    "scale": '[[1, "poor"], [2, "fair"], [3, "good"]]',
+    "categories": '["causal", "example", "none"]',
+}
+CLAIMS = 10
+PLAN = """
+format = 1
+name = "study"
+claims = "claims.tsv"
+debates = "debates.jsonl"
+labels = "labels.jsonl"
+criteria = "study.toml"
+index = "demo"
+turns = 1
+samples = 100
+users = { rules = "rules" }
+debaters = { verbatim = "verbatim", grounded = "grounded" }
+judges = { zsl = "zsl", always-yes = "always-yes" }
+pages = { baselines = ["always-yes"] }
+"""
+
+
+def choose(handler: Handler) -> None:
+    """Answer by the schema, with an answer that depends on the prompt only."""
+    schema = handler.body["response_format"]["json_schema"]["schema"]
+    number = zlib.crc32(json.dumps(handler.body["messages"]).encode())
+
+    def fill(answer: Any, part: dict[str, Any]) -> Any:
+        if "enum" in part:
+            return part["enum"][number % len(part["enum"])]
+        if isinstance(answer, dict):
+            return {key: fill(answer[key], part["properties"][key]) for key in answer}
+        return answer
+
+    content(json.dumps(fill(example(schema), schema)))(handler)
+
+
+@pytest.fixture
+def model() -> Iterator[str]:
+    with serving() as server:
+        server.always = choose
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1#tiny"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_study_goes_from_a_question_to_a_leaderboard(
+    kind: str, model: str, tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(
+        f'name = "study"\n[good]\nquestion = "How good is it?"\nanswers = {KINDS[kind]}\n'
+    )
+    (tmp_path / "claims.tsv").write_bytes(demo_file("claims.tsv").read_bytes())
+
+    def run(*words: str, code: int = 0) -> Ended:
+        return touche_rad(*words, cwd=tmp_path, code=code)
+
+    def as_json(*words: str) -> Any:
+        return json.loads(run(*words, "--json").out)
+
+    chosen = ("--criteria", "study.toml")
+    runs = []
+    for debater in ("verbatim", "grounded"):
+        run("simulate", "claims.tsv", "-i", "demo", "-d", debater, "--turns", "1", "-o", debater)
+        judge = ("judge", debater, "-j", "zsl", "-m", model, *chosen, "-o", f"{debater}.zsl")
+        assert "fallback" not in run(*judge).err
+        runs.append(f"{debater}.zsl")
+
+    # Two people label both runs; they differ on each third debate, and a third one settles.
+    criteria = read_criteria(str(tmp_path / "study.toml"))
+    answers = len(criteria.criteria[0].answers.values)
+    paths = [tmp_path / "verbatim", tmp_path / "grounded"]
+    for number, name in enumerate(("ana", "ben")):
+        session = open_session(paths, tmp_path / "labels.jsonl", annotator=name, criteria=criteria)
+        with TestClient(create_app(session, "t"), base_url="http://127.0.0.1/t/") as client:
+            for debate, turn in client.get("queue").json()["places"]:
+                label = (debate + number * (debate % 3 == 0)) % answers
+                body = {"debate": debate, "turn": turn, "maxim": "good", "label": label}
+                assert client.post("answer", json=body).status_code == 200
+        session.log.close()
+    # Debates that are the same in both runs are labelled once.
+    turns = len(session.queue)
+    differ = sum(place.debate % 3 == 0 for place in session.queue)
+    assert CLAIMS < turns <= 2 * CLAIMS
+    summary = run("label", "verbatim", "grounded", *chosen, "-o", "labels.jsonl", "--summary")
+    assert (
+        f"ana and ben   good     {turns}  {(turns - differ) / turns:.1%}".replace("%", " %")
+        in summary.out
+    )
+    assert "AC2" in summary.out
+    assert f"{differ} disagreements are not settled" in summary.out
+
+    together = "".join((tmp_path / path).read_text() for path in runs)
+    (tmp_path / "all.zsl").write_text(together)
+    report = as_json("score", "all.zsl", "labels.jsonl", *chosen)
+    assert report["runs"] == ["all.zsl"]
+    assert "most-frequent" in report["baselines"]
+    row = next(row for row in report["rows"] if row["maxim"] == "good")
+    assert row["labelled"] == turns - differ
+    assert row["low"] <= row["value"] <= row["high"]
+    corrected = as_json("score", "all.zsl", "labels.jsonl", *chosen, "--correct")
+    assert {row["turns"] for row in corrected["rows"]} == {turns}
+    if kind == "categories":
+        assert len(corrected["rows"]) == 3
+        assert "only categories" in run("score", *runs, "labels.jsonl", code=2).err
+        return
+    leaderboard = as_json("score", *runs, "labels.jsonl", "--correct")
+    assert {row["run"] for row in leaderboard["ranking"]} == set(runs)
+
+    (tmp_path / "bench.toml").write_text(PLAN)
+    (tmp_path / "debates.jsonl").write_bytes((tmp_path / "verbatim").read_bytes())
+    label = {"good": 1 if kind == "yes-no" else 3, "criteria": criteria.tag}
+    (tmp_path / "labels.jsonl").write_text(f"{json.dumps([label])}\n" * CLAIMS)
+    run("bench", "run", "bench.toml", "-m", model, "-o", "results")
+    figures = json.loads((tmp_path / "results" / "figures.json").read_text())
+    assert figures["measure"].startswith("share" if kind == "yes-no" else "mean answer")
+    assert {debater["name"] for debater in figures["debaters"]} == {"verbatim", "grounded"}
+    rows = {row["run"]: row for row in figures["judges"]["rows"] if row["maxim"] == "good"}
+    assert rows["./always-yes.jsonl"]["confusion"][-1][-1] == CLAIMS
+    record = json.loads((tmp_path / "results" / "record.json").read_text())
+    assert set(record["inputs"]) == {"claims", "debates", "labels", "criteria"}
+    run("bench", "verify", "results")
+    (tmp_path / "study.toml").write_text("name = 3")
+    assert "study.toml" in run("bench", "verify", "results", code=1).err
