@@ -66,10 +66,10 @@ class CorrectionReport(Printed):
             labelled = f"{first.labelled} turns of {first.debates} debates, taken as random"
             yield [f"{run}: {first.turns} turns; labelled: {labelled}"]
             yield table(_COLUMNS, rows)
-            few = [row.maxim for row in rows if row.debates < FEWEST_FOR_INTERVAL]
-            if few:
+            too_few = [row.maxim for row in rows if row.debates < FEWEST_FOR_INTERVAL]
+            if too_few:
                 yield [
-                    f"{', '.join(few)}: no intervals with fewer than {FEWEST_FOR_INTERVAL} debates "
+                    f"{', '.join(too_few)}: no intervals with fewer than {FEWEST_FOR_INTERVAL} debates "
                     f"with random labels: label turns of {FEW_DEBATES} debates"
                 ]
         yield [
