@@ -69,8 +69,8 @@ class CorrectionReport(Printed):
             too_few = [row.maxim for row in rows if row.debates < FEWEST_FOR_INTERVAL]
             if too_few:
                 yield [
-                    f"{', '.join(too_few)}: no intervals with fewer than {FEWEST_FOR_INTERVAL} debates "
-                    f"with random labels: label turns of {FEW_DEBATES} debates"
+                    f"{', '.join(too_few)}: no intervals with fewer than {FEWEST_FOR_INTERVAL} "
+                    f"debates with random labels: label turns of {FEW_DEBATES} debates"
                 ]
         yield [
             "judge: its share of yes, or its mean on a scale, on all turns.",
