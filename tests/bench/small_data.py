@@ -11,7 +11,6 @@ from tests.records import read_records, write_lines
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models.examples import example
-from touche_rad.papers.tables import load
 
 MODELS = {
     "inspiredebate/table4": ("LLaMA-8B", "Inspire-LLaMA-8B"),
@@ -83,14 +82,6 @@ def command_of(name: str, data: Path, model: str) -> list[str]:
     models = [f"--model-of={row}={model}-{number}" for number, row in enumerate(names)]
     words = ["bench", "run", f"paper:{name}", "--data", str(folder), "-m", model, "-i", "demo"]
     return [*words, *models, "-o", "out"]
-
-
-def rows_run(name: str) -> set[str]:
-    """Return the rows that this command runs."""
-    models = MODELS.get(name, ())
-    return {
-        row.name for row in load(name).rows if row.system and (not row.model or row.model in models)
-    }
 
 
 def example_answer(handler: Handler) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.bench.known_answers import KNOWN, known_answer, write_known_data
-from tests.bench.small_data import command_of, example_answer, rows_run, write_small_data
+from tests.bench.known_answers import KNOWN, known_answer
+from tests.bench.small_data import command_of, example_answer, write_small_data
 from tests.models.by_schema import prompt_of
 from tests.models.scripted import Handler, Scripted, content
 from tests.records import copy_lines, read_json, read_records
@@ -21,50 +19,12 @@ from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.papers.tables import load, names
 
-OURS = {
-    "inspiredebate/table5": {"LLaMA-8B", "Inspire-LLaMA-8B"},
-    "inspiredebate/table7": {
-        "Emotional Appeal",
-        "Argument Clarity",
-        "Argument Arrangement",
-        "Topic Relevance",
-        "InspireScore",
-    },
-}
-"""The rows with values where it is not each row that is run."""
+KNOWN_DATA = Path(__file__).with_name("known")
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_small_data(tmp_path_factory.mktemp("data"))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in names() if name != "rdebater/table3"])
-def test_a_table_is_printed_beside_the_paper(
-    name: str, data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    server.always = example_answer
-    monkeypatch.setenv("TOUCHE_RAD_WEB", str(data))
-    words = command_of(name, data, f"{server.url}#tiny")
-    run = touche_rad(*words, code=0)
-    table = load(name)
-    written = read_json(Path("out/table.json"))
-    papers = [value for row in table.rows for value in row.values]
-    printed = ["" if cell["paper"] is None else cell["paper"] for cell in written["cells"]]
-    assert printed[: len(papers)] == papers
-    ours = {cell["row"] for cell in written["cells"] if cell["ours"] is not None}
-    ours.difference_update(table.baselines)
-    assert ours == OURS.get(name, rows_run(name))
-    again = touche_rad(*words, code=0)
-    assert again.out == run.out
-    assert "$ touche-rad" not in again.err  # finished commands are not run again
-
-
-@pytest.fixture(scope="module")
-def known_data(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_known_data(shutil.copytree(data, tmp_path_factory.mktemp("known") / "data"))
 
 
 def each_table() -> Iterator[Any]:
@@ -76,24 +36,32 @@ def each_table() -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", each_table())
 def test_cells_have_the_measure_of_the_paper(
-    name: str, known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     server.always = known_answer
-    monkeypatch.setenv("TOUCHE_RAD_WEB", str(known_data / "web"))
-    touche_rad(*command_of(name, known_data, f"{server.url}#tiny"), code=0)
+    monkeypatch.setenv("TOUCHE_RAD_WEB", str(KNOWN_DATA / "web"))
+    words = command_of(name, KNOWN_DATA, f"{server.url}#tiny")
+    run = touche_rad(*words, code=0)
+    table = load(name)
     ours: dict[str, list[float | str]] = defaultdict(list)
+    papers: list[float | str] = []
     for cell in read_json(Path("out/table.json"))["cells"]:
         ours[cell["row"]].append("" if cell["ours"] is None else round(cell["ours"], 4))
-    columns = sum(len(part.columns) for part in load(name).parts)
+        papers.append("" if cell["paper"] is None else cell["paper"])
+    in_paper = [value for row in table.rows for value in row.values]
+    assert papers[: len(in_paper)] == in_paper
     for row, values in KNOWN[name].items():
         known = [value for value in values if value != ""] if "always" in row else values
         assert ours[row] == known, row
-        assert len(values) == columns
+        assert len(values) == sum(len(part.columns) for part in table.parts)
+    again = touche_rad(*words, code=0)
+    assert again.out == run.out
+    assert "$ touche-rad" not in again.err  # finished commands are not run again
 
 
 def test_a_debate_that_is_too_long_is_not_completed(
-    known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     refusal = b'{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
@@ -103,7 +71,7 @@ def test_a_debate_that_is_too_long_is_not_completed(
         handler.say(400, refusal) if direct else known_answer(handler)
 
     server.always = act
-    touche_rad(*command_of("debatrix/table7", known_data, f"{server.url}#tiny"), code=0)
+    touche_rad(*command_of("debatrix/table7", KNOWN_DATA, f"{server.url}#tiny"), code=0)
     cells = read_json(Path("out/table.json"))["cells"]
     values = {(cell["row"], cell["column"]): cell["ours"] for cell in cells}
     assert values["Direct", "Completion"] == values["Direct", "Accuracy"] == 0
@@ -112,30 +80,30 @@ def test_a_debate_that_is_too_long_is_not_completed(
 
 
 def test_errors_are_those_to_each_vote_if_wanted(
-    known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     server.always = known_answer
-    words = command_of("inspiredebate/table3", known_data, f"{server.url}#tiny")
+    words = command_of("inspiredebate/table3", KNOWN_DATA, f"{server.url}#tiny")
     touche_rad(*words, "--votes", code=0)
     cells = {cell["row"]: cell["ours"] for cell in read_json(Path("out/table.json"))["cells"]}
     # Of four votes, three are for the first debater, whom ChatGPT's scores prefer.
     assert cells["ChatGPT"] == pytest.approx(100 * 0.25**0.5)
     assert cells["always con"] == pytest.approx(100 * 0.75**0.5)
-    assert "--votes" in touche_rad(*command_of("sinai/table2", known_data, "x#y"), "--votes").err
+    assert "--votes" in touche_rad(*command_of("sinai/table2", KNOWN_DATA, "x#y"), "--votes").err
 
 
 def test_fallbacks_of_a_tournament_are_those_of_its_row(
-    known_data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TOUCHE_RAD_WEB", str(known_data / "web"))
+    monkeypatch.setenv("TOUCHE_RAD_WEB", str(KNOWN_DATA / "web"))
 
     def act(handler: Handler) -> None:
         (content("?") if handler.body["model"] == "tiny-0" else known_answer)(handler)
 
     server.always = act
-    touche_rad(*command_of("inspiredebate/figure3", known_data, f"{server.url}#tiny"))
+    touche_rad(*command_of("inspiredebate/figure3", KNOWN_DATA, f"{server.url}#tiny"))
     cells = read_json(Path("out/table.json"))["cells"]
     counts = {cell["row"]: cell["fallbacks"] for cell in cells}
     assert counts == {"LLaMA-8B": 8, "Inspire-LLaMA-8B": 0}
@@ -157,27 +125,6 @@ def test_the_next_speech_is_written_and_scored_alone_by_the_judge_of_m(
     assert {scored["round"] for scored in outcome["outcome"]["details"]["responses"]} == {3}
     sent = {(body["model"], body["temperature"]) for body in server.asked}
     assert sent == {("tiny", 0.0), ("tiny-0", 0.2)}
-
-
-def test_annotations_are_compared_with_experts(
-    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    server.always = example_answer
-    arguments = demo_file("arguments.jsonl").read_text("utf-8").splitlines(keepends=True)[:6]
-    Path("arguments.jsonl").write_text("".join(arguments), "utf-8")
-    touche_rad(
-        *f"index arguments.jsonl -o data/index --annotate schemes -m {server.url}#tiny".split(),
-        code=0,
-    )
-    with Path("data/experts.jsonl").open("w") as stream:
-        for line in arguments:
-            labels = {"id": json.loads(line)["id"], "labels": ["Causal Argumentation"]}
-            stream.write(json.dumps(labels) + "\n")
-    run = touche_rad(*"bench run paper:rdebater/table3 --data data -o out --json".split())
-    cells = {cell["row"]: cell for cell in json.loads(run.out)["cells"]}
-    assert cells["Hamming Loss"]["paper"] == 0.1291
-    assert cells["Hamming Loss"]["ours"] is not None
 
 
 def test_options_reach_the_runs_and_other_data_need_replace(
