@@ -36,7 +36,7 @@ html_js_files = ["copy.js"]
 CONTENTS = {
     "Start": "tutorial page models errors",
     "Participant": "submit runs methods maxims",
-    "Organiser": "organise score",
+    "Organiser": "organise criteria score",
     "Researcher": "papers fidelity/sinai fidelity/rdebater fidelity/inspiredebate "
     "fidelity/debatrix fidelity/debgraph panels retrieval notebook training plugins architecture",
     "Operator": "cluster security performance",

@@ -50,11 +50,11 @@ def list_command(options: ListOptions) -> None:
                 titles[shipped.name] = f"on each {unit}: {', '.join(shipped.keys)}"
         if options.as_json:
             key = "table" if name == "papers" else "name"
-            click.echo(json.dumps([{key: entry, "title": titles[entry]} for entry in titles]))
+            click.echo(json.dumps([{key: table, "title": titles[table]} for table in titles]))
             return
         width = max(map(len, titles))
-        for entry, title in titles.items():
-            click.echo(f"{entry:{width}}  {title}")
+        for table, title in titles.items():
+            click.echo(f"{table:{width}}  {title}")
         return
     plurals = {kind: "indexes" if kind == "index" else f"{kind}s" for kind in KINDS}
     kinds = [

@@ -175,7 +175,7 @@ class _SinaiJudge:
         if debate.last.response is None and unit == "response":
             return self._no_verdicts("the last turn has no response")
         sees = self._criteria.sees
-        lines = before(debate, whole=unit == "debate")
+        lines = before(debate, with_response=unit == "debate")
         judged = _shown(debate.last, self._shown)
         if unit == "user":
             judged["response"] = lines.pop().removeprefix("User: ")
@@ -367,10 +367,10 @@ class _SinaiJudge:
             return derived
 
 
-def before(debate: Debate, *, whole: bool = False) -> list[str]:
-    """Return the conversation before the last response, or the whole, one line per message."""
+def before(debate: Debate, *, with_response: bool = False) -> list[str]:
+    """Return the conversation before or with the last response, one line per message."""
     return render_dialogue(
-        debate, user="User", system="System", last_response=whole, max_letters=LONGEST_TEXT
+        debate, user="User", system="System", last_response=with_response, max_letters=LONGEST_TEXT
     )
 
 
