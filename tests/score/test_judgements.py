@@ -178,13 +178,3 @@ def test_fewer_than_twenty_debates_have_a_warning(
     run = run_file(tmp_path / "judge.jsonl", [evaluation(SCORES[0])] * debates)
     kinds = {problem.kind for problem in score_judgements([run], truth, samples=10).problems}
     assert (ProblemKind.FEW in kinds) == warns
-
-
-def test_labels_that_were_chosen_are_reported(tmp_path: Path) -> None:
-    turn = dict.fromkeys(Maxim, 1)
-    samples = ("random", "disagreement", "random", "order")
-    truth = run_file(tmp_path / "labels.jsonl", [[{**turn, "sample": name} for name in samples]])
-    run = run_file(tmp_path / "judge.jsonl", [evaluation([(1, 1, 1, 1)] * 4)])
-    problems = score_judgements([run], truth, samples=10).problems
-    (chosen,) = [problem for problem in problems if problem.kind is ProblemKind.CHOSEN]
-    assert chosen.message.startswith("2 of 4 labelled turns")

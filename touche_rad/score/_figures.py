@@ -19,10 +19,10 @@ from touche_rad.score.matching import Scored
 from touche_rad.score.measures import FORMULAS, OFFICIAL, Counts
 from touche_rad.score.reference import Labelled
 from touche_rad.score.result import MEAN, TRIVIAL, JudgementRow
-from touche_rad.score.significance import Figures, Floats, Measured
+from touche_rad.score.significance import Figures, Floats, Measured, mean_of
 
 _CELLS = ("tp", "fp", "fn", "tn")
-_NUMBERS = (*FORMULAS, "weighted_kappa", "spearman", "rmse")
+_NUMBERS = (*FORMULAS, "accuracy", "kappa", "weighted_kappa", "spearman", "rmse")
 
 
 def measure(
@@ -55,12 +55,10 @@ def measure(
             row, figures[run][criterion.key] = _row(run, criterion, table, drawn_of_run)
             rows[run].append(row)
     for run, of_run in rows.items():
-        labelled = [figures[run][row.maxim] for row in of_run if row.labelled]
-        every = [measured.draws for measured in labelled if measured.draws is not None]
-        value = fmean(measured.value for measured in labelled) if labelled else 0.0
-        mean = Measured(value, np.mean(every, axis=0) if every else None)
+        labelled = [row for row in of_run if row.labelled]
+        mean = mean_of([figures[run][row.maxim] for row in labelled])
         figures[run][MEAN] = mean
-        of_run.append(_mean_row(run, [row for row in of_run if row.labelled], mean))
+        of_run.append(_mean_row(run, labelled, mean))
     return [row for of_run in rows.values() for row in of_run], figures
 
 
@@ -80,25 +78,25 @@ def _row(
     run: str, criterion: Criterion, table: Floats, draws: Floats | None
 ) -> tuple[JudgementRow, Measured]:
     """Return all measures of a run that are for the kind of the answers, and the one that ranks."""
-    values: dict[str, Any] = {}
     kind = criterion.answers.kind
     labelled = int(table.sum())
+    apart = confusion.distances(criterion)
+    unequal = np.sign(apart)
+    values: dict[str, Any] = {
+        "accuracy": 1 - confusion.distance(table, unequal),
+        "kappa": confusion.kappa(table, unequal),
+    }
+    if kind == "scale":
+        values["rmse"] = confusion.distance(table, apart) ** 0.5
+        values["spearman"] = confusion.spearman(table)
+    if kind != "yes-no":
+        values[confusion.MAIN[kind]] = confusion.main_measure(criterion, table)
+    values = {name: float(value) for name, value in values.items() if labelled}
     if kind == "yes-no":
         tn, fp, fn, tp = table.astype(int).ravel().tolist()
         cells = Counts(tp, fp, fn, tn)
         values |= cells._asdict()
         values |= {name: formula(cells) for name, formula in FORMULAS.items()}
-    else:
-        apart = confusion.distances(criterion)
-        unequal = (apart > 0).astype(np.float64)
-        values[confusion.MAIN[kind]] = float(confusion.main_measure(criterion, table))
-        values["accuracy"] = 1 - float(confusion.distance(table, unequal))
-        values["kappa"] = float(confusion.kappa(table, unequal))
-        if kind == "scale":
-            values["rmse"] = float(confusion.distance(table, apart)) ** 0.5
-            values["spearman"] = float(confusion.spearman(table))
-        if not labelled:
-            values = {}
     measured = Measured(values.get(confusion.MAIN[kind], 0.0), draws)
     low, high = measured.interval
     row = JudgementRow(
@@ -167,6 +165,4 @@ def trivial_scores(
                 result[name][debate][turn][key] = score
     if not any(lengths):
         del result["length"]
-    if all(criterion.answers.kind != "scale" for criterion in criteria):
-        del result["middle"]
     return dict(result)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from touche_rad.files.labels import AnnotationLine
 from touche_rad.files.models import validate
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score import confusion
-from touche_rad.score.measures import correlations, count, kappa
+from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, cell, table
 
@@ -30,6 +30,7 @@ Grades = Mapping[str, float]
 """The grades of a text's labels; a missing label and the grade 0 are the same."""
 Annotator = Mapping[str, Grades]
 """The grades of each annotated text, by its id."""
+_APART: Final = 1 - np.eye(2)
 Pair = tuple[frozenset[str], frozenset[str]]
 """The labels of a text by two annotators."""
 
@@ -61,26 +62,26 @@ def f1(pairs: Sequence[Pair]) -> float | None:
     return fmean(shares) if shares else None
 
 
-def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
+def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
     """Cohen's kappa over all pairs of a text and a label."""
-    return kappa(count(_bits(pairs, labels)))
+    return float(confusion.kappa(confusion.count_answers(_bits(pairs, labels), 2), _APART))
 
 
 def kappa_macro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
     """The mean of Cohen's kappa of each label, without labels that both always or never use."""
     kappas = []
     for label in labels:
-        counts = count(_bits(pairs, [label]))
-        if counts.labelled not in (counts.tp, counts.tn):
-            kappas.append(kappa(counts) or 0.0)
+        table = confusion.count_answers(_bits(pairs, [label]), 2)
+        if table.sum() not in table.diagonal():
+            kappas.append(float(confusion.kappa(table, _APART)))
     return fmean(kappas) if kappas else None
 
 
-def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, float]]:
+def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, int]]:
     """Yield 1 or 0 of the second and of the first annotator, for each text and label."""
     for a, b in pairs:
         for label in labels:
-            yield int(label in b), float(label in a)
+            yield int(label in b), int(label in a)
 
 
 def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> float | None:
@@ -93,7 +94,7 @@ def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> f
     for sets in texts.values():
         for label in labels:
             units.append([int(label in of_annotator) for of_annotator in sets])
-    result = float(confusion.alpha(confusion.coincidences(units, 2), 1 - np.eye(2)))
+    result = float(confusion.alpha(confusion.coincidences(units, 2), _APART))
     return None if math.isnan(result) else result
 
 

@@ -27,7 +27,6 @@ from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
-    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -67,7 +66,6 @@ def score_judgements(
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
     labels: Labelled = list(files.read_labels(truth, criteria=criteria))
-    with_examples = list(chain.from_iterable(labels))
     excluded = 0
     tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
@@ -108,16 +106,6 @@ def score_judgements(
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)
     turns = list(chain.from_iterable(labels))
-    label_rows = []
-    for criterion in criteria:
-        if criterion.answers.kind != "yes-no":
-            continue
-        key = criterion.key
-        values = [turn.get(key) for turn in turns]
-        unknown = [turn.get(key) for turn in with_examples].count(None)
-        label_rows.append(
-            LabelRow(maxim=key, yes=values.count(1), no=values.count(0), unknown=unknown)
-        )
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     return JudgementReport(
         truth=str(truth),
@@ -136,7 +124,6 @@ def score_judgements(
         debates=len(labels),
         turns=len(turns),
         excluded=excluded,
-        label_rows=tuple(label_rows),
         rows=tuple(rows),
         ranking=ranking.runs,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
@@ -153,21 +140,11 @@ def score_judgements(
 def _problems_of_labels(
     truth: Path, turns: Sequence[Mapping[str, Any]], debates: int, criteria: Criteria
 ) -> Iterator[Problem]:
-    """Yield a problem for criteria without labels, for chosen turns and for too few debates."""
+    """Yield a problem for criteria without labels, and for too few debates."""
     for key in criteria.keys:
         if all(turn.get(key) is None for turn in turns):
             message = "its scores mean nothing and are not part of the mean"
             yield Problem(run=str(truth), kind=ProblemKind.NO_LABELS, message=message, maxim=key)
-    labelled = [turn for turn in turns if any(turn.get(key) is not None for key in criteria.keys)]
-    # Only `touche-rad label` says why a turn was labelled.
-    chosen = sum(turn.get("sample") not in (None, "random") for turn in labelled)
-    if chosen:
-        yield Problem(
-            run=str(truth),
-            kind=ProblemKind.CHOSEN,
-            message=f"{chosen} of {len(labelled)} labelled turns were chosen, not drawn at random: "
-            "these scores describe the labelled turns only; --correct describes all turns",
-        )
     if debates < FEW_DEBATES:
         reason = "intervals and p-values are imprecise"
         if debates < FEWEST_FOR_TEST:

@@ -8,8 +8,7 @@ and Matthews' correlation are 0 for it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import sqrt
 from typing import Final, NamedTuple
@@ -41,12 +40,6 @@ class Counts(NamedTuple):
         return Counts(tp=self.tn, fp=self.fn, fn=self.fp, tn=self.tp)
 
 
-def count(pairs: Iterable[tuple[int | None, float | None]]) -> Counts:
-    """Count (label, score) pairs; those without a label are left out."""
-    cells = Counter((label == 1, says_yes(score)) for label, score in pairs if label is not None)
-    return Counts(cells[True, True], cells[False, True], cells[True, False], cells[False, False])
-
-
 def precision(counts: Counts) -> float:
     """Of the turns with the verdict yes, the share with the label yes: TP / (TP + FP)."""
     return counts.tp / (counts.tp + counts.fp) if counts.tp else 0.0
@@ -69,11 +62,6 @@ def macro(measure: Callable[[Counts], float], counts: Counts) -> float | None:
     return (measure(counts) + measure(counts.inverted)) / 2 if counts.labelled else None
 
 
-def accuracy(counts: Counts) -> float | None:
-    """The share of turns on which judge and label agree: (TP + TN) / all."""
-    return (counts.tp + counts.tn) / counts.labelled if counts.labelled else None
-
-
 def yes_rate(counts: Counts) -> float | None:
     """The share of labelled turns with the verdict yes: (TP + FP) / all."""
     return (counts.tp + counts.fp) / counts.labelled if counts.labelled else None
@@ -82,21 +70,6 @@ def yes_rate(counts: Counts) -> float | None:
 def label_rate(counts: Counts) -> float | None:
     """The share of labelled turns with the label yes: (TP + FN) / all."""
     return (counts.tp + counts.fn) / counts.labelled if counts.labelled else None
-
-
-def kappa(counts: Counts) -> float | None:
-    """Cohen's kappa, agreement beyond chance, from -1 to 1: (o - e) / (1 - e).
-
-    o is the observed agreement, e that of two independent judges with these shares of yes. If both
-    always give one answer, e is 1 and kappa is 0 (Cohen 1960).
-    """
-    total = counts.labelled
-    if not total:
-        return None
-    agreed = (counts.tp + counts.tn) * total
-    chance = (counts.tp + counts.fp) * (counts.tp + counts.fn)
-    chance += (counts.tn + counts.fn) * (counts.tn + counts.fp)
-    return (agreed - chance) / (total * total - chance) if total * total > chance else 0.0
 
 
 def mcc(counts: Counts) -> float | None:
@@ -121,8 +94,6 @@ OFFICIAL: Final[Mapping[str, Callable[[Counts], float]]] = {
 FORMULAS: Final[Mapping[str, Callable[[Counts], float | None]]] = {
     **OFFICIAL,
     **{f"macro_{name}": partial(macro, of_yes) for name, of_yes in OFFICIAL.items()},
-    "accuracy": accuracy,
-    "kappa": kappa,
     "mcc": mcc,
     "yes_rate": yes_rate,
     "label_rate": label_rate,

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
-from touche_rad.debate import Debate, Verdicts
+from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digests
 from touche_rad.score import _correction as correction
@@ -26,7 +25,7 @@ from touche_rad.score.rates import ordered_criteria
 from touche_rad.score.reference import NO_TEXTS, Labelled, Policy, find_reference
 from touche_rad.score.result import MEAN
 from touche_rad.score.shares import ShareReport, share_report
-from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
+from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, mean_of, resampled_sums
 
 
 def are_debaters(runs: Sequence[Path]) -> bool:
@@ -83,11 +82,8 @@ def score_people(
                 numbers.append(claims.setdefault(claim, len(claims)))
                 verdicts_of_turn = next(judged, {})
                 for criterion in criteria:
-                    verdict = verdicts_of_turn.get(criterion.key)
-                    score = verdict.score if verdict else None
-                    rows[criterion.key].append(
-                        (score or 0.0, label_score(labels_of_turn, criterion))
-                    )
+                    score = verdicts_of_turn.get(criterion.key, Verdict()).score or 0.0
+                    rows[criterion.key].append((score, label_score(labels_of_turn, criterion)))
         result = {}
         for key, pairs in rows.items():
             scores, answers = np.array(pairs or [(0.0, np.nan)]).T
@@ -113,10 +109,7 @@ def score_people(
             count = int(turns.labelled.sum())
             if count < len(turns.labels):
                 notes.append(f"{tag}: {key}: {count} of {len(turns.labels)} labelled")
-        every = [measured.draws for measured in of_run.values() if measured.draws is not None]
-        value = fmean(measured.value for measured in of_run.values())
-        mean_draws = np.mean(every, axis=0) if len(every) == len(of_run) else None
-        figures[tag] = {MEAN: Measured(value, mean_draws), **of_run}
+        figures[tag] = {MEAN: mean_of(list(of_run.values())), **of_run}
     labelled = [
         turns.debates[turns.labelled] for of_run in turns_of.values() for turns in of_run.values()
     ]

@@ -12,7 +12,13 @@ from touche_rad.debate import Verdicts
 from touche_rad.errors import UserError
 from touche_rad.score.conversations import ClaimTopic
 from touche_rad.score.result import MEAN
-from touche_rad.score.significance import Floats, Measured, measured, resampled_sums
+from touche_rad.score.significance import (
+    Floats,
+    Measured,
+    mean_of,
+    measured,
+    resampled_sums,
+)
 
 
 def ordered_criteria(criteria: Criteria) -> Criteria:
@@ -63,8 +69,8 @@ def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> 
     values = shares(counts.sum(axis=0)).mean(axis=0)
     resampled = resampled_sums(counts, samples, seed)
     draws = None if resampled is None else shares(resampled).mean(axis=1)
-    mean = Measured(float(values.mean()), None if draws is None else draws.mean(axis=1))
-    return {MEAN: mean, **dict(zip(criteria.keys, measured(values, draws), strict=True))}
+    by_criterion = measured(values, draws)
+    return {MEAN: mean_of(by_criterion), **dict(zip(criteria.keys, by_criterion, strict=True))}
 
 
 def count_verdicts(

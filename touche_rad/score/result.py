@@ -27,7 +27,6 @@ class ProblemKind(StrEnum):
     BAD_LINE = "unreadable line"
     BLANK = "blank line"
     MISSING_DEBATE = "missing debate"
-    EXTRA_DEBATE = "debate without labels"
     MISSING_TURN = "missing turn"
     EXTRA_TURN = "turn without labels"
     MISSING_VERDICT = "missing verdict"
@@ -40,7 +39,6 @@ class ProblemKind(StrEnum):
     TWICE = "debate given twice"
     OTHER_DEBATES = "other debates"
     NO_LABELS = "no labels"
-    CHOSEN = "chosen turns"
     FEW = "few debates"
     NO_QUERY = "missing query"
     EXTRA_QUERY = "query without qrels"
@@ -102,16 +100,6 @@ class JudgementRow(FrozenRecord):
     """The measure that ranks: F1, weighted kappa of a scale, or macro F1 of categories."""
     confusion: tuple[tuple[int, ...], ...] = ()
     """How often each label (rows) has each answer; of categories, the last is no verdict."""
-
-
-class LabelRow(FrozenRecord):
-    """How often each label was given on a criterion."""
-
-    maxim: str
-    yes: int
-    no: int
-    unknown: int
-    """Turns without a label: the annotators did not know."""
 
 
 class RetrievalRow(FrozenRecord):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
@@ -115,6 +116,13 @@ def measured(values: Iterable[float], draws: Floats | None) -> list[Measured]:
     if draws is None:
         return [Measured(float(value)) for value in values]
     return [Measured(float(value), draws[:, at]) for at, value in enumerate(values)]
+
+
+def mean_of(values: Sequence[Measured]) -> Measured:
+    """Return the mean of measures; 0 of none."""
+    draws = [measured.draws for measured in values if measured.draws is not None]
+    mean_draws = np.mean(draws, axis=0) if draws and len(draws) == len(values) else None
+    return Measured(fmean([measured.value for measured in values] or [0.0]), mean_draws)
 
 
 Figures = Mapping[str, Mapping[str, Measured]]
