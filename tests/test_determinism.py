@@ -241,7 +241,7 @@ async def _check_panel(world: World, name: str, lines: Sequence[bytes], at_once:
     panel = find("panel", name).make(world.services("panel", name))
 
     async def by_python(contest: Any) -> str:
-        outcome = await judge_contest(panel, contest)
+        outcome, _ = await judge_contest(panel, contest)
         return files.judgement_line(
             Judgement(id=contest.id, judge=name, outcome=outcome, words=words_digest(contest))
         )

@@ -87,13 +87,6 @@ def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> N
     assert chosen["id"] != best["id"]
 
 
-def test_the_best_of_several_answers_is_chosen_by_its_reward() -> None:
-    rows = explain_as_json(*ZOOS, "-d", "best-of-n")
-    rewards = [row["score"] for row in rows]
-    assert rewards == sorted(rewards, reverse=True)
-    assert [row["features"]["reward"]["value"] for row in rows] == rewards
-
-
 def test_a_debater_that_lists_no_candidates_says_so(tmp_path: Path) -> None:
     script = tmp_path / "model.jsonl"
     script.write_text('{"answer": "No."}\n')

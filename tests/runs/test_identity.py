@@ -185,7 +185,7 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
             digests("judge", "jury", of="fsl1(examples=mine.jsonl),fsl1(examples=other.jsonl)"),
             digests("judge", "jury", of="zsl(profile=mine.toml)"),
             digests("judge", "jury", of="zsl(prompts=prompts)"),
-            digests("debater", "best-of-n", judge="fsl1(examples=mine.jsonl)"),
+            digests("panel", "grice", judge="fsl1(examples=mine.jsonl)"),
             digests("debater", "grounded", stance="nli:nli"),
             digests("debater", "sinai", retriever="rerank(by=nli)"),
         ]

@@ -185,7 +185,7 @@ def test_the_oldest_verdicts_make_room() -> None:
 
 
 def test_a_panel_has_a_time_limit() -> None:
-    outcome = anyio.run(
+    outcome, _ = anyio.run(
         partial(judge_contest, LoadedPanel(NeverPanel()), to_contest(VIEW), deadline=0.02)
     )
     assert outcome.winner is None

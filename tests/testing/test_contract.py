@@ -34,7 +34,7 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "retriever": check_retriever,
 }
 WITH_A_MODEL = {"dense", "rerank", "stance"}
-SLOW = {"best-of-n", "composed", "grounded", "chain", "hybrid", "opposing", "topical"}
+SLOW = {"composed", "grounded", "chain", "hybrid", "opposing", "topical"}
 
 
 @pytest.mark.parametrize(

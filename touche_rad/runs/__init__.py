@@ -7,7 +7,6 @@ __all__ = [
     "panels",
     "parts",
     "play",
-    "rewards",
     "runner",
     "sample",
     "shard",

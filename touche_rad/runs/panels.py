@@ -68,14 +68,11 @@ log = logging.getLogger(__name__)
 
 
 async def judge_contest(
-    panel: LoadedPanel, contest: Contest, *, deadline: float | None = None
-) -> Outcome:
-    """Return the panel's verdict; it has no winner if the panel fails or times out."""
-    return (await _judge_contest(panel, contest, deadline, FAILURES))[0]
-
-
-async def _judge_contest(
-    panel: LoadedPanel, contest: Contest, deadline: float | None, failures: FailureLog
+    panel: LoadedPanel,
+    contest: Contest,
+    *,
+    deadline: float | None = None,
+    failures: FailureLog = FAILURES,
 ) -> tuple[Outcome, tuple[Fallback, ...]]:
     """Return the panel's verdict, and why it is missing or made without the panel's model."""
     use = begin_use()
@@ -126,7 +123,10 @@ def work(
     async def judge(failures: FailureLog, contest: Contest) -> Done:
         contests = [contest, contest.swapped()] if swap else [contest]
         results = await asyncio.gather(
-            *(_judge_contest(panel, version, deadline, failures) for version in contests)
+            *(
+                judge_contest(panel, version, deadline=deadline, failures=failures)
+                for version in contests
+            )
         )
         outcomes: list[Outcome] = []
         all_fallbacks: list[Fallback] = []
