@@ -101,10 +101,10 @@ ASKED = f'{HEAD}[a]\nquestion = "q"\n'
         (f'{ASKED}answers = ["x", 1]', 4, "a.answers", "whole numbers"),
         (f"{ASKED}answers = [2, 1]", 4, "a.answers", "from the lowest"),
         (f"{ASKED}answers = [true, false]", 4, "a.answers.value", "short text"),
-        (f'{ASKED}expect = {{ empty = "maybe" }}', 4, "a.expect", "no, yes"),
+        (f'{ASKED}expect = {{ empty = "maybe" }}', 2, "a", "no, yes"),
         (f'{ASKED}expect = {{ "other topic" = "no" }}', 4, "a.expect.other topic", "'off-topic'"),
         (f'{ASKED}[[a.examples]]\ntext = "s"', 2, "a.examples[0].answer", "missing"),
-        (f'{ASKED}title = "T"\n[b]\nquestion = "q"\ntitle = "T"', None, None, "title of its own"),
+        (f'{ASKED}title = "T"\n[b]\nquestion = "q"\ntitle = "T"', 2, "a", "another title"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line(

@@ -114,8 +114,8 @@ def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, 
 @pytest.mark.parametrize(
     ("words", "detail"),
     [
-        (("-j", "grounded"), "grice, not by feedback"),
-        (("-j", "jury(of=length,random)"), "random judges by grice"),
+        (("-j", "grounded"), "own criteria, not by feedback"),
+        (("-j", "jury(of=length,random)"), "random judges by its own"),
         (("-j", "inspirescore"), "its own criteria"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_judge_of_other_criteria_is_refused_before_the_run(
     assert detail in ended.error
     assert not out.exists()
     refused = touche_rad("prompts", "best", "--criteria", "feedback", code=2)
-    assert "grice, not by feedback" in refused.error
+    assert "own criteria, not by feedback" in refused.error
 
 
 def test_a_jury_takes_the_mean_of_a_scale_and_the_most_frequent_category(

@@ -102,13 +102,10 @@ def open_session(
         must_answer: Whether to stop if the model's endpoint cannot be used.
         backend: The model's server, if several sessions share it; it stays open.
     """
-    from touche_rad.files.criteria import read_criteria
     from touche_rad.plugins.registry import A_MODEL
     from touche_rad.session import Session
 
-    with Session(options.seed) as session:
-        if options.criteria:
-            session.criteria = read_criteria(options.criteria)
+    with Session(options.seed, options.criteria) as session:
         is_named = names_model(options)
         selected = [configured.plugin for configured in plugins]
         for plugin in selected:

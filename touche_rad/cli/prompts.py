@@ -21,7 +21,6 @@ from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.files.criteria import read_criteria
 from touche_rad.models import Model, ModelError
 from touche_rad.models.examples import Examples, PluginRequest
 from touche_rad.plugins import (
@@ -142,10 +141,8 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:
     if debate is None:
         raise UserError(f"{source}: expected at least one debate")
     backend = Examples()
-    with Session(options.seed) as session:
+    with Session(options.seed, options.criteria) as session:
         session.model = Model(backend)
-        if options.criteria:
-            session.criteria = read_criteria(options.criteria)
         if plugin.kind == "debater" or "index" in plugin.needs:
             session.index = session.close_index_later(prepare.open_index_of(options, or_demo=True))
         loaded = plugin.make(session.services, options.plugin_options.get("plugin", {}))

@@ -196,16 +196,13 @@ def run_on_files(
 def _estimate(job: JobSpec, options: FileOptions) -> int:
     """Print the model calls and tokens of a run, estimated from a few of its units."""
     from touche_rad import files
-    from touche_rad.files.criteria import read_criteria
     from touche_rad.models import Model
     from touche_rad.models.examples import Examples
     from touche_rad.runs.sample import sample
     from touche_rad.session import Session
 
     has_model = names_model(options)
-    with Session(options.seed) as session:
-        if options.criteria:
-            session.criteria = read_criteria(options.criteria)
+    with Session(options.seed, options.criteria) as session:
         if options.index or job.needs_index:
             session.index = session.close_index_later(open_index_of(options))
         plugins = [configured.plugin for configured in job.plugins]

@@ -100,10 +100,9 @@ class Answers(_Part):
         if self.kind == "categories":
             return {}
         numbers = [int(name) if self.kind == "scale" else name == "yes" for name in self.names]
-        lowest = min(numbers)
-        width = max(numbers) - lowest
+        width = numbers[-1] - numbers[0]
         pairs = zip(self.names, numbers, strict=True)
-        return {name: (number - lowest) / width for name, number in pairs}
+        return {name: (number - numbers[0]) / width for name, number in pairs}
 
     def score(self, value: int | str) -> float | None:
         """Return an answer as a number from 0 to 1; None for a category."""
@@ -260,8 +259,9 @@ class CriteriaFile(BaseModel):
         for key, table in content.items():
             if isinstance(table, dict) and key not in cls.model_fields:
                 title = table.get("title", key.replace("_", " ").capitalize())
-                names = {"title": title, "column": title, "reminder": table.get("question", "-")}
-                named[key] = {"key": key, **names, **table}
+                reminder = table.get("question", "-")
+                names = {"key": key, "title": title, "column": title, "reminder": reminder}
+                named[key] = names | table
         return named
 
     def criteria(self) -> Criteria:

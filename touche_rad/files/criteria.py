@@ -35,7 +35,16 @@ _RESERVED: Final = ("annotators", "criteria", "mean", "run", "sample", "settled"
 """Names of other fields of labels and tables."""
 EVIDENCE: Final = "_evidence"
 """The end of the name of the field in which a model quotes, before its verdict."""
-_FIELDS: Final = (*Criterion.model_fields, *Sees.model_fields)
+_FIELDS: Final = (*CriteriaFile.model_fields, *Criterion.model_fields, *Sees.model_fields)
+_NO_KEY: Final = "there is no such key"
+_EXPECTED: Final = {
+    "extra_forbidden": _NO_KEY,
+    "model_type": _NO_KEY,
+    "string_pattern_mismatch": "expected another name: letters, digits and _; of a question in "
+    "lower case",
+    "int_type": "expected a whole number or a short text",
+}
+"""What was expected, by pydantic's name of the error."""
 _GIVE: Final = "give the file by which it was made with --criteria FILE"
 
 
@@ -63,24 +72,22 @@ def read_criteria(name: str) -> Criteria:
         raise InputError(path, "expected a table such as [clarity] for each question")
     if criteria.digest == grice().digest:
         return grice()
-    faults: dict[tuple[str, ...], str] = {}
     if criteria.name in shipped_names():
-        faults = {("name",): "expected another name: shipped criteria have it"}
-    elif len(set(criteria.titles)) < len(criteria):
-        faults = {(): "expected a title of its own for each question"}
+        expected = "expected another name: shipped criteria have it"
+        raise InputError(path, expected, line=_line_of(text, "name"), field="name")
     for criterion in criteria:
         key = criterion.key
-        if key in _RESERVED or key.endswith(EVIDENCE):
-            faults[key,] = "expected another name, which no field of labels has"
         names = criterion.answers.names
-        for field, answers in {
-            "expect": criterion.expect.values(),
-            "examples": [example.answer for example in criterion.examples],
-        }.items():
-            if not set(map(str, answers)).issubset(names):
-                faults[key, field] = f"expected only answers: {', '.join(names)}"
-    for keys, expected in faults.items():
-        raise InputError(path, expected, line=_line_of(text, *keys), field=".".join(keys) or None)
+        answers = [*criterion.expect.values(), *(shot.answer for shot in criterion.examples)]
+        if not set(map(str, answers)).issubset(names):
+            expected = f"expected only {', '.join(names)} in expect and examples"
+        elif key in _RESERVED or key.endswith(EVIDENCE):
+            expected = "expected another name, which no field of labels has"
+        elif criteria.titles.count(criterion.title) > 1:
+            expected = "expected another title: two criteria have it"
+        else:
+            continue
+        raise InputError(path, expected, line=_line_of(text, key), field=key)
     return criteria
 
 
@@ -89,20 +96,12 @@ def _wrong(path: Path, error: ValidationError, text: str) -> InputError:
     problem: Any = error.errors()[0]
     keys = [key for key in problem["loc"] if isinstance(key, str) and key != "[key]"]
     miss = field_error(error)
-    kind = problem["type"]
-    message = miss.expected
-    if kind == "extra_forbidden":
-        message = f"there is no such key{nearest(keys[-1], _FIELDS)}"
-    elif kind == "model_type" and len(keys) == 1:
-        hint = nearest(keys[0], CriteriaFile.model_fields)
-        message = f"there is no such key{hint}; a question is a table"
-    elif kind == "string_pattern_mismatch":
-        message = "expected another name: 1 to 40 letters, digits and _; a question's in lower case"
-    elif kind == "int_type":
-        message = "expected a whole number or a short text"
-    field = miss.field.removesuffix(".int") or None
-    if kind == "missing":
+    message = _EXPECTED.get(problem["type"], miss.expected)
+    if message is _NO_KEY:
+        message += nearest(keys[-1], _FIELDS)
+    if problem["type"] == "missing":
         del keys[1:]
+    field = miss.field.removesuffix(".int") or None
     return InputError(path, message, line=_line_of(text, *keys), field=field)
 
 
@@ -129,14 +128,13 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
     """
     for path in paths:
         tag = _tag_in(path)
-        if not tag or (chosen is not None and tag == chosen.tag):
+        if not tag:
             continue
-        if chosen is not None:
-            raise InputError(path, f"has the criteria {tag}, not {chosen.tag}: {_GIVE}")
         name = tag.partition(" ")[0]
-        if name in shipped_names():
+        content = (read_status(Path(path)).get("identity") or {}).get("criteria")
+        if chosen is None and name in shipped_names():
             chosen = load_shipped(name)
-        elif content := (read_status(Path(path)).get("identity") or {}).get("criteria"):
+        elif chosen is None and content:
             chosen = Criteria.model_validate(content)
         if chosen is None or chosen.tag != tag:
             raise InputError(path, f"has the criteria {tag}: {_GIVE}")

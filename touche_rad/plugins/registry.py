@@ -380,8 +380,7 @@ class Configured(Generic[L]):
         name = services.criteria.name
         known = getattr(self.plugin.factory, "criteria", ("grice",))
         if self.plugin.kind == "judge" and not {"any", name} & {*known}:
-            by = ", ".join(known)
-            raise UserError(f"{who} judges by {by}, not by {name}: choose another judge")
+            raise UserError(f"{who} judges by its own criteria, not by {name}: choose another one")
         # Paths stay right in another folder, in which the plugin may leave the process.
         paths = {key: self.folder / path for key, path in self.options if isinstance(path, Path)}
         options = self.options.model_copy(update=paths)

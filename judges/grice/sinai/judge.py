@@ -262,9 +262,7 @@ class _SinaiJudge:
             evidence = values.get(f"{key}{EVIDENCE}", "")
             if evidence.strip(" .\"'").lower() not in ("", "none"):
                 rationale += f": {evidence}"
-            scores = criterion.answers.scores
-            score = sum(chance[name] * scores[name] for name in chance) if scores else None
-            verdicts[key] = Verdict(score=score, answer=label, rationale=rationale)
+            verdicts[key] = _verdict(criterion, chance, rationale)
         return verdicts
 
     async def _judge_by_criterion(self, case: Mapping[str, Any]) -> Verdicts:
@@ -302,14 +300,8 @@ class _SinaiJudge:
             step=f"sinai.{name}",
             shorten=drop_oldest(prompt, "before", values),
         )
-        answer = max(likely, key=likely.__getitem__)
-        reported = "yes" if "yes" in likely else answer
-        scores = criterion.answers.scores
-        return Verdict(
-            score=sum(likely[name] * scores[name] for name in likely) if scores else None,
-            answer=answer,
-            rationale=f"{name}: {reported} with {likely[reported]:.2f}",
-        )
+        reported = "yes" if "yes" in likely else max(likely, key=likely.__getitem__)
+        return _verdict(criterion, likely, f"{name}: {reported} with {likely[reported]:.2f}")
 
     async def _derive_all(self) -> tuple[dict[str, Mapping[str, str]], dict[str, Verdict]]:
         """Return the reasons by criterion, and the verdicts that are missing.
@@ -391,6 +383,16 @@ def texts(arguments: Sequence[Argument], most: int) -> list[str]:
     for text in first:
         by_words.setdefault(plain_words(text) or text, text)
     return list(by_words.values())
+
+
+def _verdict(criterion: Criterion, likely: Mapping[str, float], rationale: str) -> Verdict:
+    """Return the most likely answer, with the mean score of all."""
+    scores = criterion.answers.scores
+    return Verdict(
+        score=sum(likely[name] * scores[name] for name in likely) if scores else None,
+        answer=max(likely, key=likely.__getitem__),
+        rationale=rationale,
+    )
 
 
 def _no_verdict(reason: str) -> Verdict:
