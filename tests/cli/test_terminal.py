@@ -159,7 +159,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     checked = touche_rad("doctor", "--json", code=0)
     lacking = [check for check in json.loads(checked.out) if not check["ok"]]
-    needs = ("needs a language model (-m", "needs the extra ")
+    needs = ("needs a language model (-m", "needs the extra ", "needs an index with vectors (")
     assert all(check["found"].startswith(needs) for check in lacking)
     assert all(check["optional"] for check in lacking)
     without_index = touche_rad("doctor", "-i", tmp_path / "no-index", code=1)

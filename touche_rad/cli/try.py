@@ -25,21 +25,10 @@ from touche_rad.files import check_output, read_labelled
 from touche_rad.plugins import Plugin, find, registered
 from touche_rad.plugins.registry import import_plugins, plugins_of
 from touche_rad.runs.work import RunOptions
-from touche_rad.score.reports import SHORT_INTERVAL
-from touche_rad.score.result import MEAN
-from touche_rad.score.tables import (
-    INTERVAL,
-    NONE,
-    Part,
-    Table,
-    cell,
-    interval_cell,
-    terminal_lines,
-)
-from touche_rad.score.words import by_pair, headline, interval, number
 
 if TYPE_CHECKING:
     from touche_rad.bench.figures import BenchSummary
+    from touche_rad.score.tables import Part
 
 TURNS: Final = 3
 _DEBATERS: Final = ("verbatim", "grounded")
@@ -87,6 +76,8 @@ def try_command(options: TryOptions) -> int:
 
     It is a bench in a folder of its own: after an edit, only the runs of the plugin are made again.
     """
+    from touche_rad.score.tables import terminal_lines
+
     spec = options.plugin
     if options.watch:
         _watch(spec)
@@ -146,6 +137,11 @@ def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
 
 def _parts(summary: BenchSummary, tried: str) -> list[Part]:
     """Return what the differences say, and the table: shares of yes, or agreement with labels."""
+    from touche_rad.score.reports import SHORT_INTERVAL
+    from touche_rad.score.result import MEAN
+    from touche_rad.score.tables import INTERVAL, NONE, Table, cell, interval_cell
+    from touche_rad.score.words import by_pair, headline, interval, number
+
     report = summary.judges
     values: dict[str, list[str]] = {}
     details: dict[str, dict[str, str]] = {}
