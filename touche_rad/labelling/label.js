@@ -312,8 +312,9 @@
     }
     frameOpen();
     if (active === before && number === before) {
-      active = Math.min(number + 1, LAST);
+      active = number + 1;
     }
+    frame(active);
     inOrder(async () => {
       const body = { debate: turn.debate, turn: turn.turn, maxim, label, settle: isSettling };
       const { state, ...answers } = await request("answer", body);
@@ -359,9 +360,10 @@
       dialog.showModal();
     }
   };
-  const step = (by) => {
-    active = Math.max(0, Math.min(LAST, active + by));
+  const frame = (number) => {
+    active = Math.max(0, Math.min(LAST, number));
     draw();
+    document.querySelector(".question.active").scrollIntoView({ block: "nearest" });
   };
   const map = {};
   if (HAS_TWO) {
@@ -391,8 +393,8 @@
     Enter: ["Next open turn", nextOpen],
     ArrowRight: ["Next turn", () => move(at + 1)],
     ArrowLeft: ["Previous turn", () => move(at - 1)],
-    ArrowDown: ["Frame the next question", () => step(1)],
-    ArrowUp: ["Frame the question above", () => step(-1)],
+    ArrowDown: ["Frame the next question", () => frame(active + 1)],
+    ArrowUp: ["Frame the question above", () => frame(active - 1)],
     "?": ["Show or hide this rubric", rubric],
   });
   rad.keys(map);

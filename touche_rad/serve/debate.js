@@ -1,8 +1,7 @@
 "use strict";
 /* The debate page. `state` is the whole debate; the address contains it, the server keeps nothing.
-   Each debate is one entry of the browser's history: Back shows the last debate.
-   A turn is {parent, say, pick, answers}: a tree, so that a debate can go on from any turn.
-   `draw` shows everything; the field is the browser's own. */
+   Each debate is one entry of the browser's history. Turns {parent, say, pick, answers} are a tree,
+   so that a debate can go on from any of them. `draw` shows everything. */
 {
   const { html } = rad;
   const $ = (id) => document.getElementById(id);
@@ -67,10 +66,7 @@
       new TextEncoder().encode(JSON.stringify(value)),
       new CompressionStream("deflate-raw"),
     );
-    let text = "";
-    for (let at = 0; at < bytes.length; at += 8192) {
-      text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-    }
+    const text = bytes.reduce((letters, byte) => letters + String.fromCharCode(byte), "");
     return btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   };
   const decode = async (text) => {
@@ -86,8 +82,7 @@
       ),
     );
   };
-  /* An address may come from anybody: its values are only ever shown as text, and what cannot be
-     shown is refused before it replaces anything. */
+  /* An address may come from anybody: what cannot be shown as text is refused. */
   const check = ({ turns, at }) => {
     const isTree =
       Array.isArray(turns) &&
@@ -108,7 +103,6 @@
         turns.map((_, index) => html`<${Turn} index=${index} place=${1} />`),
         aside,
       );
-      rad.mount(null, aside);
     } finally {
       state = before;
     }
