@@ -19,7 +19,8 @@ author = "the authors of touche-rad"
 copyright = author
 version = release = touche_rad.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+copybutton_prompt_text = "$ "  # of a session, only the commands are copied
 exclude_patterns: list[str] = []
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
@@ -30,8 +31,8 @@ html_theme = "furo"
 html_title = f"touche-rad {release}"
 html_show_sphinx = False
 html_copy_source = False
-html_static_path = ["copy.js"]
-html_js_files = ["copy.js"]
+html_static_path = ["docs.css"]
+html_css_files = ["docs.css"]
 
 CONTENTS = {
     "Start": "tutorial page models errors",

@@ -72,7 +72,8 @@ def debate(page: Any, second: str = "") -> None:
     page.get_by_label("Compare with").select_option(second)
     page.locator("#say").fill(SAID)
     page.locator("#send").click()
-    page.locator("#t0 .verdicts .chip").nth(3).wait_for()
+    page.locator("#t0 .foot").first.wait_for()
+    page.locator("#send").wait_for()
 
 
 def take_all(browser: Any) -> None:
@@ -87,7 +88,7 @@ def take_all(browser: Any) -> None:
         page.wait_for_timeout(1000)
         page.screenshot(path="shot.png")
         page.close()
-        picture = Image.open("shot.png").convert("RGB").quantize(64, dither=0)
+        picture = Image.open("shot.png").convert("RGB").quantize(128, method=1, dither=0)
         picture.save(PICTURES / f"{name}.png", optimize=True)
 
     with served("serve", "-i", "demo", "--port", "0") as url:
