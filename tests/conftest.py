@@ -168,3 +168,16 @@ def demo_index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from touche_rad.demo import open_demo
 
     return Path(shutil.copytree(open_demo().folder, tmp_path_factory.mktemp("index") / "demo"))
+
+
+@pytest.fixture(scope="session")
+def first_topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of the demo's first 18 topics, for which messages of tests are written."""
+    from touche_rad.demo import demo_file
+    from touche_rad.files import read_arguments
+    from touche_rad.plugins import build_index
+
+    folder = tmp_path_factory.mktemp("first-topics") / "index"
+    demo = read_arguments(demo_file("arguments.jsonl"))
+    build_index((argument for argument in demo if argument.id < "119"), str(folder))
+    return folder

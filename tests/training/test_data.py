@@ -230,7 +230,7 @@ ROUNDS = 2
 
 
 @pytest.fixture
-def self_debate(tmp_path: Path) -> Path:
+def self_debate(first_topics: Path, tmp_path: Path) -> Path:
     """A self-debate on each claim; every speech has its own words."""
     claims, out = tmp_path / "claims.tsv", tmp_path / "contests.jsonl"
     rows = "".join(f"{claim}\tbase-user\n" for claim in CLAIMS)
@@ -245,7 +245,7 @@ def self_debate(tmp_path: Path) -> Path:
     with scripted.serving() as server:
         filling(server, Speech=speech)
         ended = touche_rad(
-            *("simulate", claims, "--both-sides", "-d", "inspiredebate", "-i", "demo"),
+            *("simulate", claims, "--both-sides", "-d", "inspiredebate", "-i", first_topics),
             *("--rounds", str(ROUNDS), "-m", f"{server.url}#tiny", "-o", out, "-q"),
         )
     assert ended.code == 0, ended.err
