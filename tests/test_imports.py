@@ -24,7 +24,6 @@ LAYERS = (
         "touche_rad.calls",
         "touche_rad.models",
         "touche_rad.evidence",
-        "touche_rad.plots",
     ),
     ("touche_rad.plugins", "touche_rad.session"),
     ("touche_rad.training", "touche_rad.users", "touche_rad.demo", "touche_rad.pages"),

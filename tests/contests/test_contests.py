@@ -19,7 +19,7 @@ from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.contests.score_report import ContestReport, ContestRow
 from touche_rad.contests.scoring import score_contests
 from touche_rad.files.contests import Judgement
-from touche_rad.report.leaderboards import contest_board
+from touche_rad.report.boards import boards_of
 
 SIDES = {"Pia": "pro", "Con": "con"}
 
@@ -222,10 +222,11 @@ def test_named_winners_and_winners_by_score_are_two_rows(tmp_path: Path) -> None
     assert by_score.label == "run1", "the file has SC"
     assert named.label == "verdicts of run1", "the file has SC"
     assert [bias.con for bias in report.biases] == [1.0], "and all tables count it"
-    board = contest_board(report)
-    assert board.scores["run1"] == "0.0 %"
-    assert board.scores["verdicts of run1"] == "66.7 %"
-    assert len({row[0] for row in board.tables[0].rows}) == len(board.tables[0].rows)
+    (board,) = boards_of(report)
+    values = {row["run"]: row["value"] for row in board["rows"]}
+    assert values["run1"] == 0.0
+    assert values["verdicts of run1"] == pytest.approx(2 / 3)
+    assert len(values) == len(board["rows"])
 
 
 def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:
@@ -306,8 +307,8 @@ def test_repeats_of_one_panel_have_a_row_of_means(tmp_path: Path) -> None:
     assert mean.completed == pytest.approx((1 + 3 / 4) / 2)
     assert mean.rmse == pytest.approx((100 * math.sqrt(2 / 4) + 0) / 2)
     assert not [row for row in report.rows if "another" in row.run], "one run has no mean"
-    equal = contest_board(score_runs(tmp_path, contests, first, of_another_panel))
-    assert "run1 and run2 have the highest accuracy" in equal.sentences[0]
+    (equal,) = boards_of(score_runs(tmp_path, contests, first, of_another_panel))
+    assert "run1 and run2 have the highest accuracy" in equal["title"]
 
 
 def test_panels_are_sorted_ranked_and_compared(tmp_path: Path) -> None:
@@ -332,9 +333,9 @@ def test_panels_are_sorted_ranked_and_compared(tmp_path: Path) -> None:
     assert pairs["run2", "always pro"]["p_holm"] > 0.05
     csv = touche_rad(*words, "--csv", cwd=tmp_path).out
     assert "run1,run2,accuracy on general," in csv
-    (sentence, *_) = contest_board(score_runs(tmp_path, contests, poor, good)).sentences
-    assert sentence.startswith(
-        "general: run2 leads run1 by 0.792 accuracy, significantly (p (Holm) 0.0"
+    (board,) = boards_of(score_runs(tmp_path, contests, poor, good))
+    assert board["text"][0].startswith(
+        "run2 leads run1 by 0.792 accuracy, significantly (p (Holm) 0.0"
     )
 
 

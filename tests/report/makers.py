@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,15 @@ def islands(page: str) -> dict[str, Any]:
     return {name: json.loads(text) for name, text in result}
 
 
+def leaves(value: Any) -> Iterator[str]:
+    """Yield the texts and numbers of JSON data, without addresses."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves(part)
+    elif not str(value).startswith("data:"):
+        yield str(value)
+
+
 BLOCKS = frozenset("title h1 h2 h3 p li tr caption summary nav svg".split())
 """Elements that end a line of a page's text."""
 
@@ -81,8 +91,8 @@ class Page(HTMLParser):
 
     @property
     def words(self) -> str:
-        """The visible texts, one after the other."""
-        return " ".join(text for line in self.lines for text in line)
+        """All texts and numbers of the report's data, one after the other."""
+        return " ".join(leaves(self.data["report"]))
 
     @property
     def policy(self) -> str:
@@ -97,8 +107,11 @@ class Page(HTMLParser):
 
 
 def check_page(name: str, path: Path, folder: Path) -> None:
-    """Compare the visible texts of a page with `tests/golden/screens/report.NAME.txt`."""
-    text = "\n".join(" | ".join(line) for line in Page(path).lines if line)
+    """Compare the data of a report with `tests/golden/screens/report.NAME.txt`."""
+    text = json.dumps(Page(path).data["report"], indent=1, ensure_ascii=False)
     text = text.replace(str(folder), "FOLDER").replace(__version__, "VERSION")
-    text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
+    text = re.sub(r"\b[0-9a-f]{64}\b|(?<=\")data:[^\"]*", "DIGEST", text)
+    text = re.sub(r"\d\.\d{4,}", lambda match: f"{float(match[0]):.4f}", text)
+    # A line for each short list, as people read tables.
+    text = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda match: f"[{' '.join(match[1].split())}]", text)
     check_golden(SCREENS / f"report.{name}.txt", f"{text}\n")

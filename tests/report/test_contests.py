@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -50,30 +49,38 @@ def report_page(tmp_path: Path, run: Path, *options: str | Path) -> Page:
     return Page(out)
 
 
-def html_of_debates(page: Page) -> str:
-    """Return the HTML of all whole debates, which the page's script shows."""
+def debates_of(page: Page) -> list[dict[str, Any]]:
+    """Return the data of all whole debates."""
     parts = [part for name, part in page.data.items() if name.startswith("part-w")]
-    return "\n".join(html for part in parts for html in part)
+    return [debate for part in parts for debate in part]
+
+
+def verdict_of(page: Page) -> dict[str, Any]:
+    (debate,) = debates_of(page)
+    (verdict,) = debate["verdicts"]
+    return dict(verdict)
 
 
 def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: Path) -> None:
     run = write_outcome(tmp_path / "o.jsonl", reason="PART")
     page = report_page(tmp_path, run, "--labels", CONTESTS)
     check_page("panel", tmp_path / "report.html", tmp_path)
-    html = html_of_debates(page)
-    for text in (
-        "; judged in part: PART",
-        "argument 1.",
-        "clash 6.",
-        "5.50",
-        "human decision",
-        "with the sides swapped",
-        "always tie",
-        "page twelve",
-        "Mean score by speech",
-    ):
-        assert text in page.html + html
-    assert html.index("page twelve") < html.index("WHY-MARA"), "the debate comes first"
+    (debate,) = debates_of(page)
+    verdict = verdict_of(page)
+    gold = read_records(CONTESTS)[0]["gold"]["general"]
+    rows = [
+        dict(zip(debate["winners"]["heads"], row, strict=True)) for row in debate["winners"]["rows"]
+    ]
+    assert rows[0]["general"] == [gold, "side pro"]
+    assert rows[1]["winner"] == ["Mara", "side pro"]
+    assert rows[1]["sides swapped"] == ["Teo", "side con"]
+    assert rows[1]["general"] == ["Mara: Mara 8.00, Teo 5.50", "side pro"]
+    assert [speech[:2] for speech in debate["speeches"][:2]] == [["Mara", "pro"], ["Teo", "con"]]
+    assert verdict["reason"] == "PART"
+    assert verdict["comment"] == "WHY-MARA"
+    scores = dict(verdict["timeline"]["rows"])
+    assert scores["argument"][0] == [1, "argument 1."]
+    assert scores["clash"][5] == [6, "clash 6."]
 
 
 def test_an_entry_says_who_won_and_whether_the_panel_is_wrong(tmp_path: Path) -> None:
@@ -81,16 +88,18 @@ def test_an_entry_says_who_won_and_whether_the_panel_is_wrong(tmp_path: Path) ->
     for winner in gold["sides"]:
         run = write_outcome(tmp_path / "o.jsonl", winner=winner)
         page = report_page(tmp_path, run, "--labels", CONTESTS)
-        (entry,) = page.data["data-wholes"]["contests"]
-        is_wrong = winner != gold["gold"]["general"]
-        verdict = ["o", winner, gold["sides"][winner], winner == "Mara", is_wrong]
-        assert entry["verdicts"] == [verdict]
+        (entry,) = page.data["data-wholes"]
+        side = gold["sides"][winner]
+        assert entry["tags"]["winner"] == [side, f"{side} by o"]
+        tags = entry["tags"]["only"]
+        assert ("winner changes with the sides" in tags) == (winner == "Mara")
+        assert ("differs from the human decision" in tags) == (winner != gold["gold"]["general"])
 
 
 def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
-    html = html_of_debates(report_page(tmp_path, write_outcome(tmp_path / "o.jsonl")))
-    assert "WHY-MARA" in html
-    assert "page twelve" not in html
+    page = report_page(tmp_path, write_outcome(tmp_path / "o.jsonl"))
+    assert verdict_of(page)["comment"] == "WHY-MARA"
+    assert debates_of(page)[0]["speeches"] == []
 
 
 @pytest.mark.parametrize("name", ["contests.jsonl", "debates.jsonl"])
@@ -118,35 +127,31 @@ def test_text_of_files_is_escaped(tmp_path: Path, change: dict[str, Any]) -> Non
     labels = () if "winner" in change else ("--labels", CONTESTS)
     page = report_page(tmp_path, write_outcome(tmp_path / "o.jsonl", **change), *labels)
     assert EVIL not in page.html
-    assert EVIL not in html_of_debates(page)
 
 
-def test_lists_of_records_in_the_details_are_tables(tmp_path: Path) -> None:
+def test_a_graph_and_lists_of_records_are_shown(tmp_path: Path) -> None:
     graph = SceneGraph("The motion")
     graph.add(1, EVIL, SpeechOrigin("pro", 1))
     graph.add(2, EVIL, SpeechOrigin("con", 1))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
     run = write_outcome(tmp_path / "o.jsonl", details={"graph": as_json(graph)})
-    html = html_of_debates(report_page(tmp_path, run))
-    assert EVIL not in html
-    assert "graph nodes" in html
-    assert "<td>rebuttal</td>" in html
+    verdict = verdict_of(report_page(tmp_path, run))
+    assert verdict["graph"] == as_json(graph)
+    assert [table["caption"] for table in verdict["tables"]] == ["graph nodes", "graph edges"]
 
 
 def test_details_of_any_shape_are_shown(tmp_path: Path) -> None:
     rows = [{"a": None, "b": [1, "x"]}, {"a": {"inner": [{"c": 5}]}}, "no record"]
     run = write_outcome(tmp_path / "o.jsonl", details={"rows": rows, "edges": 3})
-    html = html_of_debates(report_page(tmp_path, run))
-    assert re.findall(r'<th scope="col">(\w)</th>', html) == ["a", "b", "c"]
-    cells = re.findall(r"<td>(.*?)</td>", html)
-    assert cells[:2] == ["–", "1, x"]
-    assert cells[3:] == ["–", "5"]
+    outer, inner = verdict_of(report_page(tmp_path, run))["tables"]
+    assert outer["heads"] == ["a", "b"]
+    assert outer["rows"][0] == ["–", "1, x"]
+    assert (inner["heads"], inner["rows"]) == (["c"], [["5"]])
 
 
 def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments(tmp_path: Path) -> None:
     scores = {"FIRST.": 4, "": None, "SECOND.": 9, "THIRD.": 8}
     pieces = [speech_score(score=score, comment=comment) for comment, score in scores.items()]
     run = write_outcome(tmp_path / "o.jsonl", details={"timeline": pieces})
-    html = html_of_debates(report_page(tmp_path, run))
-    assert "<summary>7</summary>" in html
-    assert "FIRST. SECOND. THIRD." in html
+    timeline = verdict_of(report_page(tmp_path, run))["timeline"]
+    assert timeline["rows"] == [["argument", [[7, "FIRST. SECOND. THIRD."]]]]

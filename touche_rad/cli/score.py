@@ -145,10 +145,11 @@ def score_command(options: ScoreOptions) -> int:
 
 def warn_of_fallbacks(runs: Iterable[Path]) -> None:
     """Warn of results that are not from the plugin that a run names."""
+    from touche_rad.files.outputs import say_replaced
     from touche_rad.score.validation import count_fallbacks
 
     for run in runs:
-        counts = ", ".join(count_fallbacks(run).values())
+        counts = say_replaced(count_fallbacks(run))
         if counts:
             say(f"{run}: {counts} are fallbacks, not of the plugin that it names", Label.WARNING)
 

@@ -227,6 +227,11 @@ def count_replaced(fallbacks: object) -> Counter[str]:
     return replaced
 
 
+def say_replaced(fallbacks: Mapping[str, tuple[int, int]]) -> str:
+    """Say how many results of each kind are fallbacks, such as "3 of 60 answers"."""
+    return ", ".join(f"{count} of {total} {what}" for what, (count, total) in fallbacks.items())
+
+
 def all_replaced(fallbacks: object, counts: Mapping[str, int]) -> list[str]:
     """Return the kinds of results that are all fallbacks, from the fields of a status."""
     replaced = count_replaced(fallbacks)

@@ -1,5 +1,5 @@
 "use strict";
-/* What each page's script uses: rad.h, rad.measure, rad.island, rad.keys, rad.address, rad.sort. */
+/* What each page's script uses: rad.visible, rad.island, rad.keys, rad.address. */
 const rad = {};
 
 /* Control characters and direction overrides, written out so that they change nothing else. */
@@ -10,57 +10,6 @@ rad.visible = (text) =>
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/g,
       (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
     );
-
-/* Make an element; text is only ever set as text, and links have fixed targets only. */
-rad.h = (tag, attributes, ...children) => {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === null || value === undefined || value === false) {
-      continue;
-    }
-    if (typeof value === "function") {
-      element.addEventListener(name.replace(/^on/, ""), value);
-    } else if (name === "dataset") {
-      Object.assign(element.dataset, value);
-    } else if (name === "value" || name === "checked" || name === "disabled") {
-      element[name] = value;
-    } else if (/^on/i.test(name) || name === "style" || name === "srcdoc") {
-      throw new Error(`${name} is not allowed`);
-    } else if (
-      (name === "href" || name === "src") &&
-      !/^(#|\/(?!\/)|\.\/|data:,|blob:)/.test(value)
-    ) {
-      throw new Error(`${value}: expected a link inside the page`);
-    } else {
-      element.setAttribute(name, value === true ? "" : rad.visible(value));
-    }
-  }
-  rad.add(element, children);
-  return element;
-};
-rad.add = (element, children) => {
-  for (const child of [children].flat(Infinity)) {
-    if (child === null || child === undefined || child === false) {
-      continue;
-    }
-    element.append(child instanceof Node ? child : document.createTextNode(rad.visible(child)));
-  }
-  return element;
-};
-rad.replace = (element, ...children) => {
-  element.replaceChildren();
-  return rad.add(element, children);
-};
-
-/* Keep an element's height in a property of the page.
-     A change makes the browser style every element. */
-rad.measure = (name, element) => {
-  const height = `${element.offsetHeight}px`,
-    root = document.documentElement;
-  if (root.style.getPropertyValue(name) !== height) {
-    root.style.setProperty(name, height);
-  }
-};
 
 rad.island = (id) => JSON.parse(document.getElementById(id).textContent);
 
@@ -94,10 +43,6 @@ rad.address = {
   write(values) {
     history.replaceState(history.state, "", rad.address.text(values));
   },
-  /* Show the element that the address names, below the bar. */
-  show() {
-    document.getElementById(rad.address.read().at)?.scrollIntoView({ block: "start" });
-  },
 };
 
 /* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...]).
@@ -125,20 +70,18 @@ rad.address = {
       open.close();
       return;
     }
-    const rows = [...actions].map(([name, [what]]) => [
-      rad.h("dt", null, rad.h("kbd", null, name)),
-      rad.h("dd", null, what),
-    ]);
-    const dialog = rad.h(
-      "dialog",
-      { id: "rad-keys", "aria-labelledby": "rad-keys-title", onclose: () => dialog.remove() },
-      rad.h("h2", { id: "rad-keys-title" }, "Keys"),
-      rad.h("dl", { class: "keys" }, rows),
-      rad.h(
-        "p",
-        { class: "row end" },
-        rad.h("button", { type: "button", onclick: () => dialog.close() }, "Close"),
-      ),
+    const dialog = document.createElement("dialog");
+    dialog.id = "rad-keys";
+    dialog.setAttribute("aria-labelledby", "rad-keys-title");
+    dialog.addEventListener("close", () => dialog.remove());
+    const rows = [...actions].map(
+      ([name, [what]]) => rad.html`<dt><kbd>${name}</kbd></dt><dd>${what}</dd>`,
+    );
+    rad.mount(
+      rad.html`<h2 id="rad-keys-title">Keys</h2>
+        <dl class="keys">${rows}</dl>
+        <p class="row end"><button onClick=${() => dialog.close()}>Close</button></p>`,
+      dialog,
     );
     document.body.append(dialog);
     dialog.showModal();
@@ -202,47 +145,8 @@ rad.address = {
   });
 }
 
-/* Sortable tables: <table data-sortable>; cells may have data-value.
-     "–" and empty cells come last. */
-rad.sort = (table) => {
-  const value = (row, at) => {
-    const cell = row.cells[at];
-    const text = cell.dataset.value ?? cell.textContent.trim();
-    const number = Number(text.replace(/,/g, "").replace("−", "-").replace(/%$/, ""));
-    return text === "" || text === "–" ? null : Number.isNaN(number) ? text : number;
-  };
-  [...table.tHead.rows[0].cells].forEach((head, at) => {
-    const button = rad.h("button", { type: "button", class: "sort" }, head.textContent);
-    rad.replace(head, button);
-    button.addEventListener("click", () => {
-      const numeric = head.classList.contains("num");
-      const down = head.ariaSort ? head.ariaSort === "ascending" : numeric;
-      for (const other of table.tHead.rows[0].cells) {
-        other.removeAttribute("aria-sort");
-      }
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      for (const body of table.tBodies) {
-        const rows = [...body.rows].map((row) => [value(row, at), row]);
-        rows.sort(([a], [b]) =>
-          a === null || b === null
-            ? (a === null) - (b === null)
-            : (typeof a === "number" && typeof b === "number"
-                ? a - b
-                : String(a).localeCompare(String(b), "en", { numeric: true })) * (down ? -1 : 1),
-        );
-        body.append(...rows.map(([, row]) => row));
-      }
-    });
-  });
-};
-
 document.getElementById("keys").addEventListener("click", () => rad.keys.help());
-addEventListener("DOMContentLoaded", () => {
-  const bar = document.querySelector(".bar");
-  if (bar) {
-    new ResizeObserver(() => rad.measure("--bar", bar)).observe(bar);
-  }
-  document.querySelectorAll("table[data-sortable]").forEach(rad.sort);
-  rad.address.show();
-});
-addEventListener("hashchange", rad.address.show);
+/* Elements that stick to the top stand below the bar. */
+new ResizeObserver(([{ target }]) =>
+  document.documentElement.style.setProperty("--bar", `${target.offsetHeight}px`),
+).observe(document.querySelector(".bar"));

@@ -1,6 +1,6 @@
 "use strict";
 /* Views: rad.html`<p>${text}</p>` makes elements with Preact. Texts are only ever set as texts.
-   Components: Verdict, VerdictTable, Reason, Notice, Answer, Citation, Chips, Pick, Menu.
+   Components: Verdict, VerdictTable, Reason, Notice, Answer, Citation, Chips, Pick.
    Numbers: rad.number, rad.signed, rad.between. */
 {
   const { h, render } = preact;
@@ -131,7 +131,7 @@
         ${rows.map(
           ({ name, about, verdicts, end: last }, row) =>
             html`<tr>
-              <th scope="row">${name}${about && html` <small class="soft">${about}</small>`}</th>
+              <th scope="row" title=${about || null}>${name}</th>
               ${verdicts.map((verdict, column) => cell(verdict, row, column))}${end && html`<td class="soft">${last}</td>`}
             </tr>`,
         )}
@@ -249,25 +249,4 @@
           </button>`,
       )}</span
     >`;
-  /* A button that opens a small panel below it, on phones at the lower end of the window. */
-  rad.Menu = ({ title, children }) => {
-    const menu = rad.useRef();
-    rad.useEffect(() => {
-      const close = (event) => {
-        if (event.key === "Escape" || (!event.key && !menu.current.contains(event.target))) {
-          menu.current.open = false;
-        }
-      };
-      addEventListener("pointerdown", close);
-      addEventListener("keydown", close);
-      return () => {
-        removeEventListener("pointerdown", close);
-        removeEventListener("keydown", close);
-      };
-    }, []);
-    return html`<details class="menu" ref=${menu}>
-      <summary class="button">${title}</summary>
-      <div class="fields">${children}</div>
-    </details>`;
-  };
 }

@@ -7,11 +7,12 @@ text nodes of it, never markup.
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-from touche_rad.criteria import Criteria
+from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Turn, Verdict
 from touche_rad.pages import marked_answer, to_json
 from touche_rad.score.conversations import ClaimTopic, Conversation
@@ -24,17 +25,26 @@ LONG: Final = 1
 UNSUPPORTED: Final = 2
 FALLBACK: Final = 4
 UNANSWERED: Final = 8
-_LETTERS: Final[Mapping[int | None, str]] = {True: "y", False: "n", None: "-"}
+_RESPONSES: Final = [
+    ("long", "over 60 words"),
+    ("unsupported", "a sentence without a source"),
+    ("unanswered", "no response"),
+    ("fallback", "a fallback answered"),
+]
+_DIFFERENCES: Final = [
+    ("1", "where the runs differ"),
+    ("verdicts", "where the verdicts differ"),
+]
 
 
 def debates_as_json(
-    topics: Sequence[ClaimTopic], runs: Sequence[dict[str, Any]], criteria: Criteria
+    topics: Sequence[ClaimTopic], runs: Sequence[str], criteria: Criteria
 ) -> tuple[str, list[str]]:
     """Return the index and the parts of all debates, as JSON texts.
 
     Args:
         topics: The debates by claim.
-        runs: The name and kind of each run, in the order of their numbers.
+        runs: The names of the runs, in the order of their numbers.
         criteria: What the verdicts and labels are on.
     """
     debates: list[list[object]] = []
@@ -45,10 +55,14 @@ def debates_as_json(
             verdicts: list[str] = []
             for _, verdicts_of_run in conversation.verdicts:
                 for of_turn in verdicts_of_run:
-                    verdicts += [_letter(of_turn.get(key)) for key in criteria.keys]
+                    for criterion in criteria:
+                        verdict = of_turn.get(criterion.key)
+                        answer = None if verdict is None else _answer(criterion, verdict)
+                        verdicts.append(_letter(criterion, answer))
             labels: list[str] = []
             for labels_of_turn in conversation.labels:
-                labels += [_LETTERS.get(labels_of_turn.get(key), "-") for key in criteria.keys]
+                for criterion in criteria:
+                    labels.append(_letter(criterion, labels_of_turn.get(criterion.key)))
             # The script of the page reads these columns by their order.
             debates.append(
                 [
@@ -61,6 +75,7 @@ def debates_as_json(
                     [run for run, _ in conversation.verdicts],
                     "".join(verdicts),
                     "".join(labels),
+                    _levels(verdicts, labels, len(conversation.verdicts)),
                 ]
             )
             parts[-1].append(to_json(turns))
@@ -70,12 +85,64 @@ def debates_as_json(
     texts = [f"[{','.join(part)}]" for part in parts if part]
     index = {
         "runs": list(runs),
-        "maxims": list(criteria.keys),
+        "criteria": [_about(criterion) for criterion in criteria],
         "parts": len(texts),
         "claims": [topic.claim for topic in topics],
+        **_filters(debates, runs, criteria),
         "debates": debates,
     }
     return to_json(index), texts
+
+
+def _levels(verdicts: Sequence[str], labels: Sequence[str], judges: int) -> str:
+    """Return how contested each turn and criterion is, as digits from 0 to 4.
+
+    It is the share of judges against the label, else twice the share against the majority; of one
+    judge, whether it says no.
+    """
+    size = len(verdicts) // max(judges, 1)
+    levels = ""
+    for place in range(size):
+        votes = [letter for letter in verdicts[place::size] if letter != "-"]
+        label = labels[place] if labels else "-"
+        value = 0.0
+        if votes and label != "-":
+            value = 1 - votes.count(label) / len(votes)
+        elif len(votes) > 1:
+            value = min(1.0, 2 - 2 * max(map(votes.count, votes)) / len(votes))
+        elif votes:
+            value = float(votes == ["n"])
+        levels += str(math.ceil(4 * value))
+    return levels
+
+
+def _filters(
+    debates: Sequence[Sequence[Any]], runs: Sequence[str], criteria: Criteria
+) -> dict[str, Any]:
+    """Return the filters of the page, with the values of each, and what is red in its strips."""
+    judged = any(debate[6] for debate in debates)
+    labelled = any(debate[8] for debate in debates)
+    others: dict[str, None] = {}
+    for criterion in criteria:
+        others |= dict.fromkeys(criterion.answers.names)
+    answers = [(name, name) for name in others]
+    red = "no"
+    filters: list[tuple[str, str, list[tuple[str, str]]]] = []
+    if len(runs) > 1:
+        red = "judges disagree"
+        filters.append(("run", "Run", [(run, run) for run in runs]))
+        filters.append(("differ", "Turns", _DIFFERENCES))
+    if judged:
+        keys = [(criterion.key, criterion.title) for criterion in criteria]
+        filters.append(("maxim", "Criterion", keys))
+        filters.append(("verdict", "Verdict", [*answers, ("none", "no verdict")]))
+        filters.append(("disagree", "", [("1", "judges disagree")]))
+    if labelled:
+        red = "judges against the label"
+        differs = ("differs", "differs from the verdict")
+        filters.append(("label", "Label", [*answers, differs]))
+    filters.append(("mark", "Response", _RESPONSES))
+    return {"filters": filters, "red": red}
 
 
 def _turns(
@@ -119,6 +186,25 @@ def _hash(turn: Turn) -> str:
     return f"{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
 
 
-def _letter(verdict: Verdict | None) -> str:
-    """Return a verdict as one letter: yes, no, or none."""
-    return _LETTERS[None if verdict is None or verdict.score is None else verdict.yes]
+def _about(criterion: Criterion) -> tuple[str, str, tuple[str, ...]]:
+    """Return the key, the title and the answers of a criterion; yes and no are not listed."""
+    answers = criterion.answers
+    return criterion.key, criterion.title, answers.names if answers.kind != "yes-no" else ()
+
+
+def _answer(criterion: Criterion, verdict: Verdict) -> int | str | None:
+    """Return the answer of a verdict; None if the judge has none."""
+    if criterion.answers.kind == "yes-no":
+        return None if verdict.score is None else int(verdict.yes)
+    if verdict.answer is None and verdict.score is not None:
+        return criterion.answers.nearest(verdict.score)
+    return verdict.answer
+
+
+def _letter(criterion: Criterion, answer: int | str | None) -> str:
+    """Return an answer as one letter: y, n, - for none, or A, B, ... of other answers."""
+    if answer is None:
+        return "-"
+    if criterion.answers.kind == "yes-no":
+        return "ny"[int(answer)]
+    return chr(ord("A") + criterion.answers.names.index(str(answer)))

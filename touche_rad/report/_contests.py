@@ -1,174 +1,31 @@
-"""Whole debates in the report: verdicts, scores by speech, details and exported files."""
+"""Whole debates in the report: their speeches, and the verdicts of all panels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from markupsafe import Markup
 from pydantic import BaseModel
 
 from touche_rad import files
-from touche_rad.contest import TIE, Contest, Outcome, Side
+from touche_rad.contest import TIE, Contest
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
-from touche_rad.plots.svg import line_plot
+from touche_rad.report.boards import page_table, short
 from touche_rad.report.sources import Source
 from touche_rad.score import kind_of
 from touche_rad.score.tables import NONE
 
-
-@dataclass(frozen=True)
-class SpeechScore:
-    """A score of a speech in a dimension; of a long speech, the mean of its pieces."""
-
-    score: float | None
-    comment: str
-
-    @property
-    def shade(self) -> int:
-        """Colour strength of the cell, from 0 to 10."""
-        return round(min(max(self.score or 0, 0.0), 10))
+Entry = dict[str, Any]
+"""What the page needs to list and filter a debate."""
 
 
-@dataclass(frozen=True)
-class Timeline:
-    """Scores by speech and dimension."""
-
-    speeches: list[tuple[int, str, Side]]
-    rows: list[tuple[str, list[SpeechScore]]]
-
-    @property
-    def plot(self) -> Markup:
-        """Plot the mean score of each speech, a line for each speaker."""
-        speakers = [speaker for _, speaker, _ in self.speeches]
-        series: dict[str, list[float | None]] = {
-            speaker: [None] * len(speakers) for speaker in speakers
-        }
-        for at, speaker in enumerate(speakers):
-            scores = [scores[at].score for _, scores in self.rows]
-            known = [score for score in scores if score is not None]
-            if known:
-                series[speaker][at] = fmean(known)
-        return line_plot("Mean score by speech", series, axis=(0.0,))
-
-
-@dataclass(frozen=True)
-class PanelVerdict:
-    """A panel's verdict on a debate, and what the report shows of it."""
-
-    run: str
-    judge: str
-    outcome: Outcome
-    swapped: Outcome | None
-    contest: Contest | None
-
-    @property
-    def flipped(self) -> bool:
-        """Whether the winner changes when the sides are swapped."""
-        return self.swapped is not None and self.swapped.winner != self.outcome.winner
-
-    @property
-    def speakers(self) -> list[str]:
-        """The columns of the table."""
-        return list(self.contest.sides if self.contest else self.outcome.scores)
-
-    @property
-    def table(self) -> list[tuple[str, list[float | None], str | None]]:
-        """The scores of the speakers and the winner of each dimension."""
-        scores = self.outcome.scores
-        winners = self.outcome.winners
-        dimensions: dict[str, None] = {}
-        for scores_of_speaker in scores.values():
-            dimensions |= dict.fromkeys(scores_of_speaker)
-        rows = []
-        for name in dimensions | dict.fromkeys(winners):
-            of_speakers = [scores.get(speaker, {}).get(name) for speaker in self.speakers]
-            rows.append((name, of_speakers, winners.get(name)))
-        return rows
-
-    @property
-    def timeline(self) -> Timeline | None:
-        """The scores by speech, if the panel reports a `timeline`."""
-        timeline = self.outcome.details.get("timeline")
-        sides: Mapping[str, Side] = self.contest.sides if self.contest else {}
-        pieces: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
-        speakers: dict[int, str] = {}
-        if not isinstance(timeline, list):
-            return None
-        for row in timeline:
-            if not isinstance(row, Mapping):
-                continue
-            number = row.get("speech")
-            speaker = row.get("speaker")
-            name = row.get("dimension")
-            if not (isinstance(number, int) and isinstance(speaker, str) and isinstance(name, str)):
-                return None
-            speakers[number] = speaker
-            pieces.setdefault(name, {}).setdefault(number, []).append(row)
-        if not pieces:
-            return None
-        speeches = []
-        for number, speaker in sorted(speakers.items()):
-            speeches.append((number, speaker, sides.get(speaker, "pro")))
-        rows = []
-        for name, of_speech in pieces.items():
-            rows.append((name, [_speech_score(of_speech.get(at, ())) for at, *_ in speeches]))
-        return Timeline(speeches, rows)
-
-    @property
-    def details(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Tables of the panel's details: name, heads and rows."""
-        return list(_tables(self.outcome.details))
-
-
-@dataclass(frozen=True)
-class ContestSection:
-    """A debate with the verdicts of all runs."""
-
-    id: str
-    contest: Contest | None
-    verdicts: list[PanelVerdict]
-
-    @property
-    def gold(self) -> dict[str, list[str]]:
-        """The human winners by dimension."""
-        winners: dict[str, list[str]] = {}
-        for name, won in (self.contest.gold if self.contest else {}).items():
-            if isinstance(won, str):
-                winners[str(name)] = [won]
-            elif isinstance(won, list | tuple):
-                winners[str(name)] = list(map(str, won))
-        return winners
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        """What the page needs to list and filter the debate."""
-        sides: Mapping[str, str] = self.contest.sides if self.contest else {}
-        speeches = self.contest.speeches if self.contest else ()
-        gold = [name for name in self.gold.get("general", ()) if name]
-        verdicts = []
-        for verdict in self.verdicts:
-            winner = verdict.outcome.decision or ""
-            side = sides.get(winner, winner or "none")
-            wrong = bool(gold) and winner not in (*gold, *map(sides.get, gold))
-            verdicts.append([verdict.run, winner, side, verdict.flipped, wrong])
-        return {
-            "id": self.id,
-            "motion": self.contest.motion if self.contest else self.id,
-            "sides": list(sides),
-            "fallback": any((speech.model_extra or {}).get(FALLBACK) for speech in speeches),
-            "verdicts": verdicts,
-        }
-
-
-def contest_sections(
+def contest_records(
     sources: Sequence[Source], labels: Path | None, bad: BadLines
-) -> Iterator[ContestSection]:
-    """Yield each judged debate with the verdicts of all runs."""
+) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """Yield each judged debate: what the page lists, and the debate with the panels' verdicts."""
     files_of_contests = [source.contests for source in sources]
     if labels is not None and kind_of(labels) in (Kind.CONTESTS, *files.DEBATES):
         files_of_contests.append(list(files.read_contests(labels, bad)))
@@ -181,28 +38,158 @@ def contest_sections(
         for judgement in source.judgements:
             judgements.setdefault(judgement.id, []).append((source.name, judgement))
     for key in judgements or contests:
-        # The speakers of a tournament are shown by their debaters.
-        shown_contest = None
-        debaters: dict[str, str] = {}
-        if key in contests:
-            contest = contests[key]
-            debater_of = debaters_of(contest)
-            for speaker in contest.sides:
-                if debater_of.get(speaker, TIE) != TIE:
-                    debaters[speaker] = debater_of[speaker]
-            if len(set(debaters.values())) < len(debaters):  # a debater against itself
-                for speaker, name in debaters.items():
-                    debaters[speaker] = f"{name} ({contest.sides[speaker]})"
-            shown_contest = _renamed(contest, debaters)
-        verdicts = []
-        for run, judgement in judgements.get(key, ()):
-            outcome = _renamed(judgement.outcome, debaters)
-            swapped = _renamed(judgement.swapped, debaters)
-            verdicts.append(PanelVerdict(run, judgement.judge, outcome, swapped, shown_contest))
-        yield ContestSection(key, shown_contest, verdicts)
+        contest_of_key = contests.get(key)
+        names = _names_of_debaters(contest_of_key) if contest_of_key else {}
+        yield _record(key, _renamed(contest_of_key, names), judgements.get(key, ()), names)
 
 
-def _renamed(value: object, names: Mapping[str, str]) -> Any:
+def _record(
+    key: str,
+    contest: Contest | None,
+    judgements: Sequence[tuple[str, Judgement]],
+    names: Mapping[str, str],
+) -> tuple[Entry, dict[str, Any]]:
+    """Return the entry and the record of a debate with its verdicts."""
+    sides: Mapping[str, str] = contest.sides if contest else {}
+    speeches: list[tuple[str, str, str, Any]] = []
+    gold: dict[str, list[str]] = {}
+    if contest:
+        for speech in contest.speeches:
+            by = (speech.model_extra or {}).get(FALLBACK)
+            speeches.append((speech.speaker, sides[speech.speaker], speech.text, by))
+        for dimension, winners in contest.gold.items():
+            if isinstance(winners, str):
+                gold[str(dimension)] = [winners]
+            elif isinstance(winners, list | tuple):
+                gold[str(dimension)] = list(map(str, winners))
+
+    right = [name for name in gold.get("general", ()) if name]
+    dimensions = dict.fromkeys(gold)
+    outcomes = [judgement.outcome for _, judgement in judgements]
+    for outcome in outcomes:
+        for of_speaker in (outcome.winners, *outcome.scores.values()):
+            dimensions |= dict.fromkeys(of_speaker)
+    rows: list[list[object]] = []
+    if gold:
+        decided = [_colored(" and ".join(gold.get(name, ())), sides) for name in dimensions]
+        rows.append(["human decision", None, None, *decided])
+    verdicts = []
+    winners_of_runs: set[str] = set()
+    tags: dict[str, list[str]] = {"speaker": list(sides), "winner": [], "only": []}
+    if any(by for _, _, _, by in speeches):
+        tags["only"].append("a fallback answered")
+    for run, judgement in judgements:
+        outcome = _renamed(judgement.outcome, names)
+        swapped = _renamed(judgement.swapped, names)
+        row: list[object] = [run, _colored(outcome.decision or "none", sides)]
+        row.append(_colored(swapped.decision or "none", sides) if swapped else None)
+        for name in dimensions:
+            scores = []
+            for speaker, of_speaker in outcome.scores.items():
+                if name in of_speaker:
+                    scores.append(f"{speaker} {short(of_speaker[name])}")
+            text = ", ".join(scores)
+            winner_of_dimension = outcome.winners.get(name)
+            if winner_of_dimension:
+                text = f"{winner_of_dimension}: {text}" if text else winner_of_dimension
+            row.append(_colored(text, sides, winner_of_dimension))
+        rows.append(row)
+        winner = outcome.decision or ""
+        winners_of_runs.add(winner)
+        side = sides.get(winner, winner or "no winner")
+        tags["winner"] += [side, f"{side} by {run}"]
+        if swapped is not None and swapped.winner != outcome.winner:
+            tags["only"].append("winner changes with the sides")
+        if right and winner not in (*right, *map(sides.get, right)):
+            tags["only"].append("differs from the human decision")
+        verdicts.append(
+            {
+                "run": run,
+                "judge": judgement.judge,
+                "winner": outcome.decision,
+                "reason": outcome.reason,
+                "comment": outcome.comment,
+                "graph": _graph_of(outcome.details),
+                "timeline": _timeline_of(outcome.details),
+                "tables": [page_table(*content) for content in _tables(outcome.details)],
+            }
+        )
+    if len(winners_of_runs) > 1:
+        tags["only"].append("panels disagree")
+    motion = contest.motion if contest else key
+    entry = {"id": key, "text": motion, "sides": list(sides), "tags": tags}
+    heads = ["panel", "winner", "sides swapped", *dimensions]
+    record = {
+        "sides": dict(sides),
+        "speeches": speeches,
+        "winners": page_table("Winners", heads, rows) if rows else None,
+        "verdicts": verdicts,
+    }
+    return entry, record
+
+
+def _colored(text: str, sides: Mapping[str, str], speaker: str | None = None) -> list[str]:
+    """Return a cell in the colour of a speaker's side."""
+    return [text, f"side {sides.get(speaker or text, '')}"]
+
+
+def _graph_of(details: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the graph of arguments in a panel's details, if there is one."""
+    for value in details.values():
+        if isinstance(value, Mapping) and value.get("nodes") and value.get("edges"):
+            rows = [*value["nodes"], *value["edges"]]
+            if all(isinstance(row, Mapping) for row in rows):
+                return value
+    return None
+
+
+def _timeline_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the scores by speech, if the panel reports a `timeline`.
+
+    A long speech is judged in pieces: it has the mean of their scores, and all comments.
+    """
+    timeline = details.get("timeline")
+    pieces: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
+    speakers: dict[int, str] = {}
+    if not isinstance(timeline, list):
+        return None
+    for row in timeline:
+        if not isinstance(row, Mapping):
+            continue
+        number = row.get("speech")
+        speaker = row.get("speaker")
+        name = row.get("dimension")
+        if not (isinstance(number, int) and isinstance(speaker, str) and isinstance(name, str)):
+            return None
+        speakers[number] = speaker
+        pieces.setdefault(name, {}).setdefault(number, []).append(row)
+    rows = []
+    for name, of_speech in pieces.items():
+        cells: list[tuple[float | None, str]] = []
+        for number in sorted(speakers):
+            parts = of_speech.get(number, ())
+            scores = [row["score"] for row in parts if isinstance(row.get("score"), int | float)]
+            comments = [str(row.get("comment") or "") for row in parts]
+            mean = fmean(scores) if scores else None
+            cells.append((mean, " ".join(filter(None, comments))))
+        rows.append((name, cells))
+    return {"speeches": sorted(speakers.items()), "rows": rows} if rows else None
+
+
+def _names_of_debaters(contest: Contest) -> dict[str, str]:
+    """Return the debaters of a tournament by the speakers, who are shown as them."""
+    debater_of = debaters_of(contest)
+    names = {}
+    for speaker in contest.sides:
+        if debater_of.get(speaker, TIE) != TIE:
+            names[speaker] = debater_of[speaker]
+    if len(set(names.values())) < len(names):  # a debater against itself
+        for speaker, name in names.items():
+            names[speaker] = f"{name} ({contest.sides[speaker]})"
+    return names
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     """Replace speakers' names where they are a whole text or a key."""
     if not names:
         return value
@@ -218,7 +205,7 @@ def _renamed(value: object, names: Mapping[str, str]) -> Any:
 
 
 def _tables(details: object, name: str = "") -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Yield each list of records in a panel's details as a table; `_timeline` shows one of them."""
+    """Yield each list of records in a panel's details as a table, but not the timeline."""
     if isinstance(details, Mapping):
         for key, value in details.items():
             if key != "timeline":
@@ -251,9 +238,3 @@ def _tables(details: object, name: str = "") -> Iterator[tuple[str, list[str], l
         yield name, list(heads), [[texts.get(head, NONE) for head in heads] for texts in lines]
     for number, nested in enumerate(nested_of_rows, 1):
         yield from _tables(nested, f"{name} {number}:")
-
-
-def _speech_score(pieces: Sequence[Mapping[str, Any]]) -> SpeechScore:
-    scores = [piece["score"] for piece in pieces if isinstance(piece.get("score"), int | float)]
-    comments = [str(piece.get("comment") or "") for piece in pieces]
-    return SpeechScore(fmean(scores) if scores else None, " ".join(filter(None, comments)))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.files import BadLines, Kind
@@ -17,32 +16,21 @@ from touche_rad.score.retrieval import read_qrels
 _SHOWN_ARGUMENTS: Final = 10
 
 
-@dataclass(frozen=True)
-class RankedArgument:
-    """An argument of a ranking; `text` is empty and `relevance` None where they are unknown."""
-
-    id: str
-    text: str
-    relevance: int | None
+RankedArgument = tuple[str, str, int | None]
+"""An argument's id and text, and its relevance; the last two may be unknown."""
 
 
-@dataclass(frozen=True)
-class RankedQuery:
-    """A query with its first arguments by run."""
-
-    id: str
-    text: str
-    rankings: Mapping[str, Sequence[RankedArgument]]
-
-
-def queries_of(
+def query_records(
     sources: Sequence[Source],
     texts: Mapping[str, str],
     index: str | None,
     labels: Path | None,
     bad: BadLines,
-) -> Iterator[RankedQuery]:
-    """Yield the queries of TREC runs, with the texts that the queries and the index have."""
+) -> Iterator[tuple[dict[str, Any], dict[str, list[RankedArgument]]]]:
+    """Yield the queries of TREC runs, with the first arguments of each run.
+
+    They have the texts that the queries and the index have.
+    """
     runs = {source.name: source.path for source in sources if source.kind is Kind.RUN}
     if not runs:
         return
@@ -58,6 +46,9 @@ def queries_of(
                 argument = arguments.get(row.document) if arguments else None
                 text = argument.text if argument else ""
                 relevance = qrels.get((row.query, row.document))
-                ranking.append(RankedArgument(row.document, text, relevance))
+                ranking.append((row.document, text, relevance))
     for query in sorted(rankings):
-        yield RankedQuery(query, texts.get(query, ""), rankings[query])
+        yield (
+            {"id": query, "text": texts.get(query) or query, "sides": (), "tags": {}},
+            rankings[query],
+        )

@@ -1,109 +1,479 @@
-"""Leaderboards: a ranking in words, a table that can be sorted, plots, and further tables.
+"""The scores of runs as data for the page's ranking: one shape for judges, debaters and panels.
 
-Runs of every kind (judges, debaters, TREC runs, panels, tournaments) are shown by the same board.
+A board has a title (the finding), sentences, a note on the method, and rows with a value, its
+interval, and cells under `columns`. Tables that few readers need are `tables`, folded by the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import fmean
-from urllib.parse import quote
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote, urlencode
 
-from markupsafe import Markup
+from touche_rad.contests.score_report import (
+    BIAS_COLUMNS,
+    BIASES,
+    SHARE_COLUMNS,
+    SIDE_COLUMNS,
+    ContestReport,
+)
+from touche_rad.contests.tournament.result import Standing, Tournament
+from touche_rad.criteria import Criterion
+from touche_rad.score import words
+from touche_rad.score.cautions import WITHOUT_MODEL
+from touche_rad.score.confusion import MAIN, TITLES
+from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow
+from touche_rad.score.shares import ShareReport
+from touche_rad.score.significance import compare_runs
+from touche_rad.score.tables import NONE, Table, cells, csv_rows, table
+from touche_rad.score.words import by_pair, names_of, number, ranking_in_words, too_few
+from touche_rad.text import count_of
 
-from touche_rad.score.tables import Table, csv_rows
-from touche_rad.score.words import number
-
-
-class BoardCell(str):
-    """The text of a cell that opens a part of the page, or has a background."""
-
-    href: str
-    shade: int
-    """Strength of the background, from 0 to 10."""
-
-    def __new__(cls, text: str, href: str = "", share: float | None = None) -> BoardCell:
-        """Make a text with an address, and with a background for a share."""
-        cell = super().__new__(cls, text)
-        cell.href = href
-        cell.shade = round(10 * (share or 0))
-        return cell
-
-
-@dataclass(frozen=True)
-class BoardTable:
-    """A table whose first column names the rows."""
-
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    baselines: frozenset[str] = frozenset()
-    grid: bool = False
-    """Whether it is a picture of shares: no rows to sort, and shaded cells."""
-
-    @property
-    def csv(self) -> str:
-        """Return its content as an address to download."""
-        text = csv_rows([self.heads, *self.rows])
-        return "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
+Board = dict[str, Any]
+Scored = Report | ContestReport
+_MOST_PAIRED: Final = 60
+"""The most runs of which each pair is compared."""
+_MEASURES: Final = ("precision", "recall", "kappa", "weighted_kappa", "rmse", "spearman")
+"""The measures of a criterion that an opened row shows, beside its errors."""
 
 
-def board_table(caption: str, table: Table, baselines: Iterable[str] = ()) -> BoardTable:
-    """Show a table of the terminal, with the names in the first column."""
-    at = table.name
-    rows = [[row[at], *row[:at], *row[at + 1 :]] for row in (table.heads, *table.rows)]
-    return BoardTable(caption, rows[0], rows[1:], frozenset(baselines))
+def short(value: float | None, digits: int = 2) -> str:
+    """Format a value as the pages do: `.80`, with a true minus."""
+    text = number(value, digits)
+    if text.startswith(("0.", "-0.")):
+        text = text.replace("0.", ".", 1)
+    return text.replace("-", "−")
 
 
-def matrix(
-    caption: str,
-    names: Sequence[str],
-    share: Callable[[str, str], float | None],
-    show: Callable[[float | None], str] | None = None,
-) -> BoardTable:
-    """Show a share of each two runs, shaded."""
-    show = show or number
+def signed(value: float) -> str:
+    """Format a difference, such as `+.03`."""
+    return short(value) if value < 0.005 else f"+{short(value)}"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Format an interval, such as `[.78, .82]`; empty without one."""
+    return "" if low is None else f"[{short(low)}, {short(high)}]"
+
+
+def page_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Board:
+    """Return a table that can be sorted and downloaded.
+
+    A cell may be a list: its text, its class, and a link.
+    """
+    plain = []
+    for row in rows:
+        plain.append([cell[0] if isinstance(cell, list) else cell for cell in row])
+    text = csv_rows([heads, *plain])
+    csv = "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
+    return {"caption": caption, "heads": list(heads), "rows": rows, "csv": csv}
+
+
+def _page_table(caption: str, content: Table) -> Board:
+    """Return a table of the terminal, with the names in the first column."""
+    at = content.name
+    rows = [[row[at], *row[:at], *row[at + 1 :]] for row in (content.heads, *content.rows)]
+    return page_table(caption, rows[0], rows[1:])
+
+
+def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
+    """Return a board; a row has run, rank, baseline, value, low, high and cells."""
+    empty: Board = {"text": [], "warnings": [], "note": "", "digits": 2, "columns": []}
+    empty |= {"tables": [], "matrix": None, "pairs": [], "link": ""}
+    return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
+
+
+def boards_of(report: Scored) -> list[Board]:
+    """Return the boards of scores: one, or for panels one for each dimension."""
+    if isinstance(report, ContestReport):
+        return list(_boards_of_panels(report))
+    if isinstance(report, JudgementReport):
+        return [{**_judgements(report), "pairs": _pairs(report, MEAN)}]
+    if isinstance(report, ShareReport):
+        return [{**_shares(report), "pairs": _pairs(report, MEAN)}]
+    assert isinstance(report, RetrievalReport)
+    return [{**_retrieval(report), "pairs": _pairs(report, report.measures[0])}]
+
+
+def faults_of(report: Scored) -> Iterator[Fault]:
+    """Yield the problems of each run, and why runs have no score."""
+    if isinstance(report, Report):
+        yield from report.faults()
+    else:
+        for run, ids in report.missing.items():
+            text = f"{count_of(len(ids), 'debate')} without a verdict; the first: {ids[0]}"
+            yield run, len(ids), text
+    for run, error in report.refused.items():
+        yield run, 1, f"not scored: {error}"
+
+
+def _pairs(report: Report, measure: str) -> list[tuple[object, ...]]:
+    """Return the differences of each two runs with their intervals."""
+    names = [ranked.run for ranked in report.ranking]
+    if len(names) > _MOST_PAIRED:
+        return []
+    pairs: list[tuple[object, ...]] = []
+    for at, name in enumerate(names):
+        for row in compare_runs(report.figures, names[at + 1 :], name, [measure], 0):
+            pairs.append((row.run, row.against, row.difference, row.low, row.high))
+    return pairs
+
+
+def _drawn(report: Report | ContestReport | Tournament, units: str) -> str:
+    return f"Intervals: 95 %, bootstrap over {units}, {report.samples} samples."
+
+
+def lead(rows: Sequence[Board], measure: str) -> str:
+    """Say who leads, as a title."""
+    runs = [row for row in rows if not row["baseline"]]
+    if not runs:
+        return "Nothing is ranked"
+    if len(runs) == 1:
+        return f"{runs[0]['run']}: {measure} {short(runs[0]['value'])}"
+    first = [row["run"] for row in runs if row["rank"] == 1]
+    if len(first) > 1:
+        return f"{names_of(first)} lead, not significantly different"
+    best = [row["run"] for row in runs if row["value"] == runs[0]["value"]]
+    have = "has" if len(best) == 1 else "have"
+    return f"{names_of(best)} {have} the highest {measure}"
+
+
+def _judgements(report: JudgementReport) -> Board:
+    """Show judges that are scored against labels."""
+    by_name = {(row.run, row.maxim): row for row in report.rows}
+    names = [ranked.run for ranked in report.ranking]
+    baselines = [name for name in names if name in (BASELINE, *report.baselines)]
+    base = BASELINE if BASELINE in names else baselines[0]
+    columns = {f"{{{name}}}": name for name in _MEASURES}
+    shown = report.used(columns).values()
+    heads_of_details = ["criterion", "score", "yes where label no", "no where label yes", *shown]
+    measured = [criterion for criterion in report.criteria if by_name[base, criterion.key].labelled]
+    rows: list[Board] = []
+    for ranked in report.ranking:
+        run = ranked.run
+        mean = by_name[run, MEAN]
+        deltas: list[tuple[float, bool] | None] = []
+        details = []
+        for criterion in measured:
+            row = by_name[run, criterion.key]
+            compared = by_pair(report.comparisons, criterion.key)(run, base)
+            sure = compared is not None and compared.significant
+            delta = row.value - by_name[base, criterion.key].value
+            deltas.append(None if run == base else (delta, sure))
+            measures = [short(getattr(row, name)) for name in shown]
+            details.append([*_errors(row, criterion), *measures])
+        rows.append(
+            {
+                "run": run,
+                "rank": ranked.rank,
+                "baseline": run in baselines,
+                "value": mean.value,
+                "low": mean.low,
+                "high": mean.high,
+                "cells": [*deltas, short(mean.kappa), _percent(mean.yes_rate)],
+                "details": page_table(f"{run} by criterion", heads_of_details, details),
+            }
+        )
+    title = lead(rows, report.measure)
+    text = report.sentences()
+    tables = [_page_table("All measures", report.board())]
+    runs = [row for row in rows if not row["baseline"]]
+    if runs and measured and any(row.p_holm is not None for row in report.comparisons):
+        titles = [criterion.title for criterion in measured]
+        deltas_of_leader = dict(zip(titles, runs[0]["cells"], strict=False))
+        title, text = _against_baseline(
+            [row["run"] for row in runs], base, by_pair(report.comparisons, MEAN), deltas_of_leader
+        )
+        sentences = [[sentence] for sentence in report.sentences()]
+        tables.append(page_table("All comparisons in words", ["finding"], sentences))
+    for row in report.rows:
+        for criterion in report.criteria:
+            if row.maxim == criterion.key and row.labelled and criterion.answers.kind != "yes-no":
+                answers = [*criterion.answers.names, "no verdict"][: len(row.confusion)]
+                counts = zip(answers, row.confusion, strict=False)
+                lines = [[label, *cells_of_label] for label, cells_of_label in counts]
+                caption = f"{row.run}, {criterion.title}: labels by answers"
+                tables.append(page_table(caption, ["label", *answers], lines))
+    labelled = max(by_name[base, criterion.key].labelled for criterion in report.criteria)
+    counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(labelled, 'turn')}"
+    heads = []
+    for criterion in measured:
+        measure = TITLES[MAIN[criterion.answers.kind]]
+        heads.append([criterion.title, f"{measure} − baseline"])
+    return board(
+        title,
+        rows,
+        report.measure,
+        text=text,
+        note=f"{counted}. {_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
+        "significant (p < .05, corrected by Holm).",
+        columns=[*heads, ["kappa", ""], ["yes", ""]],
+        tables=tables,
+    )
+
+
+def _percent(share: float | None) -> str:
+    return NONE if share is None else f"{100 * share:.0f} %"
+
+
+def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
+    """Return the errors of a run on a criterion; a count opens its turns."""
+    counts: list[object] = []
+    for verdict, label, count in (("yes", "no", row.fp), ("no", "yes", row.fn)):
+        if criterion.answers.kind != "yes-no":
+            counts.append(NONE)
+            continue
+        fields = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
+        href = f"#debates&{urlencode(fields, quote_via=quote, safe='')}"
+        counts.append([count, "", href if row.run != BASELINE else ""])
+    return [criterion.title, short(row.value), *counts]
+
+
+def _against_baseline(
+    runs: Sequence[str],
+    baseline: str,
+    difference: words.Difference,
+    deltas: Mapping[str, tuple[float, bool]],
+) -> tuple[str, list[str]]:
+    """Say who beats the baseline, and on which criteria the best run does."""
+    leader = runs[0]
+    better: list[str] = []
+    worse: list[str] = []
+    for run in runs:
+        row = difference(run, baseline)
+        if row is not None and row.significant:
+            (better if row.difference > 0 else worse).append(run)
+    groups: dict[str, list[str]] = {"better": [], "worse": []}
+    for title, (delta, sure) in deltas.items():
+        relation = "not significantly different"
+        if sure:
+            relation = "better" if delta > 0 else "worse"
+        groups.setdefault(relation, []).append(f"{title} ({signed(delta)})")
+    good = [title for title, (delta, sure) in deltas.items() if sure and delta > 0]
+    on = f"on {names_of(good)} only" if good else "on no single criterion"
+    if len(good) == len(deltas):
+        on = "on all criteria"
+    head = f"No run beats {baseline}" + (f"; {leader} does {on}" if good else "")
+    if len(better) > 1:
+        head = f"{len(better)} of {len(runs)} runs beat {baseline}; {leader} does {on}"
+    elif better:
+        only = "Only " if len(runs) > 1 else ""
+        head = f"{only}{better[0]} beats {baseline}, {on}"
+    text = []
+    if len(runs) > 1:
+        row = difference(runs[1], leader)
+        if row is not None and row.low is not None and row.high is not None:
+            end = "" if row.significant else ", not significantly"
+            gain = f"{short(-row.difference)} {between(-row.high, -row.low)}"
+            text.append(f"{leader} leads {runs[1]} by {gain}{end}.")
+    relations = [f"{relation} on {', '.join(on)}" for relation, on in groups.items() if on]
+    text.append(f"Against {baseline}, {leader} is {'; '.join(relations)}.")
+    if worse:
+        subject = f"{len(worse)} of {count_of(len(runs), 'run')}"
+        verb = "is" if len(worse) == 1 else "are"
+        text.append(f"{subject} {verb} significantly worse than {baseline}.")
+    return head, text
+
+
+def _shares(report: ShareReport) -> Board:
+    """Show the shares of yes of runs without labels."""
+    by_name = {(row.run, row.maxim): row for row in report.rows}
+    titles = {criterion.key: criterion.title for criterion in report.criteria}
     rows = []
-    for row_name in names:
-        row = [row_name]
-        for column_name in names:
-            value = share(row_name, column_name) if row_name != column_name else None
-            row.append(BoardCell(show(value), share=value))
-        rows.append(row)
-    return BoardTable(caption, ["", *names], rows, grid=True)
+    for ranked in report.ranking:
+        mean = by_name[ranked.run, MEAN]
+        of_keys = [by_name[ranked.run, key] for key in titles]
+        rows.append(
+            {
+                "run": ranked.run,
+                "rank": ranked.rank,
+                "baseline": ranked.run in report.baselines,
+                "value": mean.yes,
+                "low": mean.low,
+                "high": mean.high,
+                "cells": [*(short(row.yes) for row in of_keys), report.debates[ranked.run]],
+            }
+        )
+    title = lead(rows, "share of yes")
+    text = report.sentences()
+    if not report.is_ranked:
+        title = f"{rows[0]['run']} says yes most often, {rows[-1]['run']} least often"
+        text = ["Without labels, nobody knows which verdicts are right."]
+    return board(
+        title,
+        rows,
+        "share of yes",
+        text=text,
+        note=f"{count_of(report.claims, 'claim')}. Mean of the criteria; missing verdicts count as "
+        f"no. {_drawn(report, 'claims')}",
+        columns=[*([title, ""] for title in titles.values()), ["debates", ""]],
+    )
 
 
-Votes = Mapping[str, Sequence[bool | None]]
-"""The verdicts of each judge on the same turns and maxims, in one order; None if it has none."""
+def _retrieval(report: RetrievalReport) -> Board:
+    """Show TREC runs that are scored against qrels."""
+    rows = []
+    for ranked in report.ranking:
+        first, *others = (row for row in report.rows if row.run == ranked.run)
+        rows.append(
+            {
+                "run": ranked.run,
+                "rank": ranked.rank,
+                "baseline": ranked.run in report.baselines,
+                "value": first.value,
+                "low": first.low,
+                "high": first.high,
+                "cells": [f"{short(row.value)} {between(row.low, row.high)}" for row in others],
+            }
+        )
+    return board(
+        lead(rows, report.measures[0]),
+        rows,
+        report.measures[0],
+        text=report.sentences(),
+        note=f"{count_of(report.queries, 'query', 'queries')}; a query without results counts as "
+        f"0. {_drawn(report, 'queries')}",
+        columns=[[measure, ""] for measure in report.measures[1:]],
+    )
 
 
-def agreement(votes: Votes) -> BoardTable:
-    """Show the share of equal verdicts of each two judges."""
+def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
+    """Show panels that are scored against the winners of debates, by dimension."""
+    note = (
+        f"Share of {count_of(report.debates, 'debate')} with the right winner. "
+        f"{_drawn(report, 'debates')} A constant predictor always gives the same winner."
+    )
+    tables = []
+    if report.biases:
+        tables.append(_page_table("Biases of the winners", table(BIAS_COLUMNS, report.biases)))
+        note += f" {BIASES.capitalize()}"
+    if report.sides:
+        caption = "Scores of the sides against people's scores"
+        tables.append(_page_table(caption, table(SIDE_COLUMNS, report.sides)))
+    if not report.rows:
+        text = "The labels name no winner, so no panel has a score."
+        won = _page_table("Who won", table(SHARE_COLUMNS, report.shares))
+        yield board("Panels", [], "accuracy", text=[text], tables=[won, *tables])
+    for dimension in dict.fromkeys(row.dimension for row in report.rows):
+        of_dimension = [row for row in report.rows if row.dimension == dimension]
+        constants = [row for row in of_dimension if row.basis == "constant"]
+        # A random guess has no samples to compare with.
+        best = next((row for row in constants if row.accuracy_low is not None), constants[0])
+        runs = [row for row in of_dimension if row.basis != "constant"]
+        if not runs:
+            continue
+        shown = {row.label: number(row.accuracy) for row in runs if row.decides}
+        ranked = {row.label: row.accuracy or 0.0 for row in runs if row.rank}
+        sentences = too_few(shown, "accuracy", best.debates, "debates") or ranking_in_words(
+            ranked,
+            {best.run: best.accuracy or 0.0},
+            "accuracy",
+            by_pair(report.comparisons, f"accuracy on {dimension}"),
+        )
+        rows = [
+            {
+                "run": row.label,
+                "rank": row.rank,
+                "baseline": row.basis == "constant",
+                "value": row.accuracy,
+                "low": row.accuracy_low,
+                "high": row.accuracy_high,
+                "cells": [
+                    short(row.rmse, 1),
+                    short(row.mae, 1),
+                    short(row.pearson),
+                    short(row.kendall),
+                    _percent(row.completed),
+                ],
+            }
+            for row in sorted(of_dimension, key=lambda row: -(row.accuracy or 0.0))
+        ]
+        yield board(
+            f"{dimension}: {lead(rows, 'accuracy')}",
+            rows,
+            "accuracy",
+            text=sentences,
+            note=note,
+            columns=[[head, ""] for head in ("RMSE", "MAE", "Pearson", "Kendall", "decided")],
+            tables=tables,
+        )
+        note = ""
+        tables = []
 
-    def share_of_equal(first: str, second: str) -> float | None:
-        pairs = zip(votes[first], votes[second], strict=True)
-        equal = [vote == against for vote, against in pairs if None not in (vote, against)]
-        return fmean(equal) if equal else None
 
-    return matrix("Agreement of the judges: share of equal verdicts", list(votes), share_of_equal)
+def tournament_board(result: Tournament) -> Board:
+    """Show the result of a tournament."""
+    columns = {"{wins}": "won", "{ties}": "tied", "{losses}": "lost"}
+    columns |= {"{share_text}": "share", "{words:.1f}": "words a speech"}
+    rows = [
+        {
+            "run": standing.name,
+            "rank": rank,
+            "baseline": False,
+            "value": standing.rating,
+            "low": standing.low,
+            "high": standing.high,
+            "cells": cells(columns, standing),
+        }
+        for rank, standing in enumerate(result.standings, 1)
+    ]
+    debates = f"{count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}"
+    return board(
+        f"Tournament: {debates}",
+        rows,
+        "rating",
+        digits=0,
+        text=list(_in_words(result.standings, result.claims)),
+        warnings=[*([] if result.judge_model else [WITHOUT_MODEL]), *result.fallbacks()],
+        note=_note(result),
+        columns=[[head, ""] for head in columns.values()],
+        matrix={
+            "caption": "Share of wins of the row against the column, ties as halves",
+            "names": [standing.name for standing in result.standings],
+            "rows": result.shares,
+        },
+    )
 
 
-@dataclass
-class Board:
-    """What a report says about a group of runs."""
+def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
+    """Say who leads, and who does not differ significantly from the leader."""
+    shown = {standing.name: f"{standing.rating:.0f}" for standing in standings}
+    too_few = words.too_few(shown, "rating", claims, "claims")
+    if too_few or not standings or standings[0].low is None:
+        yield from too_few
+        return
+    leader = standings[0].name
+    best = [name for name, rating in shown.items() if rating == shown[leader]]
+    have = "has" if len(best) == 1 else "have"
+    yield f"{names_of(best)} {have} the highest rating."
+    apart = [standing.name for standing in standings if standing.differs]
+    close = [
+        standing.name
+        for standing in standings
+        if standing.differs is False and standing.name not in best
+    ]
+    if apart:
+        yield f"{leader} is significantly stronger than {names_of(apart)}."
+    if close:
+        yield f"{words.are(close)} not significantly different from {leader}."
 
-    title: str
-    sentences: list[str]
-    note: str = ""
-    tables: list[BoardTable] = field(default_factory=list)
-    plots: list[Markup] = field(default_factory=list)
-    details: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
-    """Folded tables by title."""
-    warnings: list[str] = field(default_factory=list)
-    links: list[tuple[str, str]] = field(default_factory=list)
-    """Other pages: address and text."""
-    scores: dict[str, str] = field(default_factory=dict)
-    """The score of each run, by which it is ranked."""
-    squares: list[tuple[str, list[BoardTable]]] = field(default_factory=list)
-    """Verdicts against labels, by run: a table of two by two for each maxim."""
+
+def _note(result: Tournament) -> str:
+    speeches = count_of(result.rounds, "speech", "speeches")
+    words = f" of at most {result.words} words" if result.words else ""
+    model = f" ({result.judge_model})" if result.judge_model else ""
+    parts = [
+        f"Each pair of debaters played both sides of each claim, {speeches} a side{words}. "
+        f"Judged by {result.judge}{model}."
+    ]
+    if result.pro_share is not None:
+        share = _percent(result.pro_share)
+        parts.append(f"The side for the claim won {share} of the debates.")
+    if result.undecided:
+        parts.append(f"{result.undecided} debates have no verdict and do not count.")
+    parts.append(
+        "Intervals are a bootstrap of claims; with few claims they are too narrow. "
+        "“Significantly”: p of the difference from the first rating is below .05, corrected by "
+        "Holm."
+    )
+    return " ".join(parts)

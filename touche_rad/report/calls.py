@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
-from touche_rad.report.boards import Board, BoardTable
 from touche_rad.score.conversations import Call, Place
-from touche_rad.score.words import number
 
 _LONGEST_TEXT: Final = 6_000
 """Maximum characters of a prompt or an answer in the report."""
 _MOST_CALLS: Final = 5_000
 """Maximum calls of a run in the report."""
+
 
 _COSTS: Final = {
     "calls": "calls",
@@ -26,22 +25,20 @@ _COSTS: Final = {
     "tokens out": "completion_tokens",
     "repaired": "repairs",
     "failed": "failures",
+    "seconds, summed": "seconds",
 }
 
 
-def cost_board(runs: Mapping[str, Path]) -> Board | None:
-    """Show the model calls of each step of the runs, by their status files; None without any."""
+def costs_of(runs: Mapping[str, Path]) -> tuple[list[str], list[list[Any]]]:
+    """Return the model calls of each step of the runs, by their status files, with heads."""
     rows = []
     for run, path in runs.items():
         plugins = (read_status(path).get("usage") or {}).get("plugins") or {}
         for plugin, steps in plugins.items():
             for step, counts in steps.items():
-                numbers = [f"{counts.get(name, 0):,}" for name in _COSTS.values()]
-                rows.append([run, plugin, step, *numbers, number(counts.get("seconds"), 1)])
-    if not rows:
-        return None
-    heads = ["run", "plugin", "step", *_COSTS, "seconds"]
-    return Board("Model calls", [], tables=[BoardTable("Model calls by step", heads, rows)])
+                numbers = [round(counts.get(name) or 0) for name in _COSTS.values()]
+                rows.append([run, plugin, step, *numbers])
+    return ["run", "plugin", "step", *_COSTS], rows
 
 
 def calls(run: Path) -> dict[Place, list[Call]]:

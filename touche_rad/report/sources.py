@@ -50,13 +50,12 @@ class RunOrigin:
         return ", ".join(filter(None, (self.plugin("debater"), judge and f"judged by {judge}")))
 
     @property
-    def fallbacks(self) -> dict[str, str]:
-        """How many results of each kind are fallbacks, such as "3 of 60 answers"."""
+    def fallbacks(self) -> dict[str, tuple[int, int]]:
+        """How many results of each kind are fallbacks, and how many there are."""
         numbers = {}
         for status in (self.judged, self.status):
             for what, number in count_replaced(status.get("fallbacks")).items():
-                total = total_of(what, status.get("counts") or {})
-                numbers[what] = f"{number} of {total} {what}"
+                numbers[what] = (number, total_of(what, status.get("counts") or {}))
         return numbers
 
 
@@ -91,10 +90,10 @@ class Source:
     judgements: Sequence[Judgement] = ()
 
     @property
-    def fallbacks(self) -> str:
+    def fallbacks(self) -> dict[str, tuple[int, int]]:
         """How many results of each kind are fallbacks, by the statuses or else by the lines."""
         of_lines = count_fallbacks(self.path) if self.debates else {}
-        return ", ".join((of_lines | self.origin.fallbacks).values())
+        return of_lines | self.origin.fallbacks
 
 
 def read_sources(

@@ -128,6 +128,7 @@ def score_judgements(
         ranking=ranking.runs,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
         comparisons=ranking.comparisons,
+        figures=figures,
         shows_pairs=compare,
         problems=(*problems, *_problems_of_labels(truth, turns, len(labels), criteria)),
         samples=samples,

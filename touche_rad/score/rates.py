@@ -79,7 +79,7 @@ def count_verdicts(
     lost: Sequence[int],
     criteria: Criteria,
     turn: int | None = None,
-) -> tuple[Floats, dict[str, str], Counter[str]]:
+) -> tuple[Floats, dict[str, str], Counter[tuple[str, str]]]:
     """Count each run's verdicts that are yes, and all verdicts, by claim, run and criterion.
 
     With `turn`, counted from 0, only those on this turn.
@@ -87,20 +87,20 @@ def count_verdicts(
     Runs on the same claims are compared on the claims of all of them, so that nobody gains from
     debates or turns that are missing, lost or cannot be read: their verdicts are no.
 
-    Returns also how many of its debates each run has, and how often there is a problem of a run.
+    Returns also how many of its debates each run has, and how often each run has a problem.
     """
-    problems: Counter[str] = Counter()
+    problems: Counter[tuple[str, str]] = Counter()
     counts = np.zeros((len(topics), len(names), len(criteria), 2))
     for claim, topic in enumerate(topics):
         for conversation in topic.conversations:
             for run in conversation.repeated:
-                problems[f"{names[run]}: debates given twice, the first counts"] += 1
+                problems[names[run], "debates given twice, the first counts"] += 1
             for run, place, verdicts in conversation.counted:
                 if turn not in (None, place):
                     continue
                 of_turn = count_yes([verdicts], criteria)
                 missing = len(criteria) - int(of_turn[:, 1].sum())
-                problems[f"{names[run]}: missing verdicts, counted as no"] += missing
+                problems[names[run], "missing verdicts, counted as no"] += missing
                 # All criteria count: a missing verdict is a no.
                 counts[claim, run, :, 0] += of_turn[:, 0]
                 counts[claim, run, :, 1] += 1
@@ -124,10 +124,10 @@ def count_verdicts(
         for run in group:
             name = names[run]
             debates_of[name] = f"{debates[run]} of {expected}"
-            problems[f"{name}: debates missing or lost, counted as no"] = expected - debates[run]
+            problems[name, "debates missing or lost, counted as no"] = expected - debates[run]
             missing = (most[:, 0] - totals[:, run])[has_debate[:, run]].sum()
-            problems[f"{name}: missing verdicts, counted as no"] += int(missing)
+            problems[name, "missing verdicts, counted as no"] += int(missing)
             if len(group) == 1 < np.count_nonzero(debates):
-                problems[f"{name}: not comparable; debates of no other run"] = debates[run]
+                problems[name, "not comparable; debates of no other run"] = debates[run]
         totals[:, group] = most
     return counts[counts.any(axis=(1, 2, 3))], debates_of, problems

@@ -18,6 +18,7 @@ from touche_rad.score.result import (
     JudgementRow,
     OfficialResult,
     Problem,
+    ProblemKind,
     RankedRun,
     RetrievalRow,
     RunComparison,
@@ -90,6 +91,8 @@ _FAMILIES: Final = (
 )
 
 
+Fault = tuple[str, int, str]
+"""A run, how often it has a problem, and the problem in words."""
 Figure = tuple[str, float, float | None, float | None]
 """A run, its value, and the limits of the interval."""
 
@@ -108,7 +111,11 @@ class Report(Printed):
     """The runs that are baselines."""
     ranking: tuple[RankedRun, ...] = ()
     """The runs and baselines, best first."""
+    rows: tuple[Any, ...] = ()
+    """The measures of each run."""
     comparisons: tuple[RunComparison, ...] = ()
+    figures: Any = Field(None, exclude=True, repr=False)
+    """The measures of each run with their bootstrap samples."""
     shows_pairs: bool = Field(True, exclude=True)
     """Whether the terminal shows the comparisons; the first sentence is from them in any case."""
     problems: tuple[Problem, ...] = ()
@@ -161,18 +168,23 @@ class Report(Printed):
             yield table(COMPARISON_COLUMNS, self.comparisons)
             yield Notes([_FAMILIES])
 
-    def warnings(self) -> Iterator[str]:
-        """Yield a line for each run and kind of problem, with the first place."""
-        groups: dict[str, list[Problem]] = defaultdict(list)
+    def faults(self) -> Iterator[Fault]:
+        """Yield the problems of each kind that a run has, with the first place."""
+        groups: dict[tuple[str, ProblemKind], list[Problem]] = defaultdict(list)
         for problem in self.problems:
-            groups[f"{problem.run}: {problem.kind.value}"].append(problem)
-        for head, problems in groups.items():
+            groups[problem.run, problem.kind].append(problem)
+        for (run, kind), problems in groups.items():
             text = f"{_place(problems[0])}{problems[0].message}"
             if len(problems) > 1:
                 as_no = sum(problem.counted_as_no for problem in problems)
                 lost = f", {as_no} verdicts counted as no" if as_no else ""
                 text = f"{len(problems)} times{lost}; the first: {text}"
-            yield f"{head}: {text}"
+            yield run, len(problems), f"{kind.value}: {text}"
+
+    def warnings(self) -> Iterator[str]:
+        """Yield a line for each run and kind of problem."""
+        for run, _, text in self.faults():
+            yield f"{run}: {text}"
 
     def _shown_warnings(self) -> Iterator[str]:
         lines = list(self.warnings())
@@ -237,7 +249,7 @@ class JudgementReport(Report):
             return f"mean {different[0]}"
         return f"mean of {names_of(different)}"
 
-    def _used(self, columns: Columns) -> Columns:
+    def used(self, columns: Columns) -> Columns:
         """Return the columns that have a value."""
         used = {}
         for form, head in columns.items():
@@ -250,7 +262,7 @@ class JudgementReport(Report):
         (run,) = self.runs
         rows = {(row.run, row.maxim): row for row in self.rows}
         baselines = [ranked.run for ranked in self.ranking if ranked.run != run]
-        columns = self._used(_RUN_COLUMNS)
+        columns = self.used(_RUN_COLUMNS)
         heads = ["", "measure", "score", INTERVAL, *baselines, *columns.values()]
         lines = [[MEAN, NONE]]
         for criterion in self.criteria:
@@ -334,7 +346,7 @@ class JudgementReport(Report):
         """Return the ranked table of the runs."""
         rows = {(row.run, row.maxim): row for row in self.rows}
         lost = any(self.lost.values())
-        extra = self._used(_EXTRA_COLUMNS)
+        extra = self.used(_EXTRA_COLUMNS)
         lines = []
         for ranked in self.ranking:
             mean = rows[ranked.run, MEAN]

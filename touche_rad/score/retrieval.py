@@ -123,6 +123,7 @@ def score_retrieval(
         ranking=ranking.runs,
         rows=tuple(rows),
         comparisons=ranking.comparisons,
+        figures=figures,
         shows_pairs=compare,
         problems=tuple(problems),
         samples=samples,

@@ -23,7 +23,7 @@ from touche_rad.score.rates import (
     measure_yes,
     ordered_criteria,
 )
-from touche_rad.score.reports import SHORT_INTERVAL, Report, rank_notes
+from touche_rad.score.reports import SHORT_INTERVAL, Fault, Report, rank_notes
 from touche_rad.score.result import MEAN, RankedRun
 from touche_rad.score.significance import Figures, rank
 from touche_rad.score.tables import (
@@ -65,6 +65,11 @@ class ShareReport(Report):
     criteria: Criteria = Field(exclude=True, repr=False)
     judged: Sequence[DebateOfRun] = Field((), exclude=True, repr=False)
     """The debates of all runs."""
+    problems_of_runs: tuple[Fault, ...] = Field((), exclude=True)
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield what each run lacks."""
+        return iter(self.problems_of_runs)
 
     def _turn_rows(self) -> Iterator[Row]:
         for debate in self.judged:
@@ -140,7 +145,6 @@ def score_shares(
         return list(read_judged(path, criteria, bad or files.BadLines()))
 
     debates_of_runs = each_run(paths, read, refused)
-    tags = list(debates_of_runs)
     lost = []
     debates: list[DebateOfRun] = []
     for run, pairs in enumerate(debates_of_runs.values()):
@@ -148,30 +152,68 @@ def score_shares(
         lost.append(len(pairs) - len(present))
         for debate, verdicts in present:
             debates.append(DebateOfRun(run, debate, verdicts or ({},), unit=criteria.unit))
+    marked = baseline_names(baselines, runs, tags)
+    report = shares_of_debates(
+        {tag: paths[tag] for tag in debates_of_runs},
+        debates,
+        lost,
+        criteria,
+        samples=samples,
+        seed=seed,
+        baselines=marked,
+    )
+    return report.model_copy(update={"refused": refused, "shows_pairs": compare})
+
+
+def shares_of_debates(
+    runs: Mapping[str, Path],
+    debates: Sequence[DebateOfRun],
+    lost: Sequence[int],
+    criteria: Criteria,
+    *,
+    samples: int,
+    seed: int,
+    baselines: Sequence[str] = (),
+) -> ShareReport:
+    """Return the shares of yes of those of the runs that have verdicts.
+
+    Args:
+        runs: The files of the runs by name.
+        debates: The debates of all runs.
+        lost: The number of lost debates of each run.
+        criteria: What the verdicts are on.
+        samples: Number of bootstrap samples of claims.
+        seed: Random seed of the bootstrap.
+        baselines: The names of the runs that are baselines.
+    """
+    tags = list(runs)
     all_topics = topics(debates)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
-    figures = {
-        tag: measure_yes(counts[:, [at]], criteria, samples, seed) for at, tag in enumerate(tags)
-    }
+    figures = {}
+    for at, tag in enumerate(tags):
+        if counts[:, at, :, 1].any():
+            figures[tag] = measure_yes(counts[:, [at]], criteria, samples, seed)
 
     # Several runs of the same debates are of several judges.
     conversations = [debate for topic in all_topics for debate in topic.conversations]
-    judges = {(read_status(path).get("identity") or {}).get("judge") for path in runs}
+    paths = [runs[tag] for tag in figures]
+    judges = {(read_status(path).get("identity") or {}).get("judge") for path in paths}
     is_of_one_judge = len(judges) == 1 and len(conversations) > len(all_topics)
-    notes = [f"{problem}: {times}" for problem, times in problems.items() if times]
+    faults = [(run, times, what) for (run, what), times in problems.items() if times]
+    notes = [f"{run}: {what}: {times}" for run, times, what in faults]
     if is_of_one_judge:
-        notes += without_model(runs)
+        notes += without_model(paths)
     return share_report(
         figures,
         len(counts),
-        is_ranked=len(tags) == 1 or is_of_one_judge,
-        baselines=[tag for tag in baseline_names(baselines, runs, names(runs)) if tag in figures],
-        refused=refused,
+        is_ranked=len(figures) == 1 or is_of_one_judge,
+        baselines=[tag for tag in baselines if tag in figures],
         debates=debates_text,
         criteria=criteria,
         judged=debates,
+        problems_of_runs=tuple(faults),
         notes=notes,
-        compare=compare,
+        compare=False,
         samples=samples,
         seed=seed,
     )
@@ -207,5 +249,6 @@ def share_report(
         rows=tuple(rows),
         comparisons=ranking.comparisons,
         shows_pairs=compare,
+        figures=figures,
         **fields,
     )

@@ -443,14 +443,11 @@ def _shortened(claim: str) -> str:
     return f"“{shorten(claim, _LONGEST_CLAIM, placeholder=' …')}”"
 
 
-def count_fallbacks(run: Path) -> dict[str, str]:
-    """Count the fallbacks of a run by kind of result, such as "3 of 60 answers"."""
+def count_fallbacks(run: Path) -> dict[str, tuple[int, int]]:
+    """Return how many results of each kind are fallbacks, and how many there are."""
     with suppress(UserError):  # the status is that of a newer version
         result = check(run, words=0)
-        return {
-            what: f"{count} of {result.totals[what]} {what}"
-            for what, count in result.fallbacks.items()
-        }
+        return {what: (count, result.totals[what]) for what, count in result.fallbacks.items()}
     return {}
 
 

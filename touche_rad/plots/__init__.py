@@ -1,3 +1,0 @@
-"""Plots as SVG."""
-
-__all__ = ["svg"]

@@ -1,0 +1,375 @@
+"use strict";
+/* The tab Debates: a claim with its debates, one turn at a time, and the verdicts on it. Runs with
+   other answers stand side by side. */
+if (rad.report.claims) {
+  const { html, count } = rad;
+  const {
+    names,
+    keys,
+    titles,
+    claims,
+    range,
+    contains,
+    answer: answerOf,
+    letter: letterOf,
+  } = rad.report;
+  const { abouts } = rad.report.data;
+  const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8 };
+  const MANY = 8;
+  const isJudged = claims.some(({ debates }) => debates.some(({ judges }) => judges.length));
+
+  const picked = (state) => (state.with || "").split(".").filter(Boolean).map(Number);
+  const debateOf = (claim, run) => claim.debates.find(({ runs }) => runs.includes(run));
+  /* The runs that are shown: those that are picked or filtered, else the first few. */
+  const runsOf = (claim, state) => {
+    const wanted = picked(state).length
+      ? picked(state)
+      : state.run
+        ? [names.indexOf(state.run)]
+        : [];
+    const runs = range(names.length).filter(
+      (run) => debateOf(claim, run) && (!wanted.length || wanted.includes(run)),
+    );
+    return wanted.length || claim.debates.length < 2 ? runs : runs.slice(0, 3);
+  };
+  const debatesOf = (claim, runs) => [...new Set(runs.map((run) => debateOf(claim, run)))];
+
+  /* Whether a turn fits the filter. */
+  const fits = (debate, turn, state) => {
+    if (state.mark && !(debate.mark(turn) & MARKS[state.mark])) {
+      return false;
+    }
+    if (!(state.verdict || state.label || state.disagree)) {
+      return true;
+    }
+    const among = picked(state);
+    const judges = debate.judges.filter((run) => !among.length || among.includes(run));
+    const wanted = judges.filter((run) => !state.run || names[run] === state.run);
+    const differs = state.label === "differs";
+    return keys.some((key, at) => {
+      const label = debate.label(turn, at);
+      const said = new Set(judges.map((run) => debate.letter(run, turn, at)));
+      said.delete("-");
+      if (
+        (state.maxim && key !== state.maxim) ||
+        (state.label && (differs ? label === "-" : label !== letterOf(state.label, at))) ||
+        (state.disagree && said.size < 2)
+      ) {
+        return false;
+      }
+      const fit = (letter) =>
+        (!state.verdict || letter === letterOf(state.verdict, at)) &&
+        (!differs || (letter !== "-" && letter !== label));
+      return !(state.verdict || differs) || wanted.some((run) => fit(debate.letter(run, turn, at)));
+    });
+  };
+  /* Whether the runs differ on a turn: in their verdicts, or in their responses. */
+  const differ = (claim, turn, state) => {
+    const values = (of) =>
+      new Set(
+        runsOf(claim, state).map((run) => {
+          const debate = debateOf(claim, run);
+          return turn < debate.turns && of(debate, run);
+        }),
+      ).size > 1;
+    return (
+      keys.some((_, at) => values((debate, run) => debate.letter(run, turn, at))) ||
+      (state.differ === "1" && values((debate) => debate.hash(turn)))
+    );
+  };
+  const matches = (claim, state) => {
+    const isChosen = state.run || picked(state).length;
+    const debates = isChosen ? debatesOf(claim, runsOf(claim, state)) : claim.debates;
+    const turns = range(claim.turns).filter(
+      (turn) =>
+        debates.some((debate) => turn < debate.turns && fits(debate, turn, state)) &&
+        (!state.differ || differ(claim, turn, state)),
+    );
+    return turns.length || (debates.length && !claim.turns) ? { turns } : null;
+  };
+  /* The turns whose texts contain the words of a search. */
+  const search = async (claim, { turns }, words) => {
+    if (contains([claim.text, claim.debates.map(({ id }) => id)], words)) {
+      return { turns };
+    }
+    const part = await rad.report.part(`d${claim.part}`);
+    const found = turns.filter((turn) =>
+      claim.debates.some(({ place }) => {
+        const { user, answer } = part[place][turn] || {};
+        return contains([user, answer?.content, answer?.citations], words);
+      }),
+    );
+    return found.length ? { turns: found } : null;
+  };
+
+  /* How contested each turn and criterion is. */
+  const Strip = ({ debate: { turns, levels } }) => {
+    const size = { width: turns * 12, height: keys.length * 7 };
+    const paths = ["", "", "", "", ""];
+    [...levels].forEach((level, at) => {
+      paths[level] += `M${Math.floor(at / keys.length) * 12} ${(at % keys.length) * 7}h11v6h-11z`;
+    });
+    return html`<svg
+      class="strip"
+      aria-hidden="true"
+      viewBox="0 0 ${size.width} ${size.height}"
+      ...${size}
+    >
+      ${paths.map((path, level) => path && html`<path opacity=${0.12 + 0.22 * level} d=${path} />`)}
+    </svg>`;
+  };
+
+  const Call = ({ step, cached, seconds, tokens, fault, messages, answer }) =>
+    html`<details>
+      <summary>
+        ${step}
+        <span class="soft">${cached ? "from the cache" : `${seconds ?? "–"} s, ${tokens}`}</span>
+        <span class="no">${fault}</span>
+      </summary>
+      ${[...messages, ["answer", answer]].map(
+        ([role, text]) =>
+          text &&
+          html`<p class="who">${role}</p>
+            <pre dir="auto">${text}</pre>`,
+      )}
+    </details>`;
+  const Calls = ({ calls }) =>
+    calls.map(
+      ([run, list]) =>
+        html`<details class="calls">
+          <summary class="soft">${names[run]}: ${count(list.length, "model call")}</summary>
+          ${list.map((call) => html`<${Call} ...${call} />`)}
+        </details>`,
+    );
+
+  /* The verdicts on a turn: counts first if there are many judges, then the table, then a reason. */
+  const Verdicts = ({ columns, turn, runs, state }) => {
+    const labelOf = ({ debate }) => keys.map((_, at) => debate.label(turn, at));
+    const letters = labelOf(columns[0]);
+    const isLabelled = letters.some((letter) => letter !== "-");
+    const isAlike = columns.every((column) => labelOf(column).join() === letters.join());
+    const label =
+      isLabelled && isAlike
+        ? letters.map((letter, at) => letter !== "-" && answerOf(letter, at))
+        : null;
+    const rows = columns.flatMap(({ debate, record }) =>
+      (record.judged || [])
+        .filter(([run]) => runs.includes(run) || (state.run && !picked(state).length))
+        .map(([run, scores, reasons]) => {
+          const verdicts = keys.map((_, at) => {
+            const letter = debate.letter(run, turn, at);
+            const expected = debate.label(turn, at);
+            const isKnown = expected !== "-" && letter !== "-";
+            const verdict = { ...answerOf(letter, at), name: titles[at], score: scores[at] };
+            return {
+              ...verdict,
+              reason: reasons[at],
+              isRight: isKnown && letter === expected,
+              differs: isKnown && letter !== expected,
+            };
+          });
+          const right = verdicts.filter(({ isRight }) => isRight).length;
+          const scored = labelOf({ debate }).filter((letter) => letter !== "-").length;
+          return {
+            run,
+            name: names[run],
+            about: abouts[names[run]],
+            verdicts,
+            end: `${right} of ${scored}`,
+          };
+        }),
+    );
+    const first = Math.max(
+      0,
+      rows.findIndex(({ name }) => name === state.run),
+    );
+    const differing = rows[first]?.verdicts.findIndex(({ differs }) => differs);
+    const [at, choose] = rad.useState(
+      `${first}.${Math.max(0, keys.indexOf(state.maxim), state.maxim ? 0 : (differing ?? 0))}`,
+    );
+    const [row, cell] = at.split(".");
+    const chosen = rows[row]?.verdicts[cell];
+    rad.keys(
+      Object.fromEntries(
+        titles.map((title, place) => [
+          place + 1,
+          [`The reason for ${title}`, () => choose(`${row}.${place}`)],
+        ]),
+      ),
+    );
+    const calls = columns.flatMap(({ record }) => record.calls || []);
+    const own = calls.filter(([run]) => run === rows[row]?.run);
+    const votes = (place, yes) => rows.filter(({ verdicts }) => verdicts[place].yes === yes).length;
+    return html`${
+        rows.length > MANY &&
+        html`<p>
+          ${titles.map((title, place) => `${title}: ${votes(place, true)} yes, ${votes(place, false)} no`).join(" · ")}
+        </p>`
+      }
+      ${
+        (rows.length > 0 || label) &&
+        html`<div class="scroll">
+          <${rad.VerdictTable}
+            criteria=${titles}
+            ...${{ label, rows, at }}
+            choose=${(...place) => choose(place.join("."))}
+            end=${isLabelled && rows.length > 0 && "right"}
+          />
+        </div>`
+      }
+      ${chosen && html`<${rad.Reason} name=${rows[row].name} verdict=${chosen} reason=${chosen.reason}><${Calls} calls=${own} /><//>`}
+      <${Calls} calls=${calls.filter((call) => !own.includes(call))} />
+      ${isLabelled && rows.length > 0 && html`<p class="soft">A framed verdict differs from the label.</p>`}`;
+  };
+
+  const Message = ({ text, find }) =>
+    html`<blockquote class="text" dir="auto">${find(text)}</blockquote>`;
+  /* A response with the citations that annotators saw; the others are folded. */
+  const Response = ({ debate, record: { answer }, turn, scope, find, shown = 2 }) => {
+    if (!answer) {
+      return html`<p class="soft">No response.</p>`;
+    }
+    const cited = answer.citations.map(
+      (citation) => html`<${rad.Citation} ...${{ citation, scope, find }} />`,
+    );
+    return html`<${rad.Answer} ...${{ answer, scope, find }} />
+      <p class="soft">
+        ${count(answer.words, "word")}${debate.mark(turn) & MARKS.long ? " (over 60)" : ""}${!cited.length && " · no citations"}
+        ${(debate.mark(turn) & MARKS.fallback) > 0 && html` · <b class="no">a fallback debater answered</b>`}
+      </p>
+      ${cited.slice(0, shown)}
+      ${
+        cited.length > shown &&
+        html`<details>
+          <summary class="soft">
+            ${count(cited.length - shown, "citation")}${shown > 0 && ", which annotators did not see"}
+          </summary>
+          ${cited.slice(shown)}
+        </details>`
+      }`;
+  };
+
+  const Claim = ({ item: claim, value, match, state, turn, turnTo, find, id }) => {
+    const runs = runsOf(claim, state);
+    const at = Math.min(turn, claim.turns - 1);
+    const columns = debatesOf(claim, runs)
+      .filter((debate) => at < debate.turns)
+      .map((debate) => ({
+        debate,
+        records: value[debate.place],
+        record: value[debate.place][at],
+        turn: at,
+        find,
+      }));
+    const isSame = new Set(columns.map(({ record }) => record.user)).size === 1;
+    const scope = `${id}-t${at + 1}`;
+    const one = columns.length === 1;
+    const title = ({ runs: all }) =>
+      all
+        .filter((run) => runs.includes(run))
+        .map((run) => names[run])
+        .join(", ");
+    return html`<p class="soft">
+        ${[count(runs.length, "run"), ...new Set(claim.debates.map((debate) => debate.id))].join(" · ")}
+      </p>
+      <div class="row turns no-print" role="group" aria-label="Turns">
+        ${range(claim.turns).map(
+          (place) =>
+            html`<button
+              aria-pressed=${place === at}
+              class=${match?.turns.includes(place) ? "" : "other"}
+              onClick=${() => turnTo(place)}
+            >
+              ${(place === 0 || place === at) && "Turn "}${place + 1}
+            </button>`,
+        )}
+      </div>
+      ${
+        columns.length > 0 &&
+        html`<section
+          class="turn ${one && "beside"}"
+          key=${at}
+          id=${scope}
+          aria-label="Turn ${at + 1}"
+        >
+          <div>
+            ${
+              at > 0 &&
+              html`<details>
+                <summary class="soft">${count(at, "earlier turn")}</summary>
+                ${columns[0].records.slice(0, at).map(
+                  ({ user, answer }) =>
+                    html`<${Message} text=${user} ...${{ find }} />
+                      <p class="text" dir="auto">${find(answer?.content || "No response.")}</p>`,
+                )}
+              </details>`
+            }
+            ${isSame && html`<${Message} text=${columns[0].record.user} ...${{ find }} />`}
+            ${
+              one
+                ? html`<${Response} ...${{ ...columns[0], scope }} />`
+                : html`<div
+                    class="compare"
+                    tabindex="0"
+                    role="group"
+                    aria-label="Answers of ${columns.length} runs"
+                  >
+                    ${columns.map(
+                      (column, place) =>
+                        html`<div>
+                          <h3 title=${abouts[names[column.debate.runs[0]]]}>
+                            ${title(column.debate)}
+                          </h3>
+                          ${!isSame && html`<${Message} text=${column.record.user} ...${{ find }} />`}
+                          <${Response} ...${column} scope="${scope}-r${place}" shown=${0} />
+                        </div>`,
+                    )}
+                  </div>`
+            }
+          </div>
+          <div><${Verdicts} ...${{ columns, runs, state }} turn=${at} /></div>
+        </section>`
+      }`;
+  };
+
+  const Tools = ({ state, item, filter }) => {
+    const chosen = picked(state);
+    const pick = (list) => filter({ with: [...new Set(list)].join(".") });
+    const others = chosen.length ? chosen : item ? runsOf(item, state).slice(0, 1) : [];
+    return html`<${rad.Pick}
+        label="Compare with a run"
+        name="with"
+        value=""
+        options=${[["", "Compare …"], ...names.map((name, run) => [run, name])]}
+        pick=${(run) => pick([...others, Number(run)])}
+      />
+      <${rad.Chips}
+        chips=${chosen.map((run) => [run, names[run]])}
+        remove=${(run) => pick(chosen.filter((other) => other !== run))}
+      />`;
+  };
+  const contested = ({ debates }) =>
+    debates.reduce(
+      (sum, { levels }) =>
+        sum + [...levels].reduce((total, level) => total + Number(level), 0) / (levels.length || 1),
+      0,
+    ) / debates.length;
+  const spec = {
+    name: "debates",
+    noun: "debate",
+    nouns: "debates",
+    Tools: names.length > 1 && Tools,
+    fields: rad.report.filters,
+    items: isJudged ? [...claims].sort((a, b) => contested(b) - contested(a)) : claims,
+    about: isJudged && `Most contested first. Strip: turns →, criteria ↓; red: ${rad.report.red}.`,
+    matches,
+    search,
+    Row: ({ item, match }) =>
+      html`<span
+          >${isJudged && item.debates.slice(0, 3).map((debate) => html`<${Strip} ...${{ debate }} />`)}</span
+        >
+        ${match.turns.length < item.turns && html`<span class="soft">${match.turns.length} of ${count(item.turns, "turn")}</span>`}`,
+    Item: Claim,
+  };
+  rad.report.Debates = ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
+}

@@ -1,0 +1,260 @@
+"use strict";
+/* The tab Ranking: the finding, and one table with an interval and the differences in each row. */
+{
+  const { html, number, signed, between, count } = rad;
+  const { data, claims, keys, names, range, Table, Matrix } = rad.report;
+  const faultsOf = (run) => data.faults.filter(([name]) => name === run);
+
+  /* A value with its interval on the scale of the table, over the band of the baseline. */
+  const Interval = ({ row, base, at }) => {
+    const { value, low, high } = row;
+    return html`<svg class="interval" role="img" aria-label=${between(low, high) || "no interval"}>
+      ${
+        base &&
+        base.low !== null &&
+        html`<rect
+          class="band"
+          x="${at(base.low)}%"
+          width="${at(base.high) - at(base.low)}%"
+          height="100%"
+        />`
+      }
+      ${base && html`<line class="zero" x1="${at(base.value)}%" x2="${at(base.value)}%" y2="100%" />`}
+      ${low !== null && html`<line class="bar" x1="${at(low)}%" x2="${at(high)}%" y1="50%" y2="50%" />`}
+      <line class="tick" x1="${at(value)}%" x2="${at(value)}%" y1="15%" y2="85%" />
+    </svg>`;
+  };
+  const Delta = ({ cell, most }) => {
+    const [difference, sure] = cell;
+    const size = (50 * Math.abs(difference)) / most;
+    return html`<span class="delta">
+      <svg aria-hidden="true">
+        <rect
+          class=${difference < 0 ? "minus" : "plus"}
+          x="${difference < 0 ? 50 - size : 50}%"
+          y="20%"
+          width="${size}%"
+          height="60%"
+        />
+        <line class="zero" x1="50%" x2="50%" y2="100%" />
+      </svg>
+      <span class=${sure ? "sure" : "soft"}>${signed(difference)}</span>
+    </span>`;
+  };
+  /* At most five round values inside a range. */
+  const ticks = (low, high) => {
+    const power = 10 ** Math.floor(Math.log10(high - low || 1));
+    const step = [0.1, 0.2, 0.5, 1, 2]
+      .map((size) => size * power)
+      .find((size) => (high - low) / size <= 5);
+    const first = Math.ceil(low / step);
+    const size = Math.floor(high / step) - first + 1;
+    const digits = step < 0.1 ? 2 : Number(step < 1);
+    return range(size).map((at) => [(first + at) * step, number((first + at) * step, digits)]);
+  };
+  const Sparkline = ({ values }) => {
+    const across = (at) => 1 + (98 * at) / Math.max(values.length - 1, 1);
+    return html`<svg
+      class="spark"
+      viewBox="0 0 100 24"
+      role="img"
+      aria-label=${values.map((value) => number(value)).join(", ")}
+    >
+      <polyline points=${values.map((value, at) => `${across(at)},${22 - 20 * value}`).join(" ")} />
+    </svg>`;
+  };
+
+  /* What a row opens: errors by criterion with links to their turns, and what is known of the run. */
+  const Details = ({ row, board }) => {
+    const words = data.lengths?.[row.run];
+    const turns = data.by_turn?.[row.run];
+    return html`<div class="opened">
+      <div>
+        <p>
+          ${data.abouts[row.run] || row.about}${" "}
+          <span class="soft"
+            >${number(row.value, board.digits)} ${between(row.low, row.high, board.digits)}</span
+          >
+        </p>
+        ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
+        ${turns?.length > 1 && html`<p class="soft">Yes by turn <${Sparkline} values=${turns} /></p>`}
+        ${faultsOf(row.run).map(([, , text]) => html`<p class="no">${text}</p>`)}
+      </div>
+      ${row.details && html`<${Table} ...${row.details} />`}
+    </div>`;
+  };
+
+  /* The ten turns where two runs differ on most criteria. */
+  const differing = (pair) => {
+    const runs = pair.map((name) => names?.indexOf(name));
+    const turns = [];
+    for (const claim of claims || []) {
+      const debates = runs.map((run) =>
+        claim.debates.find((debate) => debate.judges.includes(run)),
+      );
+      for (let turn = 0; debates.every(Boolean) && turn < claim.turns; turn += 1) {
+        const said = runs.map((run, at) =>
+          keys.map((_, key) => debates[at].letter(run, turn, key)),
+        );
+        const size = said[0].filter((letter, key) => letter !== said[1][key]).length;
+        turns.push({ claim, turn, size });
+      }
+    }
+    return turns
+      .filter(({ size }) => size)
+      .sort((a, b) => b.size - a.size)
+      .slice(0, 10);
+  };
+  const Pair = ({ board, pair }) => {
+    const [first, second] = pair;
+    const turns = rad.useMemo(() => differing(pair), pair);
+    const row = board.pairs.find(([run, against]) => pair.includes(run) && pair.includes(against));
+    const turned = row && row[0] !== first;
+    const [low, high] =
+      row && row[3] !== null ? (turned ? [-row[4], -row[3]] : row.slice(3)) : [null];
+    return html`<section class="reason" role="status">
+      <p>
+        <b>${first} − ${second}: ${row ? signed(turned ? -row[2] : row[2]) : "not compared"}</b
+        >${" "} ${between(low, high)}
+        ${turns.length > 0 && html` <span class="soft">They differ most on:</span>`}
+      </p>
+      <ol>
+        ${turns.map(({ claim, turn, size }) => {
+          const at = `d${claim.index + 1}-t${turn + 1}`;
+          const href = rad.address.text({
+            at,
+            with: pair.map((name) => names.indexOf(name)).join("."),
+          });
+          return html`<li>
+            <a href=${href}>${claim.index + 1}. ${claim.text}, turn ${turn + 1}</a>${" "}
+            <span class="soft">${count(size, "criterion", "criteria")}</span>
+          </li>`;
+        })}
+      </ol>
+    </section>`;
+  };
+
+  const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
+    const problems = faultsOf(row.run).reduce((total, [, size]) => total + size, 0);
+    return html`<tr class=${`${row.baseline ? "base" : ""} ${row.begins ? "begins" : ""}`}>
+        <td class="num rank">${row.begins && row.rank}</td>
+        <th scope="row">
+          <span class="run">
+            <button
+              type="button"
+              aria-expanded=${open}
+              title=${[row.run, data.abouts[row.run] || row.about].filter(Boolean).join(": ")}
+              onClick=${toggle}
+            >
+              <bdi>${row.run}</bdi>
+            </button>
+            ${problems > 0 && html`<a class="faults" href="#files" aria-label="${row.run}: ${count(problems, "fault")}">${problems}</a>`}
+            ${
+              pick &&
+              html`<input
+                type="checkbox"
+                class="no-print"
+                aria-label="Compare ${row.run}"
+                checked=${pair.includes(row.run)}
+                onChange=${pick}
+              />`
+            }
+          </span>
+        </th>
+        <td class="num"><b>${number(row.value, board.digits)}</b></td>
+        <td class="plot">${row.value !== null && html`<${Interval} ...${{ row, base, at }} />`}</td>
+        ${row.cells.map(
+          (cell) =>
+            html`<td class="num more">
+              ${Array.isArray(cell) ? html`<${Delta} ...${{ cell, most }} />` : cell}
+            </td>`,
+        )}
+      </tr>
+      ${
+        open &&
+        html`<tr>
+          <td colspan=${4 + row.cells.length}><${Details} ...${{ row, board }} /></td>
+        </tr>`
+      }`;
+  };
+
+  const Rows = ({ board }) => {
+    const [opened, setOpened] = rad.useState([]);
+    const [pair, setPair] = rad.useState([]);
+    const { rows, columns, measure } = board;
+    const base = rows.find((row) => row.baseline && row.value !== null);
+    const values = rows
+      .flatMap((row) => [row.low, row.value, row.high])
+      .filter((value) => value !== null);
+    const low = Math.min(...values);
+    const high = Math.max(...values);
+    const at = (value) => Math.round(200 + (9600 * (value - low)) / (high - low || 1)) / 100;
+    const differences = rows.flatMap((row) =>
+      row.cells.map((cell) => (Array.isArray(cell) ? cell[0] : 0)),
+    );
+    const most = Math.max(...differences.map(Math.abs), 0.01);
+    let rank = null;
+    for (const row of rows) {
+      row.begins = row.rank !== null && row.rank !== rank;
+      rank = row.rank ?? rank;
+    }
+    const flip = (list, name) =>
+      list.includes(name) ? list.filter((other) => other !== name) : [...list, name];
+    return html`<div class="scroll" tabindex="0" role="group" aria-label="Ranking by ${measure}">
+        <table class="ranking">
+          <thead>
+            <tr>
+              <th scope="col" class="num rank">rank</th>
+              <th scope="col">run</th>
+              <th scope="col" class="num">${measure}</th>
+              <td class="axis" aria-hidden="true">
+                ${
+                  values.length > 0 &&
+                  ticks(low, high).map(
+                    ([tick, text]) => html`<i style=${{ left: `${at(tick)}%` }}>${text}</i>`,
+                  )
+                }
+              </td>
+              ${columns.map(([head, sub]) => html`<th scope="col" class="num more">${head}${sub && html`<small>${sub}</small>`}</th>`)}
+            </tr>
+          </thead>
+          <tbody>
+            ${rows.map(
+              (row) =>
+                html`<${Row}
+                  key=${row.run}
+                  ...${{ row, board, base, at, most, pair }}
+                  open=${opened.includes(row.run)}
+                  toggle=${() => setOpened(flip(opened, row.run))}
+                  pick=${board.pairs.length > 0 && (() => setPair(flip(pair, row.run).slice(-2)))}
+                />`,
+            )}
+          </tbody>
+        </table>
+      </div>
+      ${pair.length === 2 && html`<${Pair} ...${{ board, pair }} />`}`;
+  };
+
+  rad.report.Ranking = () =>
+    data.boards.map((board, at) => {
+      const cautions = [...(at ? [] : data.warnings), ...board.warnings];
+      return html`<section class="board">
+        <h2 class=${at ? "" : "first"} role=${at ? null : "heading"} aria-level=${at ? null : 1}>
+          ${board.title}
+        </h2>
+        <p>${board.text.join(" ")}</p>
+        <p class="soft">${board.note}</p>
+        ${cautions.map((text) => html`<p class="soft caution">${text}</p>`)}
+        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`}
+        ${board.matrix && html`<${Matrix} ...${board.matrix} />`}
+        ${board.tables.map(
+          (table) =>
+            html`<details class="more">
+              <summary>${table.caption}</summary>
+              <${Table} ...${table} />
+            </details>`,
+        )}
+        ${board.link && html`<p><a href=${board.link}>Read the labelled debates with all verdicts</a></p>`}
+      </section>`;
+    });
+}

@@ -1,0 +1,221 @@
+"use strict";
+/* A reader: a search with filters, a list, and one item. The address keeps all of it:
+   #d3-t2&run=a&maxim=quality. */
+{
+  const { html } = rad;
+  const { go, usePart } = rad.report;
+
+  /* Mark the words of a search. */
+  const finder = (words) => (text) => {
+    const parts = [];
+    let end = 0;
+    for (let at; words && (at = text.toLowerCase().indexOf(words, end)) >= 0;) {
+      parts.push(text.slice(end, at));
+      end = at + words.length;
+      parts.push(html`<mark class="found">${text.slice(at, end)}</mark>`);
+    }
+    return [...parts, text.slice(end)];
+  };
+
+  /* spec: { name, noun, nouns, items, fields, matches(item, state), search(item, match, words),
+     Row, Item, Tools }. Items have an index, and a part with their record; a match is { turns }. */
+  rad.report.Reader = ({ spec, address }) => {
+    const { at, text = "", ...state } = address;
+    const { name, noun, nouns, fields, items } = spec;
+    const [, number, named] = /^[a-z](\d+)(?:-t(\d+))?$/.exec(at) || [];
+    const words = text.trim().toLowerCase();
+    const key = JSON.stringify(state);
+    const candidates = rad.useMemo(
+      () =>
+        items
+          .map((item) => ({ item, match: spec.matches(item, state) }))
+          .filter(({ match }) => match),
+      [key],
+    );
+    const [result, setResult] = rad.useState({});
+    const wanted = key + words;
+    rad.useEffect(() => {
+      let current = true;
+      const search = async () => {
+        const found = [];
+        for (const { item, match } of candidates) {
+          const better = await spec.search(item, match, words);
+          if (better && current) {
+            found.push({ item, match: better });
+          }
+        }
+        return { wanted, found };
+      };
+      if (words) {
+        search().then(
+          (value) => current && setResult(value),
+          (error) => current && setResult({ wanted, error, found: [] }),
+        );
+      }
+      return () => (current = false);
+    }, [wanted]);
+    const searching = words && result.wanted !== wanted;
+    const found = searching ? [] : words ? result.found : candidates;
+
+    const index = number ? number - 1 : found[0]?.item.index;
+    const row = found.findIndex(({ item }) => item.index === index);
+    const item = items.find((other) => other.index === index);
+    const match = found[row]?.match;
+    const turn = named ? named - 1 : match?.turns?.[0] || 0;
+    const id = (place) => `${name[0]}${place + 1}`;
+    const filter = (values) => go({ ...address, at: name, ...values });
+    const step = (by) => {
+      const next = found[row + by];
+      if (next) {
+        go({ ...address, at: id(next.item.index) });
+      }
+    };
+    const turnTo = (place) => {
+      if (place >= 0 && place < item?.turns) {
+        go({ ...address, at: `${id(index)}-t${place + 1}` });
+      }
+    };
+
+    const reader = rad.useRef();
+    const list = rad.useRef();
+    rad.useEffect(() => {
+      const bar = document.querySelector(".bar").offsetHeight;
+      const { top } = reader.current.getBoundingClientRect();
+      if (top < bar || top > innerHeight / 2) {
+        scrollTo({ top: Math.max(0, scrollY + top - bar - 8), behavior: "instant" });
+      }
+      const { offsetTop = 0 } = list.current.querySelector("[aria-current]")?.parentElement || {};
+      const { scrollTop, clientHeight } = list.current;
+      if (offsetTop < scrollTop || offsetTop > scrollTop + clientHeight - 60) {
+        list.current.scrollTop = offsetTop - clientHeight / 3;
+      }
+    }, [index, wanted, searching, turn]);
+    rad.keys({
+      j: [`Next ${noun}`, () => step(1)],
+      k: [`Previous ${noun}`, () => step(-1)],
+      ArrowRight: ["Next turn", () => turnTo(turn + 1)],
+      ArrowLeft: ["Previous turn", () => turnTo(turn - 1)],
+      "/": ["Search", () => document.querySelector("[name=text]").focus()],
+    });
+    const arrows = (event) => {
+      const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (by) {
+        event.preventDefault();
+        step(by);
+        requestAnimationFrame(() => list.current.querySelector("[aria-current]").focus());
+      }
+    };
+    const timer = rad.useRef();
+    const type = ({ currentTarget }) => {
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => filter({ text: currentTarget.value }), 120);
+    };
+
+    const chips = fields
+      .filter(([field]) => state[field])
+      .map(([field, label, options]) => {
+        const [, chosen] = options.find(([value]) => value === state[field]) || [];
+        return [field, [label, chosen || state[field]].filter(Boolean).join(": ")];
+      });
+    const groups = fields.map(([field, label, options]) => [
+      label || "Only",
+      options.map(([value, option]) => [`${field}=${value}`, option]),
+    ]);
+    const add = (value, select) => {
+      const [field, ...chosen] = value.split("=");
+      select.value = "";
+      filter({ [field]: chosen.join("=") });
+    };
+    const { value, error } = usePart(item && name[0] + item.part);
+    const size = found.length.toLocaleString("en");
+    const status = searching
+      ? "searching …"
+      : row < 0
+        ? `${size} ${nouns}`
+        : `${row + 1} of ${size}`;
+    return html`<form
+        class="row tools no-print"
+        role="search"
+        aria-label="Filter the ${nouns}"
+        onSubmit=${(event) => event.preventDefault()}
+      >
+        <input
+          type="search"
+          name="text"
+          class="grow"
+          placeholder="Search ( / )"
+          aria-label="Search the ${nouns}"
+          autocomplete="off"
+          value=${text}
+          onInput=${type}
+        />
+        ${
+          groups.length > 0 &&
+          html`<${rad.Pick}
+            label="Add a filter"
+            name="filter"
+            value=""
+            options=${[["", "Filter …"], ...groups]}
+            pick=${add}
+          />`
+        }
+        ${spec.Tools && html`<${spec.Tools} ...${{ state, item, filter }} />`}
+        <span class="pager">
+          <button class="plain" aria-label="Previous ${noun}" onClick=${() => step(-1)}>‹</button>
+          <span class="soft" role="status">${status}</span>
+          <button class="plain" aria-label="Next ${noun}" onClick=${() => step(1)}>›</button>
+        </span>
+        <${rad.Chips} chips=${chips} remove=${(field) => filter({ [field]: "" })} />
+      </form>
+      <div class="panes">
+        <nav class="list no-print" aria-label="List of ${nouns}" ref=${list} onKeyDown=${arrows}>
+          ${spec.about && html`<p class="soft">${spec.about}</p>`}
+          <ol>
+            ${found.map((line, place) => {
+              const values = { ...address, at: id(line.item.index) };
+              const open = (event) => {
+                event.preventDefault();
+                go(values);
+              };
+              return html`<li key=${line.item.index}>
+                <a
+                  href=${rad.address.text(values)}
+                  aria-current=${place === row ? "true" : null}
+                  tabindex=${place === Math.max(row, 0) ? 0 : -1}
+                  onClick=${open}
+                >
+                  <span class="claim" dir="auto">${line.item.index + 1}. ${line.item.text}</span>
+                  <${spec.Row} ...${line} />
+                </a>
+              </li>`;
+            })}
+          </ol>
+        </nav>
+        <div class="reader" ref=${reader}>
+          ${error && html`<${rad.Notice} kind="error">${error.message}<//>`}
+          ${
+            !match &&
+            !searching &&
+            html`<p class="notice">
+              ${item ? "This" : "No"} ${noun} matches the filter${item && " no longer"}.${" "}
+              <button onClick=${() => go({ at: name })}>Clear the filter</button>
+            </p>`
+          }
+          ${
+            item &&
+            html`<h2 dir="auto" id=${id(index)}>${index + 1}. ${item.text}</h2>
+              ${
+                value
+                  ? html`<${spec.Item}
+                      key=${index}
+                      ...${{ item, value, match, state, turn, turnTo, id: id(index), find: finder(words) }}
+                    />`
+                  : html`<p class="soft">loading …</p>`
+              }`
+          }
+        </div>
+      </div>`;
+  };
+  /* Whether a record contains the words of a search. */
+  rad.report.contains = (record, words) => JSON.stringify(record).toLowerCase().includes(words);
+}

@@ -1,0 +1,145 @@
+"use strict";
+/* The tabs Whole debates and Queries. */
+{
+  const { html, number } = rad;
+  const { contains, Table, shade } = rad.report;
+
+  /* A graph of arguments as an indented tree: who supports and who attacks stands below. */
+  const Tree = ({ graph }) => {
+    const seen = new Set();
+    const branch = (node, relation) => {
+      if (!node || seen.has(node.id)) {
+        return null;
+      }
+      seen.add(node.id);
+      const below = graph.edges.filter((edge) => edge.target === node.id);
+      const other = (edge) => graph.nodes.find(({ id }) => id === edge.source);
+      return html`<li>
+        <b class="side ${node.side}">${node.side}</b>${" "}
+        <span class=${relation === "rebuttal" ? "no" : "soft"}>${relation}</span>${" "}
+        <span class="text" dir="auto">${node.text}</span>
+        ${
+          below.length > 0 &&
+          html`<ul>
+            ${below.map((edge) => branch(other(edge), edge.relation))}
+          </ul>`
+        }
+      </li>`;
+    };
+    return html`<ul class="tree">
+      ${graph.nodes.map((node) => branch(node, ""))}
+    </ul>`;
+  };
+
+  /* The scores by dimension and speech, which open their comments. */
+  const Timeline = ({ timeline: { speeches, rows }, sides }) =>
+    html`<div class="scroll" tabindex="0" role="group" aria-label="Scores by speech">
+      <table class="shares">
+        <caption>
+          Scores by speech
+        </caption>
+        <tbody>
+          <tr>
+            <td></td>
+            ${speeches.map(([at, name]) => html`<th scope="col" class="side ${sides[name]}">${at} ${name}</th>`)}
+          </tr>
+          ${rows.map(
+            ([dimension, cells]) =>
+              html`<tr>
+                <th scope="row">${dimension}</th>
+                ${cells.map(
+                  ([score, comment]) =>
+                    html`<td style=${shade(Math.min(score, 10) / 10)}>
+                      ${
+                        score === null
+                          ? "–"
+                          : html`<details>
+                              <summary>${number(score, Number.isInteger(score) ? 0 : 1)}</summary>
+                              <span class="text" dir="auto">${comment || "no comment"}</span>
+                            </details>`
+                      }
+                    </td>`,
+                )}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`;
+
+  const Whole = ({ record: { sides, speeches, winners, verdicts }, find, id }) =>
+    html`${winners && html`<${Table} ...${winners} />`}
+      <div class="columns">
+        ${["pro", "con"].map((side) => {
+          const of_side = speeches
+            .map((speech, at) => [at + 1, ...speech])
+            .filter((speech) => speech[2] === side);
+          return html`<section aria-label=${side}>
+            ${of_side.map(
+              ([at, speaker, , text, by]) =>
+                html`<h3 class="side ${side}">${at}. ${speaker} (${side})</h3>
+                  ${by && html`<p class="no">${by} answered as its fallback</p>`}
+                  <p class="text" dir="auto">${find(text)}</p>`,
+            )}
+          </section>`;
+        })}
+      </div>
+      ${verdicts.map(
+        ({ run, winner, reason, comment, graph, timeline, tables }, at) =>
+          html`<section class="turn" id="${id}-t${at + 1}">
+            <h3>${run}</h3>
+            ${reason && html`<p class="no">${winner ? "judged in part" : "no winner"}: ${reason}</p>`}
+            <p class="text" dir="auto">${comment}</p>
+            ${timeline && html`<${Timeline} ...${{ timeline, sides }} />`}
+            ${graph && html`<${Tree} ...${{ graph }} />`}
+            ${
+              tables.length > 0 &&
+              html`<details class="more">
+                <summary>Details</summary>
+                ${tables.map((table) => html`<${Table} ...${table} />`)}
+              </details>`
+            }
+          </section>`,
+      )}`;
+  const Query = ({ record }) =>
+    html`<div class="columns">
+      ${Object.entries(record).map(
+        ([run, ranking]) =>
+          html`<section class="turn">
+            <h3>${run}</h3>
+            <ol>
+              ${ranking.map(
+                ([argument, text, relevance]) =>
+                  html`<li>
+                    ${relevance !== null && html`<${rad.Verdict} name=${relevance > 0 ? "relevant" : "not relevant"} yes=${relevance > 0} /> `}
+                    <span class="text" dir="auto">${text}</span> <bdi class="soft">${argument}</bdi>
+                  </li>`,
+              )}
+            </ol>
+          </section>`,
+      )}
+    </div>`;
+
+  /* Items are filtered by their tags: { name: [values] }. */
+  const reader = (name, noun, nouns, View) => {
+    const items = (rad.report.section(name) || []).map((item, index) => ({ ...item, index }));
+    const tags = [...new Set(items.flatMap((item) => Object.keys(item.tags)))];
+    const valuesOf = (tag) => [...new Set(items.flatMap((item) => item.tags[tag]))];
+    const spec = { name, noun, nouns, items };
+    spec.fields = tags
+      .map((tag) => [tag, tag, valuesOf(tag).map((value) => [value, value])])
+      .filter(([, , options]) => options.length);
+    spec.matches = (item, state) =>
+      tags.every((tag) => !state[tag] || item.tags[tag].includes(state[tag])) && {};
+    spec.search = async (item, match, words) => {
+      const part = await rad.report.part(name[0] + item.part);
+      return contains([item.id, item.text, part[item.place]], words) && match;
+    };
+    spec.Row = ({ item }) => html`<span class="soft">${item.sides.join(" against ")}</span>`;
+    spec.Item = ({ item, value, ...rest }) =>
+      html`<p class="soft">${item.id}</p>
+        <${View} ...${rest} record=${value[item.place]} />`;
+    return ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
+  };
+  rad.report.Wholes = reader("wholes", "whole debate", "whole debates", Whole);
+  rad.report.Queries = reader("queries", "query", "queries", Query);
+}
