@@ -27,6 +27,7 @@ from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
+    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -66,6 +67,7 @@ def score_judgements(
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
     labels: Labelled = list(files.read_labels(truth, criteria=criteria))
+    with_examples = list(chain.from_iterable(labels))
     excluded = 0
     tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
@@ -106,6 +108,11 @@ def score_judgements(
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)
     turns = list(chain.from_iterable(labels))
+    label_rows = []
+    for row in rows:
+        if row.run == BASELINE and row.maxim != MEAN:
+            unknown = [turn.get(row.maxim) for turn in with_examples].count(None)
+            label_rows.append(LabelRow(maxim=row.maxim, yes=row.tp, no=row.fp, unknown=unknown))
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     return JudgementReport(
         truth=str(truth),
@@ -124,6 +131,7 @@ def score_judgements(
         debates=len(labels),
         turns=len(turns),
         excluded=excluded,
+        label_rows=tuple(label_rows),
         rows=tuple(rows),
         ranking=ranking.runs,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},

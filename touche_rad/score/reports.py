@@ -16,6 +16,7 @@ from touche_rad.score.result import (
     BASELINE,
     MEAN,
     JudgementRow,
+    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -211,6 +212,7 @@ class JudgementReport(Report):
     turns: int
     excluded: int = 0
     """Labelled turns that --exclude left out."""
+    label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
     lost: Mapping[str, int] = Field(default_factory=dict)
     """Labelled debates without any verdict, by run."""
