@@ -17,7 +17,7 @@ from touche_rad.text import count_words
 class AlwaysYes:
     """Says yes on every criterion, or the best of a scale: the official baseline."""
 
-    criteria: ClassVar = ("any",)
+    criteria: ClassVar = ("grice", "scored")
 
     def __init__(self, options: Options, services: Services) -> None:
         self._criteria = services.criteria
@@ -87,7 +87,7 @@ class LengthJudge:
                 raise ValueError(f"shortest={self.shortest} is more than longest={self.longest}")
             return self
 
-    criteria: ClassVar = ("any",)
+    criteria: ClassVar = ("grice", "scored")
 
     def __init__(self, options: Options, services: Services) -> None:
         self._criteria = services.criteria
@@ -98,6 +98,8 @@ class LengthJudge:
         """Give every criterion the score of the length."""
         response = debate.last.response if debate.turns else None
         words = count_words(response.content) if response else 0
+        if self._criteria.unit == "user":
+            words = count_words(debate.last.utterance)
         verdict = Verdict(
             score=length_score(words, self._shortest, self._longest),
             rationale=f"{words} words; {self._shortest} to {self._longest} are a yes",

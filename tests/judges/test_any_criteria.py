@@ -96,7 +96,8 @@ def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, 
     filling(server)
     out = judged(server, debates, mine)
     mine.write_text(THREE.replace("fair", "so-so"), "utf-8")
-    again = ("judge", debates, "-j", "length", "--criteria", mine, "-o", out)
+    model = ("-m", f"{server.url}#tiny")
+    again = ("judge", debates, "-j", "zsl", *model, "--criteria", mine, "-o", out)
     assert "evaluations.jsonl" in touche_rad(*again, code=2).error
     assert "--criteria" in touche_rad("check", out, "--criteria", mine, code=1).out
     out.with_name(f"{out.name}.status.json").unlink()
@@ -114,8 +115,9 @@ def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, 
 @pytest.mark.parametrize(
     ("words", "detail"),
     [
-        (("-j", "grounded"), "own criteria, not by feedback"),
-        (("-j", "jury(of=length,random)"), "random judges by its own"),
+        (("-j", "grounded"), "own criteria, not by debate"),
+        (("-j", "length"), "own criteria, not by debate"),
+        (("-j", "jury(of=length,random)"), "length judges by its own"),
         (("-j", "inspirescore"), "its own criteria"),
     ],
 )
@@ -123,7 +125,7 @@ def test_a_judge_of_other_criteria_is_refused_before_the_run(
     debates: Path, words: tuple[str, ...], detail: str
 ) -> None:
     out = debates.with_name("out.jsonl")
-    ended = touche_rad("judge", debates, *words, "--criteria", "feedback", "-o", out, code=2)
+    ended = touche_rad("judge", debates, *words, "--criteria", "debate", "-o", out, code=2)
     assert detail in ended.error
     assert not out.exists()
     refused = touche_rad("prompts", "best", "--criteria", "feedback", code=2)
@@ -134,17 +136,12 @@ def test_a_jury_takes_the_mean_of_a_scale_and_the_most_frequent_category(
     server: Scripted, debates: Path, mine: Path
 ) -> None:
     filling(server)
-    out = judged(server, debates, mine, "jury(of=zsl,zsl(per=maxim),always-yes)")
+    out = judged(server, debates, mine, "jury(of=zsl,zsl(per=maxim))")
     verdict = read_records(out)[0]["userTurnsEvaluations"][0]
-    # Always-yes names no category, so it has no vote at all.
     assert verdict["Quality"]["score"] == 0
     assert verdict["Quality"]["answer"] == 1
     assert verdict["Kind of"]["answer"] == "causal"
-    assert verdict["Kind of"]["votes"] == {
-        "zsl": "causal",
-        "zsl(per=maxim)": "causal",
-        "always-yes": None,
-    }
+    assert verdict["Kind of"]["votes"] == {"zsl": "causal", "zsl(per=maxim)": "causal"}
 
 
 def test_log_probabilities_give_the_mean_of_a_scale(

@@ -110,9 +110,8 @@ class Answers(_Part):
 
     def nearest(self, score: float) -> int | str | None:
         """Return the answer whose score is nearest, of two the better; None for categories."""
-        scores = sorted(self.scores.items(), key=lambda pair: -pair[1])
-        best = min(scores, key=lambda pair: abs(pair[1] - score), default=("", 0.0))
-        return self.parse(best[0])
+        names = reversed(self.scores)
+        return self.parse(min(names, key=lambda name: abs(self.scores[name] - score), default=""))
 
     @property
     def fallback(self) -> int | str:

@@ -378,9 +378,12 @@ class Configured(Generic[L]):
         if unmet := self.plugin.missing(index=index, model=services.model is not None):
             raise UserError(f"{who} needs {' and '.join(unmet)}")
         name = services.criteria.name
-        known = getattr(self.plugin.factory, "criteria", ("grice",))
-        if self.plugin.kind == "judge" and not {"any", name} & {*known}:
-            raise UserError(f"{who} judges by its own criteria, not by {name}: choose another one")
+        known = {*getattr(self.plugin.factory, "criteria", ("grice",))}
+        if self.plugin.kind == "judge" and not known & {"any", name}:
+            has_scores = all(criterion.answers.scores for criterion in services.criteria)
+            if not (has_scores and "scored" in known):
+                fix = "choose another judge"
+                raise UserError(f"{who} judges by its own criteria, not by {name}: {fix}")
         # Paths stay right in another folder, in which the plugin may leave the process.
         paths = {key: self.folder / path for key, path in self.options if isinstance(path, Path)}
         options = self.options.model_copy(update=paths)
