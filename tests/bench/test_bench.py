@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tomllib
 from pathlib import Path
@@ -225,6 +226,10 @@ def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: P
     assert copy.read_bytes() == plugin.read_bytes()
     copy.write_text(BRIEF)
     assert verify_bench(tmp_path / "rad").startswith(f"{copy}: ")
+    os.utime(plugin, (0, 0))
+    refused = touche_rad("bench", "run", "rad", "--plugin", "brief.py", cwd=tmp_path, code=2)
+    assert "--plugin rad/brief.py" in refused.error
+    assert copy.read_text() == BRIEF
 
 
 def test_a_killed_run_of_code_that_was_edited_is_played_again(bench: Path) -> None:

@@ -68,7 +68,6 @@ def test_one_answer_on_the_terminal_imports_nothing_of_runs_on_files() -> None:
 
 MISTAKES = (
     "jugde",
-    "explain",
     "respond --say ' '",
     "retrieve --say '' -i demo",
     "respond in.jsonl -d grund -o out",

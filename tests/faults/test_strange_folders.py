@@ -94,6 +94,7 @@ WRITING = [
     "score judged.jsonl labels.jsonl -o out",
     f"simulate claims.tsv -d verbatim --turns 1 {RUN}",
     "submit --collection arguments.jsonl -d grounded -o out",
+    "try verbatim --on claims.tsv --turns 1 -o out --replace",
     "tournament claims.tsv -i demo -d verbatim -d grounded -o out --replace",
 ]
 """Calls whose outputs are all below `out`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
@@ -188,9 +189,12 @@ def _take_plugins(path: Path, *, trusted: bool) -> None:
     for name in read_plan(path).plugins:
         copy = path.parent / name
         for place in map(Path, IMPORTED):
-            if place.name == name and place.resolve() != copy.resolve():
-                copy_file(place, copy)
-                say(f"copied {place} to {copy}")
+            if place.name != name or (copy.is_file() and filecmp.cmp(place, copy, shallow=False)):
+                continue
+            if copy.is_file() and copy.stat().st_mtime > place.stat().st_mtime:
+                raise UserError(f"{copy} is newer than {place}: use --plugin {copy}")
+            copy_file(place, copy)
+            say(f"copied {place} to {copy}")
         if trusted:
             import_plugins([str(copy)])
 

@@ -41,12 +41,4 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The commands by group, with their purposes; `touche_rad/cli/NAME.py` has the command NAME."""
 
-FORMER_COMMANDS: Final = {
-    "explain": "respond --explain",
-    "rerun": "bench",
-    "edition": "bench",
-    "plan": "bench",
-}
-"""What to call instead of former commands."""
-
 COMMANDS: Final = {name: purpose for group in GROUPS.values() for name, purpose in group.items()}

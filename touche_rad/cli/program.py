@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem
 
 from touche_rad import __version__
 from touche_rad.cli import help_text
-from touche_rad.cli.commands import COMMANDS, FORMER_COMMANDS, GROUPS
+from touche_rad.cli.commands import COMMANDS, GROUPS
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import PluginSpec, parameters_of
 from touche_rad.cli.settings import SettingsFile, load_settings
@@ -268,9 +268,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing or cmd_name.startswith("-"):
                 return None
-            present = FORMER_COMMANDS.get(cmd_name)
-            hint = f": use touche-rad {present}" if present else nearest(cmd_name, COMMANDS)
-            raise OptionError(f"there is no command {cmd_name!r}{hint}")
+            raise OptionError(f"there is no command {cmd_name!r}{nearest(cmd_name, COMMANDS)}")
         module = importlib.import_module(f"touche_rad.cli.{cmd_name}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
