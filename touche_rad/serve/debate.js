@@ -254,7 +254,7 @@
       />
       ${
         answer.candidates.length > 0 &&
-        html`<p class="soft">The best of ${answer.considered} arguments, and those it cites:</p>
+        html`<p class="soft">The best of ${answer.considered} arguments:</p>
           <ol class="candidates">
             ${answer.candidates.map(
               (candidate) =>

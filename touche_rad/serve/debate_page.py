@@ -207,10 +207,10 @@ class _Steps:
         near = None
         judges = self.request.judges
         criteria = self.offer.criteria
-        # There is no answer to judge.
-        if answer.response.content == NOTHING_FOUND and criteria.unit != "user":
-            judges = []
+        if answer.response.content == NOTHING_FOUND:
             near = await asyncio.to_thread(self._near, answerer)
+            if criteria.unit != "user":
+                judges = []  # there is no answer to judge
         self._put(
             "answer",
             system=system_response(answer.response),
@@ -226,19 +226,16 @@ class _Steps:
             cited = {argument.id for argument in answer.response.arguments}
             try:
                 candidates = await Calls()(explain, self.debate)
-                records = [
-                    candidate.record(rank, chosen=candidate.id in cited)
-                    for rank, candidate in enumerate(candidates, 1)
-                ]
             except Exception as error:
                 log.info("no candidates: %s", redact(str(error)))
             else:
-                shown = [
-                    record
-                    for record in records
-                    if record["rank"] <= _SHOWN_CANDIDATES or record["chosen"]
-                ]
-                self._put("candidates", considered=len(records), list=shown)
+                rows = []
+                for candidate in candidates[:_SHOWN_CANDIDATES]:
+                    chosen = candidate.id in cited
+                    rows.append(
+                        {"text": candidate.text, "score": candidate.score, "chosen": chosen}
+                    )
+                self._put("candidates", considered=len(candidates), list=rows)
 
         view = self.debate.with_response(answer.response).views(criteria.unit)[-1]
         for name in judges:
