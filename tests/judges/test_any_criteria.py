@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Handler, Scripted, reply, says
 from tests.records import copy_lines, read_records, write_records
 from tests.terminal import touche_rad
-from touche_rad import files
 from touche_rad.criteria import shipped_names
 from touche_rad.debate import Debate, Response, Turn, Verdict
 from touche_rad.demo import demo_file
@@ -78,8 +78,6 @@ def test_a_file_of_questions_is_judged_checked_and_audited(
                 assert "fallback" not in verdict
     # The evaluations and their status say by what they were made.
     touche_rad("check", out, code=0)
-    (evaluation, _) = files.read_evaluations(out, None, criteria)
-    assert evaluation.criteria is criteria or evaluation.criteria == criteria
     if per == "turn":
         words = ("--criteria", chosen, "-j", "zsl", "-m", f"{server.url}#tiny", "--json")
         audit = json.loads(touche_rad("audit", debates, *words, code=0).out)
@@ -148,25 +146,24 @@ def test_log_probabilities_give_the_mean_of_a_scale(
     server: Scripted, debates: Path, mine: Path
 ) -> None:
     """The most likely answer is the verdict's, and the score is the mean of all."""
-    answer = {"quality": "3", "kind_of": "none", "polite": "no"}
-    chances = {"3": {"3": 0.5, "5": 0.5 - 1e-9}, "none": {"none": 0.8, "causal": 0.2}}
-    chances["no"] = {"no": 0.9, "yes": 0.1}
+    answer = '{"quality": "3", "kind_of": "none", "polite": "no"}'
+    chances = {"3": {"3": 0.5, "5": 0.49}, "none": {"none": 0.8}, "no": {"no": 0.9, "yes": 0.1}}
 
     def act(handler: Handler) -> None:
         tokens = []
-        for piece in json.dumps(answer).split('"'):
-            likely = chances.get(piece, {piece: 1.0})
-            tops = [{"token": word, "logprob": math.log(p)} for word, p in likely.items()]
-            tokens += [{"token": piece, "top_logprobs": tops}, {"token": '"', "top_logprobs": []}]
-        says(reply(json.dumps(answer), logprobs={"content": tokens[:-1]}))(handler)
+        for piece in re.split('(")', answer):
+            likely = chances.get(piece, {}).items()
+            tops = [{"token": word, "logprob": math.log(chance)} for word, chance in likely]
+            tokens.append({"token": piece, "top_logprobs": tops})
+        says(reply(answer, logprobs={"content": tokens}))(handler)
 
     server.always = act
     verdict = read_records(judged(server, debates, mine))[0]["userTurnsEvaluations"][0]
-    assert verdict["Quality"]["answer"] == 3
-    assert verdict["Quality"]["score"] == pytest.approx(0.75)
-    assert verdict["Kind of"]["answer"] == "none"
-    assert verdict["Kind of"]["score"] is None
-    assert verdict["Polite"]["score"] == pytest.approx(0.1)
+    values = [(given["answer"], given["score"]) for given in verdict.values()]
+    assert [answer for answer, _ in values] == [3, "none", "no"]
+    assert values[0][1] == pytest.approx((0.5 * 0.5 + 0.49) / 0.99)
+    assert values[1][1] is None
+    assert values[2][1] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("judge", ["fsl1", "fsl2", "analysis1"])
@@ -186,12 +183,10 @@ def test_examples_of_each_answer_are_drawn_from_labels(
     assert "--criteria" in drawn.error
     words = ("--criteria", mine, "--count", "1", "-o", examples)
     touche_rad("train", "examples", debates, labels, *words, code=0)
-    given = [record["labels"] for record in read_records(examples)]
-    found: dict[str, set[str]] = {key: set() for key in criteria.keys}
-    for of_example in given:
-        for key, name in of_example.items():
-            found[key].add(name)
-    assert found == {criterion.key: set(criterion.answers.names) for criterion in criteria}
+    drawn_labels = {pair for row in read_records(examples) for pair in row["labels"].items()}
+    for criterion in criteria:
+        names = {name for key, name in drawn_labels if key == criterion.key}
+        assert names == set(criterion.answers.names)
     out = judged(server, debates, mine, f"{judge}(examples={examples},per={per})")
     touche_rad("check", out, "--criteria", mine, code=0)
     said = "\n".join(map(prompt_of, server.asked))
@@ -202,9 +197,6 @@ def test_examples_of_each_answer_are_drawn_from_labels(
         assert "Evaluation: causal" in said
     else:
         assert "example 1 " in said
-    missing = ("judge", debates, "-j", f"{judge}(examples={examples})", "-m", f"{server.url}#tiny")
-    refused = touche_rad(*missing, "-o", debates.with_name("no.jsonl"), code=2)
-    assert "train examples" in refused.error
 
 
 VIEW = Debate(turns=(Turn(utterance="U", response=Response(content="S")),))
@@ -241,13 +233,9 @@ def test_a_judge_may_give_the_score_or_the_answer(
     assert result.verdicts["kind_of"].answer == "none"
     assert result.verdicts["kind_of"].score is None
     assert result.verdicts["polite"].answer == "no"
-    if score is None:  # the middle of the scale stands for it
-        assert (quality.score, quality.answer) == (0.5, 3)
-        assert "quality" in result.unscored
-        assert quality.fallback
-    else:
-        assert (quality.score, quality.answer) == (score, answer)
-        assert result.unscored == {}
+    # The middle of the scale stands for an invalid verdict.
+    assert bool(quality.fallback) == ("quality" in result.unscored) == (score is None)
+    assert (quality.score, quality.answer) == ((0.5, 3) if score is None else (score, answer))
 
 
 def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed(tmp_path: Path) -> None:
@@ -256,7 +244,6 @@ def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed(tmp_path: 
     kinds = {criterion.answers.kind for criterion in read_criteria(str(path))}
     assert kinds == {"yes-no", "scale", "categories"}
     assert "exists" in touche_rad("new", "criteria", "my-questions", "-o", path, code=2).error
-    assert "new name" in touche_rad("new", "criteria", "grice", code=2).error
     listed = json.loads(touche_rad("list", "criteria", "--json", code=0).out)
     assert [row["name"] for row in listed] == list(shipped_names())
 
