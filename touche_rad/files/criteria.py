@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -134,8 +135,9 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
         content = (read_status(Path(path)).get("identity") or {}).get("criteria")
         if chosen is None and name in shipped_names():
             chosen = load_shipped(name)
-        elif chosen is None and content:
-            chosen = Criteria.model_validate(content)
+        elif chosen is None and isinstance(content, list):
+            with suppress(ValidationError, IndexError):  # a status may be damaged
+                chosen = Criteria.model_validate(content[1])
         if chosen is None or chosen.tag != tag:
             raise InputError(path, f"has the criteria {tag}: {_GIVE}")
     return chosen or grice()

@@ -70,7 +70,8 @@ class JobSpec(ABC):
         identity = {**self.settings, "seed": services.seed, "deadline": self.deadline}
         if not services.criteria.official:
             # With the questions, so that readers of the output need no file.
-            identity["criteria"] = services.criteria.model_dump(mode="json")
+            content = services.criteria.model_dump(mode="json")
+            identity["criteria"] = [services.criteria.tag, content]
         if services.index is not None:
             identity["index"] = services.index.fingerprint
             for encoder, digest in vectors_of(services.index).items():
