@@ -66,10 +66,6 @@ class InputError(UserError):
         super().__init__(": ".join(part for part in (place, field, expected) if part))
 
 
-class OtherDebates(InputError):
-    """A run that is not on the labelled debates."""
-
-
 def nearest(wrong: str, right: Iterable[str], otherwise: str | None = None) -> str:
     """Return ` (did you mean 'x'?)` for the closest valid word.
 

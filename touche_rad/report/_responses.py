@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from touche_rad.criteria import Criteria
-from touche_rad.score.confusion import count_answers, kappa
+from touche_rad.score.confusion import count_answers, kappa, score_of_place
 from touche_rad.score.conversations import ClaimTopic, Conversation
 from touche_rad.score.rates import count_verdicts
 from touche_rad.text import count_words
@@ -60,7 +60,12 @@ def agreement_of(
     for conversation in conversations:
         verdicts_of = dict(conversation.verdicts)
         for labels in conversation.labels or [{}] * len(conversation.turns):
-            votes["label"] += [labels.get(key) for key in criteria.keys]
+            for criterion in criteria:
+                place = labels.get(criterion.key)
+                if place is not None and criterion.answers.kind == "scale":
+                    place = int(score_of_place(criterion, place) >= 0.5)
+                is_category = criterion.answers.kind == "categories"
+                votes["label"].append(None if is_category else place)
         for run, name in enumerate(names):
             for verdicts in verdicts_of.get(run) or [{}] * len(conversation.turns):
                 for key in criteria.keys:

@@ -10,7 +10,7 @@ from typing import Any
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
-from touche_rad.errors import OtherDebates, UserError
+from touche_rad.errors import UserError
 from touche_rad.runs.work import Progress
 from touche_rad.score._figures import measure, trivial_scores
 from touche_rad.score.evaluations import Run, criteria_of_all, read_evaluated
@@ -73,7 +73,6 @@ def score_judgements(
     paths = dict(zip(tags, runs, strict=True))
     marked = baseline_names(baselines, runs, tags)
     refused: dict[str, str] = {}
-    others: list[str] = []
     read = partial(read_evaluated, criteria=criteria, bad=bad)
     evaluated = each_run(paths, read, refused, progress)
     reference = None
@@ -82,16 +81,12 @@ def score_judgements(
     if exclude is not None:
         labels, excluded = exclude_examples(labels, list(evaluated.values()), reference, exclude)
 
-    def align(tag: str, run: Run) -> Alignment:
+    def align(_: str, run: Run) -> Alignment:
         if policy.strict:
             return match_strictly(truth, labels, run)
         if reference is None or not run.has_words:
             check_places(run, truth, labels, "" if reference else policy.no_texts_fix)
-        try:
-            return Matcher(run, labels, reference).match()
-        except OtherDebates:
-            others.append(tag)
-            raise
+        return Matcher(run, labels, reference).match()
 
     aligned = each_run(evaluated, align, refused)
     marked = [tag for tag in marked if tag in aligned]
@@ -119,7 +114,6 @@ def score_judgements(
         criteria=criteria,
         runs=tuple(aligned),
         refused=refused,
-        others=tuple(others),
         baselines=tuple(marked),
         policy="strict" if policy.strict else "no",
         matched_by=str(reference.source) if reference else None,

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from touche_rad import files
 from touche_rad.criteria import Criteria, Unit
 from touche_rad.debate import Debate
-from touche_rad.errors import InputError, OtherDebates, UserError
+from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digest, digests
 from touche_rad.files.records import read_models
 from touche_rad.score.evaluations import REPAIR, JudgedLine, Run
@@ -78,7 +78,7 @@ class Reference:
         then one that is not taken.
 
         Raises:
-            OtherDebates: There is none, or a turn differs.
+            InputError: There is none, or a turn differs.
         """
         # A debate gets a vote for each of its turns that the line has.
         votes: Counter[int] = Counter()
@@ -97,7 +97,7 @@ class Reference:
         """Refuse a line whose words are not those of the debate.
 
         Raises:
-            OtherDebates: It names the first turn that differs.
+            InputError: It names the first turn that differs.
         """
         pairs = zip(row.conversation, self.turns[place], strict=False)
         for turn, (words, expected) in enumerate(pairs):
@@ -113,7 +113,7 @@ class Reference:
                 message += f": the run is in another order{REPAIR.format(path)}"
             else:
                 message += ": the run is not on the labelled debates"
-            raise OtherDebates(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")
+            raise InputError(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")
 
 
 def find_reference(

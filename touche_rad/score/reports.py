@@ -106,8 +106,6 @@ class Report(Printed):
     runs: tuple[str, ...]
     refused: Mapping[str, str] = {}
     """Runs that could not be scored, and why."""
-    others: tuple[str, ...] = Field((), exclude=True)
-    """Those that are not on the labelled debates."""
     baselines: tuple[str, ...] = ()
     """The runs that are baselines."""
     ranking: tuple[RankedRun, ...] = ()
