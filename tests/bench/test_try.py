@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.bench.makers import BRIEF, contents, write_data
-from tests.records import read_json
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 
@@ -47,9 +46,6 @@ def place(tmp_path: Path) -> Path:
 def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> None:
     words = ("try", "brief.py", "--on", "claims.tsv", "--turns", "1")
     check_screen("try.debater", touche_rad(*words, cwd=place), place)
-    figures = read_json(place / "try" / "figures.json")
-    pairs = {(row["run"], row["against"]) for row in figures["comparisons"]}
-    assert {("brief", "verbatim"), ("brief", "grounded")} <= pairs
     before = contents(place / "try" / "debates")
     (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
     again = touche_rad(*words, cwd=place, code=0)
@@ -68,12 +64,7 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> 
 def test_a_judge_is_compared_on_labelled_debates(place: Path) -> None:
     check_screen("try.judge", touche_rad("try", "short.py", "-O", "most=50", cwd=place), place)
     data = ("--on", "debates.jsonl", "--labels", "labels.jsonl", "-o", "few")
-    few = touche_rad("try", "length", *data, cwd=place, code=0)
-    assert "too few" in few.out
-    assert sorted(path.name for path in (place / "few/labelled/seed-0").glob("*l")) == [
-        "grounded.jsonl",
-        "length.jsonl",
-    ]
+    assert "too few" in touche_rad("try", "length", *data, cwd=place, code=0).out
 
 
 @pytest.mark.parametrize(
@@ -84,7 +75,6 @@ def test_a_judge_is_compared_on_labelled_debates(place: Path) -> None:
         (("verbatin",), "'verbatim'"),
         (("brief.py", "--labels", "labels.jsonl"), "--labels"),
         (("short.py", "--on", "debates.jsonl"), "--labels LABELS"),
-        (("short.py", "-O", "least=3"), "'least'"),
         (("brief.py", "--on", "none.tsv"), "none.tsv"),
     ],
 )

@@ -160,6 +160,7 @@ def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     lacking = [check for check in json.loads(checked.out) if not check["ok"]]
     needs = ("needs a language model (-m", "needs the extra ", "needs an index with vectors (")
     assert all(check["found"].startswith(needs) for check in lacking)
+    assert "retriever dense" in {check["what"] for check in lacking}
     assert all(check["optional"] for check in lacking)
     without_index = touche_rad("doctor", "-i", tmp_path / "no-index", code=1)
     assert "touche-rad index" in without_index.out

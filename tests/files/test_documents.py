@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.terminal import touche_rad
+from touche_rad.debate import Debate
+from touche_rad.errors import WorkError
 from touche_rad.plugins import Services, find, open_index
 
 TREC = """<DOC>
@@ -26,6 +27,7 @@ starve <b>wild</b> bees.
 """
 TABLE = "a\tBeehives on roofs.\nb\tZoos save\tspecies.\n"
 HEADS = "docno\ttitle\ttext\na\tBees\tBeehives on roofs.\nb\t\tZoos save species.\n"
+TITLES = ("--map", "title=topic")
 JSON = '{"docno": 7, "contents": "Zoos save species.", "claim": "Zoos harm animals."}\n'
 
 
@@ -37,34 +39,23 @@ def indexed(place: Path, name: str, text: str, *words: str) -> dict[str, tuple[s
     return {argument.id: (argument.text, argument.topic) for argument in arguments}
 
 
+ROOFS = "Beehives on roofs"
+
+
 @pytest.mark.parametrize(
-    ("text", "words", "first", "second"),
+    ("text", "words", "first", "topic", "second"),
     [
-        (TREC, (), ("Beehives on roofs\nstarve  wild  bees.", ""), ("Zoos save species.", "")),
-        (
-            TREC,
-            ("--map", "title=topic"),
-            ("Beehives on roofs\nstarve  wild  bees.", "Bees"),
-            ("Zoos save species.", ""),
-        ),
-        (TABLE, (), ("Beehives on roofs.", ""), ("Zoos save\tspecies.", "")),
-        (
-            HEADS,
-            ("--map", "title=topic"),
-            ("Beehives on roofs.", "Bees"),
-            ("Zoos save species.", ""),
-        ),
+        (TREC, (), f"{ROOFS}\nstarve  wild  bees.", "", "Zoos save species."),
+        (TREC, TITLES, f"{ROOFS}\nstarve  wild  bees.", "Bees", "Zoos save species."),
+        (TABLE, (), f"{ROOFS}.", "", "Zoos save\tspecies."),
+        (HEADS, TITLES, f"{ROOFS}.", "Bees", "Zoos save species."),
     ],
-    ids=["TREC", "TREC with a topic", "table", "table with heads"],
 )
 def test_documents_and_tables_are_collections(
-    tmp_path: Path,
-    text: str,
-    words: tuple[str, ...],
-    first: tuple[str, str],
-    second: tuple[str, str],
+    tmp_path: Path, text: str, words: tuple[str, ...], first: str, topic: str, second: str
 ) -> None:
-    assert indexed(tmp_path, "own", text, *words) == {"a": first, "b": second}
+    arguments = indexed(tmp_path, "own", text, *words)
+    assert arguments == {"a": (first, topic), "b": (second, "")}
 
 
 def test_fields_with_other_names(tmp_path: Path) -> None:
@@ -90,7 +81,6 @@ def _write(place: Path, text: str) -> Path:
         ("<DOC>\n<DOCNO>a</DOCNO>\n" + TREC, (), "own:1: "),
         (TREC[: -len("</DOC>\n")], (), "own:10: "),
         (JSON + '{"docno": 8}\n', ("--map", "docno=id,contents=text"), "own:2: contents: "),
-        (JSON + "[1]\n", ("--map", "docno=id,contents=text"), "own:2: "),
         (JSON + JSON.replace("save", "eat"), ("--map", "docno=id,contents=text"), "own:2: id: "),
         (JSON, ("--map", "docno=name"), "--map docno=name"),
         ("TOPIC_DESCRIPTION\tUSER\nZoos are bad\tbase-user\n", (), "got claims"),
@@ -101,8 +91,6 @@ def test_a_wrong_line_is_named_with_its_field(
 ) -> None:
     ended = touche_rad("index", _write(tmp_path, text), "-o", tmp_path / "index", *words, code=2)
     assert expected in ended.error
-    skipped = touche_rad("index", tmp_path / "own", "-o", tmp_path / "i", *words, "--skip-bad")
-    assert ("1 invalid lines skipped" in skipped.err) == (skipped.code == 0)
 
 
 @pytest.mark.parametrize("has_supports", [False, True])
@@ -124,16 +112,5 @@ def test_the_plugins_that_find_nothing_without_attacked_claims_are_named(
         hits = find("retriever", name).make(services).search(query, 3)
         assert bool(hits) == (name == "text"), name
     assert "debater verbatim" in warning
-    said = touche_rad("respond", "--say", query, "-i", "index", "-d", "verbatim", cwd=tmp_path)
-    assert "verbatim failed" in said.err
-
-
-def test_an_index_without_vectors_makes_dense_not_ready(tmp_path: Path) -> None:
-    def states() -> dict[str, str]:
-        rows = touche_rad("doctor", "-i", place, "--json").out
-        return {row["what"]: row["found"] for row in json.loads(rows)}
-
-    place = tmp_path / "index"
-    touche_rad("index", _write(tmp_path, TABLE), "-o", place, code=0)
-    assert "--dense" in states()["retriever dense"]
-    assert states()["retriever text"] == "ready"
+    with pytest.raises(WorkError):
+        find("debater", "verbatim").make(services).answer(Debate().with_utterance(query))

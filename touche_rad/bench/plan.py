@@ -43,7 +43,6 @@ from touche_rad.plugins import (
 )
 from touche_rad.plugins.digests import refuse_files_outside
 from touche_rad.plugins.profiles import expected
-from touche_rad.score.rates import ordered_criteria
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
 
@@ -295,6 +294,8 @@ def load_plan(path: Path) -> PlanFile:
         criteria = criteria_of(plan_file.criteria, labels)
         read_labelled(plan_file.data["debates"], labels, criteria)  # refuses others
     if plan.debaters:
+        from touche_rad.score.rates import ordered_criteria  # numpy, which --help does without
+
         ordered_criteria(plan_file.criteria)
     assert plan_file.entries  # finds the plugin and reads the options of every entry
     return plan_file

@@ -170,7 +170,7 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
             else:
                 results.append(name)
 
-    click.secho("\nRun next:", bold=True)
+    click.secho("\nRun next (tira-cli submits without --dry-run):", bold=True)
     lines = list(_preparations(options, entries, is_clone=is_clone))
     for name, software in entries.items():
         tag = f"touche-rad-{name.lower()}"
@@ -182,10 +182,6 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
         lines.append(shlex.join(client))
     for line in lines:
         click.echo(f"  {printable(line)}")
-    if is_of_demo:
-        click.echo("\nThis is the demo collection: not fit to upload.")
-    elif not options.upload:
-        click.echo("\nThis builds the image and tries it; without --dry-run it submits.")
 
 
 @contextmanager
