@@ -86,11 +86,18 @@ async def _as_coroutine(function: Callable[..., Awaitable[T]], args: tuple[Any, 
 
 
 async def _cancel_all() -> None:
-    """Cancel all tasks, as at the end of `asyncio.run`: those of a task may outlive it."""
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """Cancel all tasks, as at the end of `asyncio.run`: those of a task may outlive it.
+
+    A task may begin others while it is cancelled, as one that connects does. If the program ended
+    before those ran, Python would print a warning for each.
+    """
+    this = {asyncio.current_task()}
+    tasks = asyncio.all_tasks() - this
+    while tasks:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        tasks = asyncio.all_tasks() - this
 
 
 def _wait(future: Future[T]) -> T:

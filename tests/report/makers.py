@@ -62,32 +62,19 @@ def leaves(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-BLOCKS = frozenset("title h1 h2 h3 p li tr caption summary nav svg".split())
-"""Elements that end a line of a page's text."""
-
-
 class Page(HTMLParser):
-    """What a browser would make of a page: its tags, attributes and visible texts."""
+    """What a browser would make of a page: its tags and attributes; and its data."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
-        self.lines: list[list[str]] = [[]]
         self.html = path.read_text("utf-8")
         self.feed(self.html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes.extend(attrs)
-
-    def handle_data(self, data: str) -> None:
-        if self.tags and self.tags[-1] not in ("script", "style") and data.strip():
-            self.lines[-1].append(" ".join(data.split()))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in BLOCKS:
-            self.lines.append([])
 
     @property
     def words(self) -> str:

@@ -97,16 +97,6 @@ def test_the_data_has_the_verdicts_of_each_turn(tmp_path: Path, two_judges: list
     assert verdicts.count("y") == verdicts.count("n") == 60 * len(Maxim)
 
 
-def test_the_data_has_each_turn(tmp_path: Path, two_judges: list[Path]) -> None:
-    data = report_page(two_judges, tmp_path / "r.html").data
-    utterances: list[str] = []
-    for number in range(data["data-debates"]["parts"]):
-        for turns in data[f"part-d{number}"]:
-            utterances += [turn["user"] for turn in turns]
-    expected = [turn.utterance for debate in read_demo_debates() for turn in debate.turns]
-    assert sorted(utterances) == sorted(expected)
-
-
 def test_scores_and_reasons_of_each_judge_are_beside_the_turn(tmp_path: Path) -> None:
     run = write_evaluations(tmp_path / "a.jsonl", [make_debate(("U", "S.", "t"))], 0.25)
     ((turn,),) = report_page([run], tmp_path / "r.html").data["part-d0"]
@@ -162,15 +152,6 @@ def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path:
         marks = [int(debate[4], 16) for debate in page.data["data-debates"]["debates"]]
         assert [mark & 4 for mark in marks] == [0, 4]
         assert "1 of 2 answers" in " ".join(text for _, _, text in page.data["report"]["faults"])
-
-
-def test_a_sentence_names_four_runs_and_counts_the_others(tmp_path: Path) -> None:
-    runs = []
-    for name in "abcdef":
-        debate = make_debate(("U", f"{name}.", "t"))
-        runs.append(write_evaluations(tmp_path / f"{name}.jsonl", [debate]))
-    words = report_page(runs, tmp_path / "r.html").words
-    assert "a, b, c, d and 2 more have the highest share of yes" in words
 
 
 def test_turns_are_marked(tmp_path: Path) -> None:
@@ -406,16 +387,6 @@ def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:
     names = ("half", "twice", "noes", "few", "lost", "other", "same", "alone")
     write_report([tmp_path / f"{name}.jsonl" for name in names], tmp_path / "r.html")
     check_page("damaged-without-labels", tmp_path / "r.html", tmp_path)
-
-
-def test_a_lost_debate_alone_does_not_stop_a_report(tmp_path: Path) -> None:
-    write_damaged_runs(tmp_path)
-    out = tmp_path / "r.html"
-    call_touche_rad("report", tmp_path / "lost.jsonl", "-o", out)
-    report = Page(out).data["report"]
-    assert ["lost", 1, "debates missing or lost, counted as no"] in report["faults"]
-    (row,) = report["boards"][0]["rows"]
-    assert row["cells"] == [*[".95"] * 4, "19 of 20"]
 
 
 def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:

@@ -44,12 +44,12 @@ class ReportOptions:
     "report runs/*.jsonl --labels labels.jsonl -o report/",
 )
 def report_command(options: ReportOptions) -> int:
-    """Write a report on any number of RUNs: leaderboard, plots, and all debates to filter.
+    """Write a report on any number of RUNs: a ranking, and all debates to filter.
 
     A RUN is an official file (evaluations, simulations, responses, outcomes or a TREC run), or a
-    tournament's folder or ratings.json; of a folder of RUNs, the page begins with a table of them,
-    to sort by date or score. The page needs no server and no network. One HTML file
-    holds small runs; a folder, with index.html and its data beside it, opens fast at any size.
+    tournament's folder or ratings.json, or a folder with RUNs, also in its subfolders. The page
+    needs no server and no network. One HTML file holds small runs; a folder, with index.html and
+    its data beside it, opens fast at any size.
     """
     from touche_rad import files
 

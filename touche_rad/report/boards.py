@@ -17,7 +17,7 @@ from touche_rad.contests.score_report import (
     SIDE_COLUMNS,
     ContestReport,
 )
-from touche_rad.contests.tournament.result import Standing, Tournament
+from touche_rad.contests.tournament.result import Tournament
 from touche_rad.criteria import Criterion
 from touche_rad.score import words
 from touche_rad.score.cautions import WITHOUT_MODEL
@@ -402,30 +402,30 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
 
 
 def tournament_board(result: Tournament) -> Board:
-    """Show the result of a tournament."""
+    """Show the result of a tournament; who does not differ from the leader shares its rank."""
     columns = {"{wins}": "won", "{ties}": "tied", "{losses}": "lost"}
     columns |= {"{share_text}": "share", "{words:.1f}": "words a speech"}
-    rows = [
-        {
-            "run": standing.name,
-            "rank": rank,
-            "baseline": False,
-            "value": standing.rating,
-            "low": standing.low,
-            "high": standing.high,
-            "cells": cells(columns, standing),
-        }
-        for rank, standing in enumerate(result.standings, 1)
-    ]
-    debates = f"{count_of(result.debates, 'debate')} on {count_of(result.claims, 'claim')}"
+    rows = []
+    for place, standing in enumerate(result.standings, 1):
+        rank = 1 if standing.differs is False else place
+        rows.append(
+            {
+                "run": standing.name,
+                "rank": None if standing.low is None else rank,
+                "baseline": False,
+                "value": standing.rating,
+                "low": standing.low,
+                "high": standing.high,
+                "cells": cells(columns, standing),
+            }
+        )
     return board(
-        f"Tournament: {debates}",
+        lead(rows, "rating"),
         rows,
         "rating",
         digits=0,
-        text=list(_in_words(result.standings, result.claims)),
         warnings=[*([] if result.judge_model else [WITHOUT_MODEL]), *result.fallbacks()],
-        note=_note(result),
+        note=f"{'; '.join(result.notes())}. 1000 is average. {_drawn(result, 'claims')}",
         columns=[[head, ""] for head in columns.values()],
         matrix={
             "caption": "Share of wins of the row against the column, ties as halves",
@@ -433,47 +433,3 @@ def tournament_board(result: Tournament) -> Board:
             "rows": result.shares,
         },
     )
-
-
-def _in_words(standings: Sequence[Standing], claims: int) -> Iterator[str]:
-    """Say who leads, and who does not differ significantly from the leader."""
-    shown = {standing.name: f"{standing.rating:.0f}" for standing in standings}
-    too_few = words.too_few(shown, "rating", claims, "claims")
-    if too_few or not standings or standings[0].low is None:
-        yield from too_few
-        return
-    leader = standings[0].name
-    best = [name for name, rating in shown.items() if rating == shown[leader]]
-    have = "has" if len(best) == 1 else "have"
-    yield f"{names_of(best)} {have} the highest rating."
-    apart = [standing.name for standing in standings if standing.differs]
-    close = [
-        standing.name
-        for standing in standings
-        if standing.differs is False and standing.name not in best
-    ]
-    if apart:
-        yield f"{leader} is significantly stronger than {names_of(apart)}."
-    if close:
-        yield f"{words.are(close)} not significantly different from {leader}."
-
-
-def _note(result: Tournament) -> str:
-    speeches = count_of(result.rounds, "speech", "speeches")
-    words = f" of at most {result.words} words" if result.words else ""
-    model = f" ({result.judge_model})" if result.judge_model else ""
-    parts = [
-        f"Each pair of debaters played both sides of each claim, {speeches} a side{words}. "
-        f"Judged by {result.judge}{model}."
-    ]
-    if result.pro_share is not None:
-        share = _percent(result.pro_share)
-        parts.append(f"The side for the claim won {share} of the debates.")
-    if result.undecided:
-        parts.append(f"{result.undecided} debates have no verdict and do not count.")
-    parts.append(
-        "Intervals are a bootstrap of claims; with few claims they are too narrow. "
-        "“Significantly”: p of the difference from the first rating is below .05, corrected by "
-        "Holm."
-    )
-    return " ".join(parts)

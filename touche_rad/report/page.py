@@ -130,7 +130,9 @@ def write_report(
     warnings = list(different_indexes((source.name, source.origin.judged) for source in sources))
     warnings += different_indexes((source.name, source.origin.status) for source in sources)
     debates_of_runs = list(debates_of(sources, labels, criteria)) if debates else []
-    if scored is None and not boards and any(debate.verdicts for debate in debates_of_runs):
+    has_verdicts = any(debate.verdicts for debate in debates_of_runs)
+    can_rank = any(criterion.answers.kind != "categories" for criterion in criteria)
+    if scored is None and not boards and has_verdicts and can_rank:
         files_of_runs = {source.name: source.path for source in sources}
         scored = shares_of_debates(
             files_of_runs,

@@ -97,7 +97,10 @@ class Tournament(Printed):
             cells[number - 1] = NONE
             rows.append([f"{number:2} {standing.name}", *cells])
         yield Table(heads, rows)
+        yield [*self.notes(), *self.fallbacks()]
 
+    def notes(self) -> list[str]:
+        """Say what was played, who judged, and which debates do not count."""
         claims = count_of(self.claims, "claim")
         note = f"{self.debates} debates on {claims}, judged by {self.judge}"
         if self.pro_share is not None:
@@ -105,7 +108,7 @@ class Tournament(Printed):
         notes = [note]
         if self.undecided:
             notes.append(f"{self.undecided} debates have no verdict and do not count")
-        yield [*notes, *self.fallbacks()]
+        return notes
 
     def fallbacks(self) -> Iterator[str]:
         """Yield a line for each debater with fallbacks."""
