@@ -120,7 +120,7 @@ def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:
     }
 
 
-class Record(BaseModel):
+class BenchRecord(BaseModel):
     """What is read of a record."""
 
     plan_file: str
@@ -132,7 +132,7 @@ class Record(BaseModel):
     files: Mapping[str, str]
 
 
-def read_record(results: Path) -> Record:
+def read_record(results: Path) -> BenchRecord:
     """Read the record of a finished run in a folder of results.
 
     Raises:
@@ -153,7 +153,7 @@ def read_record(results: Path) -> Record:
     if record.get("state") != FINISHED:
         raise UserError(f"{path} is of a run that is not finished: run the same command again")
     try:
-        return Record.model_validate(record)
+        return BenchRecord.model_validate(record)
     except ValidationError as error:
         field = ".".join(map(str, error.errors()[0]["loc"]))
         raise UserError(f"{path}: {field}: damaged: run the same command again") from None
