@@ -118,7 +118,7 @@
   const Cited = () =>
     html`${shown.arguments.map(
       (parts, number) =>
-        html`<article class="card">
+        html`<article class="citation">
           <b class="number">${number + 1}</b> <${rad.Marked} parts=${parts} scope="s" />
         </article>`,
     )}

@@ -232,8 +232,8 @@
     </ul>`;
   };
   const Steps = ({ steps }) =>
-    html`<ul class="steps">
-      ${steps.map((text) => html`<li><span>${text}</span></li>`)}
+    html`<ul class="list">
+      ${steps.map((text) => html`<li>${text}</li>`)}
     </ul>`;
   /* Why an answer has its verdicts and its sources, and what they cost. */
   const Why = ({ answer }) =>
@@ -255,7 +255,7 @@
       ${
         answer.candidates.length > 0 &&
         html`<p class="soft">The best of ${answer.considered} arguments:</p>
-          <ol class="candidates">
+          <ol class="list">
             ${answer.candidates.map(
               (candidate) =>
                 html`<li class="text" dir="auto">
