@@ -47,7 +47,7 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
 )
 def judge_command(options: JudgeOptions) -> int:
-    """Judge each response in DEBATES on quantity, quality, relation and manner.
+    """Judge each response in DEBATES on quantity, quality, relation and manner, or by --criteria.
 
     DEBATES is a file of debates with responses: simulations, annotated debates, or the output of
     touche-rad respond. Several files are judged into the folder -o. At the end come the shares of
