@@ -15,6 +15,7 @@ from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from typing import Any, Final, Protocol, TypeVar
 
+from touche_rad.criteria import grice
 from touche_rad.files.criteria import read_criteria
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services, close_index
@@ -128,7 +129,7 @@ class Session(ExitStack[None]):
         """Begin with nothing open; judges judge by the criteria of this name or file."""
         super().__init__()
         self.seed = seed
-        self.criteria = read_criteria(criteria or "grice")
+        self.criteria = read_criteria(criteria) if criteria else grice()
         self.index: ArgumentIndex | None = None
         self.model: Model | None = None
         """The language model of the plugins that name none of their own."""
