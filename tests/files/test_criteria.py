@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.records import read_table
 from touche_rad.criteria import shipped_names
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.files.criteria import read_criteria
@@ -71,43 +72,17 @@ def test_shipped_criteria_have_a_source_and_the_form_of_the_schema(name: str) ->
     assert list(Draft202012Validator(schema_of("criteria")).iter_errors(content)) == []
 
 
-HEAD = 'name = "x"\n'
-ASKED = f'{HEAD}[a]\nquestion = "q"\n'
+ASKED = 'name = "x"\n[a]\nquestion = "q"\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "field", "detail"),
-    [
-        (f'{HEAD}unti = "y"\n[a]\nquestion = "q"', 2, "unti", "'unit'"),
-        (f'{HEAD}unit = "turn"\n[a]\nquestion = "q"', 2, "unit", "'debate'"),
-        (f'{HEAD}sees = {{ argument = 2 }}\n[a]\nquestion = "q"', 2, "sees.argument", "arguments"),
-        ('[a]\nquestion = "q"', None, "name", "missing"),
-        (HEAD, None, None, "such as [clarity]"),
-        (f'{HEAD}[a]\ntext = "q"', 2, "a.question", "missing"),
-        (f'{HEAD}[A-b]\nquestion = "q"', 2, "A-b.key", "lower case"),
-        (f'{HEAD}[words]\nquestion = "q"', 2, "words", "another name"),
-        (f'{ASKED}answer = ["no"]', 4, "a.answer", "'answers'"),
-        (f"{ASKED}answers = []", 4, "a.answers", "at least two"),
-        (f'{ASKED}answers = [[1, "poor"]]', 4, "a.answers", "at least two"),
-        (f'{ASKED}answers = ["x", "x"]', 4, "a.answers", "each once"),
-        (f'{ASKED}answers = ["x", 1]', 4, "a.answers", "whole numbers"),
-        (f"{ASKED}answers = [2, 1]", 4, "a.answers", "from the lowest"),
-        (f"{ASKED}answers = [true, false]", 4, "a.answers.value", "short text"),
-        (f'{ASKED}expect = {{ empty = "maybe" }}', 2, "a", "no, yes"),
-        (f'{ASKED}expect = {{ "other topic" = "no" }}', 4, "a.expect.other topic", "'off-topic'"),
-        (f'{ASKED}[[a.examples]]\ntext = "s"', 2, "a.examples[0].answer", "missing"),
-        (f'{ASKED}title = "T"\n[b]\nquestion = "q"\ntitle = "T"', 2, "a", "another title"),
-    ],
-)
-def test_a_wrong_file_is_refused_with_its_line(
-    tmp_path: Path, text: str, line: int | None, field: str | None, detail: str
-) -> None:
-    path = read(tmp_path, text)
+@pytest.mark.parametrize("row", read_table("files/wrong_criteria.tsv"))
+def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path, row: list[str]) -> None:
+    text, line, field, detail = row
+    path = read(tmp_path, text.replace("\\n", "\n"))
     with pytest.raises(InputError) as raised:
         read_criteria(str(path))
     error = raised.value
-    assert error.path == str(path)
-    assert (error.line, error.field) == (line, field)
+    assert (error.path, str(error.line or ""), error.field or "") == (str(path), line, field)
     assert detail in error.expected
     assert "\n" not in str(error)
 
