@@ -344,15 +344,6 @@ def test_the_strict_policy_refuses_another_order_than_that_of_digests(with_diges
         score_lines(with_digests, *REORDERED, strict=True)
 
 
-def test_words_go_before_ids(truth: Path, debates: Path) -> None:
-    for path in (debates, run_file(truth.with_name("judge.jsonl"), REORDERED)):
-        named = [{**row, "id": id_} for row, id_ in zip(read_records(path), "abc", strict=True)]
-        run_file(path, named)
-    report = score_lines(truth, *named, debates=debates)
-    assert kinds(report) == {ProblemKind.REORDERED}
-    assert recall(report) == 1.0
-
-
 def test_another_number_of_turns_is_refused_where_the_debates_are_unknown(truth: Path) -> None:
     with pytest.raises(InputError, match=r" 2 .* 1") as refusal:
         score_lines(truth, RIGHT[0], evaluation([NO], "cats"), RIGHT[2])
