@@ -138,16 +138,6 @@ def test_runs_are_compared_where_they_differ(open_page: OpenPage, debaters: str)
     assert reopened.locator(".compare h3").all_inner_texts() == ["one", "two"]
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_a_permalink_opens_its_turn(open_page: OpenPage, judges: str, phone: bool) -> None:
-    page = open_page(f"{judges}#d7-t2", phone=phone)
-    page.wait_for_selector("#d7-t2")
-    assert page.evaluate(IS_IN_THE_WINDOW, TITLE)
-    page.locator(".turns button").nth(2).click()
-    page.wait_for_selector("#d7-t3")
-    assert page.evaluate("location.hash") == "#d7-t3"
-
-
 def test_one_file_opens_and_searches_debates_of_all_parts(
     open_page: OpenPage, tmp_path: Path
 ) -> None:

@@ -91,12 +91,6 @@ def test_the_page_says_how_judges_differ(tmp_path: Path, two_judges: list[Path])
     check_page("two-judges", out, tmp_path)
 
 
-def test_the_data_has_the_verdicts_of_each_turn(tmp_path: Path, two_judges: list[Path]) -> None:
-    index = report_page(two_judges, tmp_path / "r.html").data["data-debates"]
-    verdicts = "".join(debate[7] for debate in index["debates"])
-    assert verdicts.count("y") == verdicts.count("n") == 60 * len(Maxim)
-
-
 def test_scores_and_reasons_of_each_judge_are_beside_the_turn(tmp_path: Path) -> None:
     run = write_evaluations(tmp_path / "a.jsonl", [make_debate(("U", "S.", "t"))], 0.25)
     ((turn,),) = report_page([run], tmp_path / "r.html").data["part-d0"]
