@@ -70,7 +70,7 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
     assert "significantly" not in page
-    assert ("Accuracy: share" in page) == scored
+    assert ("with the right winner" in page) == scored
     assert ("Who won" in page) != scored
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from itertools import repeat, tee
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -335,6 +336,8 @@ def read_arguments(
     bad = bad or BadLines()
     first_lines, lines = tee(numbered_lines(path, bad))
     first = next((line for _, line in first_lines), "")
+    if ".jsonl" in Path(path).suffixes:
+        first = "{"  # also if the first line is damaged
     is_json = first.lstrip().startswith(("{", "["))
     if names or is_trec(first) or ("\t" in first and not (is_json or _kind_of_row(first))):
         return _collection(path, read_documents(path, lines, first, bad, names), bad)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Final
 
@@ -103,7 +103,7 @@ class Measured:
     """An observed value, and its value in each bootstrap sample (None without a bootstrap)."""
 
     value: float
-    draws: Floats | None = None
+    draws: Floats | None = field(default=None, compare=False)
 
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
