@@ -13,7 +13,7 @@ import pytest
 
 from tests.bench.makers import BRIEF, SMALL, WITH_LABELS, contents, write_bench, write_data
 from tests.models import scripted
-from tests.records import read_json
+from tests.records import read_json, read_table
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -293,28 +293,7 @@ def test_labels_of_fewer_debates_are_refused_at_once(tmp_path: Path) -> None:
     assert not bench.exists()
 
 
-CHANGES = (
-    ("judges", "judgez"),
-    ("turns = 1", "turns = 0"),
-    ("format = 1", "format = 2"),
-    ("verbatim =", '"../x" ='),
-    ('"verbatim"', '"verbatin"'),
-    ('"verbatim"', '"verbatim(n=1)"'),
-    ('"verbatim"', '"sinai"'),
-    ('"length"', '"jury(of=jury)"'),
-    ('"verbatim"', '{ plugin = "verbatim", modl = "" }'),
-    ('"rules"', '"rulez"'),
-    ('"claims.tsv"', '"clams.tsv"'),
-    ('"demo"', '"nowhere"'),
-    ('index = "demo"', ""),
-    ('name = "small"', ""),
-    ('name = "small"', 'name = "a/b"'),
-    ("turns = 1", "seeds = [1, 1]"),
-    ("turns = 1", 'labels = "labels.jsonl"'),
-    ("turns = 1", 'pages.baselines = ["lenght"]'),
-    ("turns = 1", 'pages.baselines = ["length"]'),
-    ("turns = 1", 'pages.titel = "x"'),
-)
+CHANGES = read_table("bench/wrong_plans.tsv")
 
 
 def test_error_names_file_key_and_the_right_name(tmp_path: Path) -> None:

@@ -349,14 +349,7 @@ def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [
-        ({"id": "9", "outcome": {"winner": "Pia"}}, "unknown contest '9'"),
-        ({"id": "0", "outcome": {}}, "outcome.winner: "),
-        ({"id": "0", "outcome": []}, "an object"),
-        ({"id": "0", "outcome": {"winner": "Zoe"}}, "'Zoe' is not a speaker"),
-        ({"id": "0", "outcome": {"winner": "Pia", "winners": {"general": "Zoe"}}}, "'Zoe'"),
-        ({"id": "0", "outcome": {"winner": None}, "swapped": {"winner": "Zoe"}}, "'Zoe'"),
-    ],
+    read_json(Path(__file__).with_name("wrong_outcomes.json")),
 )
 def test_an_invalid_outcome_is_reported_with_its_line(
     tmp_path: Path, line: dict[str, Any], expected: str
@@ -372,12 +365,7 @@ def test_an_invalid_outcome_is_reported_with_its_line(
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [
-        ({"gold": {"general": "Zoe"}}, "'Zoe' is not a speaker"),
-        ({"sides": {"Pia": "pro"}}, "missing speaker 'Con'"),
-        ({"speeches": [{"speaker": 1}]}, "text"),
-        ({"sides": {"Pia": "pro", "Con": "neither"}}, "sides.Con"),
-    ],
+    read_json(Path(__file__).with_name("wrong_contests.json")),
 )
 def test_an_invalid_contest_is_reported(
     tmp_path: Path, change: dict[str, Any], expected: str

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_json
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
@@ -160,13 +161,7 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [
-        ({"speech_order": ["OG"]}, "1 speakers for 4 speeches in speech/2.json"),
-        ({"speech_order": ["OG", "OO", "CG", "XX"]}, "'XX' is on neither side"),
-        ({"pro_side": 3}, "pro_side"),
-        ({"con_side": [{"name": "OG"}]}, "duplicate name 'OG'"),
-        ({"con_side": ["tie", "CO"], "speech_order": ["OG", "tie", "CG", "CO"]}, "called 'tie'"),
-    ],
+    read_json(Path(__file__).with_name("wrong_folders.json")),
 )
 def test_an_invalid_folder_is_reported(
     tmp_path: Path, change: dict[str, Any], expected: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.records import read_table
 from touche_rad.evidence.support import (
     LONGEST,
     MAX_SENTENCES,
@@ -23,26 +24,7 @@ TEXT = f"{MINTS} {COPPER} {BLIND}"
 @pytest.mark.parametrize(
     ("sentence", "flags", "reason"),
     [
-        (MINTS, "supported quoted", ""),
-        (f"I disagree: {MINTS.lower()}", "supported quoted", ""),
-        (f'You say "coins are 9 times too dear". But: {MINTS}', "supported quoted", ""),
-        (f'On "the dear coins": {MINTS}', "supported quoted", ""),
-        (f"{COPPER.removesuffix('.')} …", "supported quoted", ""),
-        ("Small coins: mints lose money when they strike them.", "supported", "100%"),
-        ("Copper becomes cheap for many builders.", "", "if banks melt"),
-        ("Mints lose money on every small coin.", "", "they"),
-        ("Do mints lose money on every small coin they strike?", "", "asks"),
-        ("Mints lose 7 money on every small coin they strike.", "", "7"),
-        ("Studies show mints lose money on every small coin they strike.", "", "studies"),
-        ("Mints strike money on every small coin they lose.", "", "“strike” and “lose”"),
-        ("Unless mints lose money on every small coin they strike.", "", "unless"),
-        ("You said: mints lose money on every small coin they strike.", "", "said"),
-        ("Mints lose no money on every small coin they strike.", "denies", ""),
-        ("Mints do not lose money on every small coin they strike.", "denies", ""),
-        ("I doubt that mints lose money on every small coin they strike.", "denies", ""),
-        (BLIND.replace("not be", "be"), "denies", ""),
-        ("Mints lose money on every small golden coin they strike.", "", "golden"),
-        ("Penguins live in Antarctica.", "", "0%"),
+        *read_table("evidence/sentences.tsv"),
         (f"{'Mints lose coins ' * (LONGEST // 3 + 1)}.", "", str(LONGEST)),
     ],
 )

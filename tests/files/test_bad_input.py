@@ -7,12 +7,12 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.records import read_json
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
@@ -25,42 +25,18 @@ TURN = {
     "systemResponse": {"utterance": "S", "response": {"arguments": [{"id": "1", "text": "t"}]}},
 }
 GOOD = {"simulation": {"userTurns": [TURN]}}
-RESPONSE = "simulation.userTurns[1].systemResponse.response"
+LONG_NUMBER = f'{{"simulation": {"9" * 5000}}}'
 
 
-def _sim(**turn: Any) -> str:
-    return json.dumps({"simulation": {"userTurns": [TURN, {**TURN, **turn}]}})
-
-
-def _system(**system: Any) -> str:
-    return _sim(systemResponse={**TURN["systemResponse"], **system})  # type: ignore[dict-item]
-
-
-BAD = {
-    '{"simulation": {"userTurns": [': (None, "JSON"),
-    '{"simulation": {"userTurns": [NaN]}}': (None, "NaN"),
-    "\ufeff" + json.dumps(GOOD): (None, "'\\ufeff'"),
-    "\x1e" + json.dumps(GOOD): (None, "'\\x1e'"),
-    '{"simulation": 3}': ("simulation", "got 3"),
-    '{"simulation": {}, "userTurns": []}': ("simulation.userTurns", "missing"),
-    '{"simulation": {"userTurns": "x"}}': ("simulation.userTurns", "got 'x'"),
-    "{}": (None, EMPTY_RECORD),
-    '{"simulation": ' + "9" * 5000 + "}": (None, "JSON"),
-    _sim(utterance=None): ("simulation.userTurns[1].utterance", "got None"),
-    _system(response={"arguments": {}}): (f"{RESPONSE}.arguments", "got {}"),
-    _system(response={"arguments": [{"id": "1"}]}): (f"{RESPONSE}.arguments[0].text", "missing"),
-    _system(response={"arguments": [{"id": 7, "text": "t"}]}): (
-        f"{RESPONSE}.arguments[0].id",
-        "got 7",
-    ),
-}
-
-
-@pytest.mark.parametrize("line", BAD)
-def test_a_bad_line_is_an_error_or_skipped(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "field", "detail"),
+    [*read_json(Path(__file__).with_name("bad_lines.json")), (LONG_NUMBER, None, "JSON")],
+)
+def test_a_bad_line_is_an_error_or_skipped(
+    tmp_path: Path, line: str, field: str | None, detail: str
+) -> None:
     path = tmp_path / "sim.jsonl"
     path.write_text(f"{json.dumps(GOOD)}\n{line}\n{json.dumps(GOOD)}\n", "utf-8")
-    field, detail = BAD[line]
     with pytest.raises(InputError) as raised:
         list(files.read_debates(path))
     error = raised.value
@@ -77,37 +53,7 @@ def test_a_bad_line_is_an_error_or_skipped(tmp_path: Path, line: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "field", "detail"),
-    [
-        ('{"messages": []}', "messages", "at least one"),
-        (
-            '{"messages": [{"role": "assistant", "content": "x"}]}',
-            "messages[0].role",
-            "'user', got 'assistant'",
-        ),
-        ('{"messages": [{"role": "user", "content": {}}]}', "messages[0].content", "got {}"),
-        (
-            '{"simulated_debate": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}',
-            "simulated_debate[1].role",
-            "'assistant', got 'user'",
-        ),
-        (
-            '{"userTurnsEvaluations": [{"Quality": {"score": "0.9"}}]}',
-            "userTurnsEvaluations[0].Quality.score",
-            "got '0.9'",
-        ),
-        (
-            '{"userTurnsEvaluations": [{"Quality": {}}]}',
-            "userTurnsEvaluations[0].Quality.score",
-            "missing",
-        ),
-        ('[{"quality": 2}]', "[0].quality", "got 2"),
-        ('[{"quality": "2"}]', "[0].quality", "got '2'"),
-        ("TOPIC_DESCRIPTION\tUSER\nonly one", None, "2 columns, got 1"),
-        ("TOPIC_DESCRIPTION\tUSR", "USER", "got TOPIC_DESCRIPTION, USR"),
-        ("q Q0 d 1 0.5 t\nq Q0 d 2 high t", "SCORE", "got 'high'"),
-        ("q Q0 d 1 0.5 t\nq Q0 d 2 0.4 t", None, "document d for query q"),
-        ("q 0 d 1\nq 0 d", None, "`QUERY 0 DOCUMENT RELEVANCE`, got 3"),
-    ],
+    read_json(Path(__file__).with_name("wrong_fields.json")),
 )
 def test_errors_name_the_field_in_each_kind(
     tmp_path: Path, text: str, field: str | None, detail: str

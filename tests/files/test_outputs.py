@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import copy_lines, read_json, read_status
+from tests.records import copy_lines, read_json, read_status, read_table
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
@@ -53,15 +53,7 @@ def refused(ended: Ended) -> bool:
 
 @pytest.mark.parametrize(
     "call",
-    [
-        ("judge", "d", "-o", "d"),
-        ("report", "d", "-o", "d"),
-        ("report", "e", "--labels", "l", "-o", "l"),
-        ("retrieve", "d", "-i", "demo", "-o", "link"),
-        ("contests", "d", "-o", "d"),
-        ("check", "d", "--fix", "-o", "link"),
-        ("label", "d", "e", "-o", "e", "--summary"),
-    ],
+    read_table("files/calls_with_an_input_as_output.tsv"),
     ids=" ".join,
 )
 def test_an_input_is_never_replaced(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import read_table
 from touche_rad.errors import UserError
 from touche_rad.models import Message, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis
@@ -80,25 +81,7 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("thesis", "opposite"),
-    [
-        ("Zoos should not be closed.", "Zoos should be closed."),
-        ("CMV: AdBlock isn't unethical", "AdBlock is unethical"),
-        ("Tigers cannot be pets.", "Tigers can be pets."),
-        ("No one should own a tiger.", "Some people should own a tiger."),
-        ("There is no reason to keep zoos.", "There is some reason to keep zoos."),
-        ("I see nothing wrong with zoos.", "I see something wrong with zoos."),
-        ("You should never smoke.", "You should sometimes smoke."),
-        ("Zoos are no worse than farms.", ""),
-        ("Zoos should be closed.", ""),
-        ("I do not think that zoos are bad.", ""),
-        ("Free will is not real.", "Free will is real."),
-        ("Women should not compete with men due to an unfair advantage.", ""),
-        ("Zoos aren't a crime. Animals like them.", ""),
-        ("Zoos are not the reason animals are dying.", ""),
-        ("Zoos should not exist as long as animals suffer.", ""),
-        ("Zoos are not only cages.", ""),
-        ("We should not eat meat - it is murder.", ""),
-    ],
+    read_table("models/opposites.tsv"),
 )
 def test_the_opposite_of_one_negated_clause_alone_is_written_out(
     thesis: str, opposite: str

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from tests.models.scripted import Handler, Scripted, content, reply, says
-from tests.records import copy_lines, read_status
+from tests.records import copy_lines, read_json, read_status
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -157,33 +157,9 @@ def fields_sent(server: Scripted, model: str, *options: str) -> dict[str, Any]:
     return server.asked[-1]
 
 
-OFF, ON = ({"enable_thinking": value} for value in (False, True))
-
-
 @pytest.mark.parametrize(
     ("model", "options", "template", "effort", "tokens"),
-    [
-        ("tiny", [], None, None, 1024),
-        ("tiny", ["think=off"], OFF, None, 1024),
-        ("tiny", ["think=on"], ON, None, 3072),
-        ("Qwen/Qwen3-8B", [], OFF, None, 1024),
-        ("qwen3:8b", [], None, "none", 1024),
-        ("qwen3:8b", ["think=on", "think_tokens=10"], None, None, 1034),
-        ("deepseek-r1:8b", [], None, "none", 1024),
-        ("gpt-oss:20b", [], None, "low", 3072),
-        ("llama3.1:8b", [], None, None, 1024),
-        ("Qwen/Qwen3.5-9B", [], OFF, None, 1024),
-        ("zai-org/GLM-5.1-FP8", [], OFF, None, 1024),
-        ("zai-org/GLM-5.3", [], None, None, 1024),
-        ("mistralai/Mistral-Small-4-119B-2603", ["think=on"], None, "high", 3072),
-        ("mistralai/Ministral-3-8B-Instruct-2512", [], None, None, 1024),
-        ("Qwen/Qwen3-4B-Instruct-2507", [], None, None, 1024),
-        ("deepseek-ai/DeepSeek-R1-0528", ["max_tokens=8"], None, None, 2056),
-        ("openai/gpt-oss-20b", [], None, "low", 3072),
-        ("openai/gpt-oss-20b", ["reasoning_effort=high"], None, "high", 3072),
-        ("Qwen/Qwen3-8B", ['chat_template_kwargs={"a": 1}'], {"a": 1}, None, 1024),
-        ("meta-llama/Llama-3.1-8B-Instruct", ["think=on"], None, None, 3072),
-    ],
+    read_json(Path(__file__).with_name("families.json")),
 )
 def test_thinking_is_switched_by_the_family_of_the_model(
     server: Scripted, model: str, options: list[str], template: Any, effort: Any, tokens: int
@@ -237,14 +213,7 @@ def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("form", "model", "ok", "hint"),
-    [
-        ("not at all", "tiny", True, "without thoughts"),
-        ("unless switched off", "tiny", False, "-O model.think=off"),
-        ("unless switched off", "Qwen3-8B", True, "enable_thinking"),
-        ("always", "tiny", True, "no request field switches that off"),
-        ("inline", "tiny", True, "thoughts in `content`"),
-        ("endless", "tiny", False, "still thinking after 2112 tokens"),
-    ],
+    read_json(Path(__file__).with_name("doctor_on_thoughts.json")),
 )
 def test_doctor_names_the_thoughts_and_the_line_to_paste(
     server: Scripted, form: str, model: str, ok: bool, hint: str
@@ -284,20 +253,7 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
 
 @pytest.mark.parametrize(
     ("model", "config", "cards", "flags"),
-    [
-        ("Qwen3-8B", {}, [], "--reasoning-parser qwen3"),
-        ("Llama-3.1-8B", {"max_position_embeddings": 131072}, [], "--max-model-len 16384"),
-        ("tiny", {"max_position_embeddings": 4096}, [], ""),
-        ("tiny", {"num_attention_heads": 28}, ["95, 100"] * 8, "--tensor-parallel-size 7"),
-        (
-            "tiny",
-            {"text_config": {"num_attention_heads": 24, "num_key_value_heads": 4}},
-            ["60, 100", "70, 100", "10, 100"],
-            "--tensor-parallel-size 2 --gpu-memory-utilization 0.58",
-        ),
-        ("tiny", {}, ["20, 100", "99, 100"], "--gpu-memory-utilization 0.18"),
-        ("tiny", {}, ["[N/A], [N/A]"], ""),
-    ],
+    read_json(Path(__file__).with_name("vllm_flags.json")),
 )
 def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     model: str,

@@ -26,7 +26,7 @@ from ir_datasets.formats import (
 
 from retrieval import irds
 from retrieval._tasks import SPLITS, all_tasks, parse_task, split_of, topics
-from tests.records import write_lines
+from tests.records import read_json, write_lines
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -247,13 +247,7 @@ def test_our_own_documents_are_the_same_arguments(demo: list[Argument], tmp_path
 
 @pytest.mark.parametrize(
     ("args", "message"),
-    [
-        (["retrieve", "--say", "x", "-i", "irds:small-argsme/tas"], "small-argsme/task"),
-        (["retrieve", "--say", "x", "-i", "irds:no-such-thing-at-all"], "no-such-thing-at-all"),
-        (["retrieve", "irds:vaswani-x", "-i", "demo"], "vaswani-x"),
-        (["score", "RUN", "irds:touche-rad/demo/claims/qrels"], "no qrels"),
-        (["index", "DEMO", "--to", "irds:small-argsme/task"], "irds:small-argsme/task"),
-    ],
+    read_json(Path(__file__).with_name("wrong_names_of_irds.json")),
 )
 @pytest.mark.usefixtures("public")
 def test_what_ir_datasets_does_not_have_is_one_line(

@@ -131,13 +131,7 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "detail"),
-    [
-        ({"debater": "other"}, "debater: 'other'"),
-        ({"judges": ["other"]}, "judges: 'other'"),
-        ({"debate": {"simulation": {"userTurns": []}}}, "expected 1 to"),
-        ({"debate": {"simulation": {"userTurns": [{"utterance": " "}]}}}, "a last turn with a"),
-        ({"debate": {"simulation": 3}}, "simulation"),
-    ],
+    read_json(Path(__file__).with_name("wrong_requests.json")),
 )
 def test_a_wrong_request_is_refused(app: FastAPI, fields: dict[str, Any], detail: str) -> None:
     assert detail in _ask(app, **fields)[0]["detail"]

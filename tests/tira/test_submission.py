@@ -155,16 +155,7 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [
-        (("sub_task: 1", "sub_task: 3"), "sub_task"),
-        (("user: own", "user: mine"), "user"),
-        (("    user: own\n", ""), "expected own or official"),
-        (("-d grounded\n    build", '-d "grounded"\n    build'), "double quotes"),
-        (("forward: &endpoint [OPENAI_BASE_URL, ", "forward: &endpoint ["), "OPENAI_BASE_URL"),
-        (("network: true", "netwerk: true"), "netwerk"),
-        (("task: retr", "task: [retr"), "expected YAML"),
-        (("  2: rad25", "  4: rad25"), ": datasets[4]: expected 1 or 2, got 4"),
-    ],
+    read_json(Path(__file__).with_name("wrong_files.json")),
 )
 def test_an_invalid_tira_yml_is_reported_in_one_line(
     tmp_path: Path, change: tuple[str, str], expected: str

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.models.scripted import content, serving
+from tests.records import read_json
 from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
 from tests.tira.places import FILE
@@ -44,17 +45,9 @@ def test_the_screen_of_a_trial(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
 
 
-FAILURES: dict[str, tuple[list[str], str, str]] = {
-    "no such plugin": (["-d", "verbatin"], "debater", "did you mean 'verbatim'?"),
-    "not installed": (["-d", "mine"], "debater", "not installed: run pip install -e ."),
-    "no such option": (["-d", "verbatim(k=x)"], "debater", "no option 'k'"),
-    "no model": (["-d", "sinai"], "debater", "needs a language model"),
-    "a dead model": (["-d", "sinai", "-m", "http://x.invalid/v1#x"], "model", "start the server"),
-    "a loopback": (["-d", "sinai", "-m", "http://[::1]:9/v1#x"], "model", "with -m vllm:MODEL"),
-    "a needless model": (["-d", "verbatim", "-m", "http://x/v1#x"], "model", "leave out -m"),
-    "no clone": (["-d", "verbatim", "--file", "none.yml"], "entry", "run this in a clone"),
-    "a local model": (["-d", "grounded", "-m", "scripted:said.jsonl"], "model", "said.jsonl"),
-}
+FAILURES: dict[str, tuple[list[str], str, str]] = read_json(
+    Path(__file__).with_name("trials_that_fail.json")
+)
 
 
 @pytest.mark.parametrize("case", FAILURES)

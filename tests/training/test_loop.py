@@ -17,6 +17,7 @@ from tests.conftest import unavailable
 from tests.models.by_schema import filling
 from tests.models.scripted import serving
 from tests.models.tiny import SMALL, tiny_model
+from tests.records import read_table
 from tests.terminal import touche_rad
 from tests.training.player import write_launcher
 from touche_rad.debaters.inspiredebate.training.model import load_tokenizer
@@ -123,18 +124,7 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
-    [
-        ("rounds = 2", "round = 2", "plan.toml: round: "),
-        ("rounds = 2", "rounds = 0", "rounds: "),
-        ("teacher = ", "# ", "teacher: "),
-        ("claims.tsv", "none.tsv", "none.tsv: "),
-        ("epochs = 3", "epoch = 3", "'epoch' (did you mean 'epochs'?)"),
-        ("epochs = 3", 'plugin = "stranger.py"', "'plugin'"),
-        ("rounds = 2", 'recorded = ["--plugin=x.py"]', "that do not begin with '-'"),
-        ("rounds = 2", "serve = {trust-remote-code = true}", "--trust"),
-        ("shows=both", "show=both", "debater: "),
-        ('judge = "inspirescore"', 'judge = "zsl"', "judge: "),
-    ],
+    read_table("training/wrong_plans.tsv"),
 )
 def test_a_wrong_plan_is_told_before_anything_runs(
     plan: Path, old: str, new: str, message: str, tmp_path: Path
