@@ -43,7 +43,7 @@ def verdicts(*runs: File) -> DataFrame:
     criteria = grice()
     sources = _read(runs)
     rows: list[Mapping[str, Any]] = []
-    for debate in debates_of(sources, None):
+    for debate in debates_of(sources, None, criteria):
         name = sources[debate.run].name
         rows += verdict_rows(name, debate.debate, debate.verdicts, criteria)
     columns = {"criterion": _TEXT, "score": _NUMBER, "yes": _TRUTH, "reason": _TEXT}
@@ -57,7 +57,7 @@ def responses(*runs: File) -> DataFrame:
     """
     sources = _read(runs)
     rows = []
-    for debate_of_run in debates_of(sources, None):
+    for debate_of_run in debates_of(sources, None, grice()):
         debate = debate_of_run.debate
         for at, turn in enumerate(debate.turns):
             if turn.response is not None:
@@ -135,7 +135,7 @@ def calls(*runs: File) -> DataFrame:
     sources = _read(runs)
     columns = {"step": _TEXT, "cached": _TRUTH, "seconds": _NUMBER, "tokens": _TEXT}
     rows = []
-    for debate_of_run in debates_of(sources, None):
+    for debate_of_run in debates_of(sources, None, grice()):
         for (debate, turn), calls_of_turn in debate_of_run.calls.items():
             if debate == debate_of_run.debate.key:
                 for call in calls_of_turn:

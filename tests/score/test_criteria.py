@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
+from tests.report.makers import Page
 from tests.score.makers import run_file, user_turn
 from tests.screens import check_screen
 from tests.terminal import touche_rad
@@ -170,3 +172,26 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
     rows = {row["maxim"]: row["yes"] for row in json.loads(ended.out)["rows"]}
     # Half are yes; answers 1, 3, 3, 2 are 0, 1, 1 and 1/2 of the scale.
     assert rows == {"mean": pytest.approx(9 / 16), "clear": 0.5, "strong": pytest.approx(5 / 8)}
+
+
+def report(folder: Path, *arguments: str) -> dict[str, Any]:
+    call = ("report", "--criteria", "mine.toml", "-o", "page.html", *arguments)
+    touche_rad(*call, cwd=folder, code=0)
+    return Page(folder / "page.html").data
+
+
+def test_a_report_has_the_labels_and_the_agreement_by_kind(folder: Path) -> None:
+    data = report(folder, "judge.jsonl", "right.jsonl", "--labels", "labels.jsonl")
+    assert data["data-debates"]["debates"][0][7:9] == ["yAAnCByCBnBCyAAyBAnCBnCC", "yAAyBAnCBnCC"]
+    # Of yes and no; of the scale, as above; and of the categories, 3 of 4 of which agree.
+    kappas = [0, 1 - (2 / 4) / (22 / 16), (12 - 5) / (16 - 5)]
+    assert data["report"]["agreement"]["rows"] == [[], [1], [pytest.approx(fmean(kappas))] * 2]
+
+
+def test_a_verdict_on_a_whole_debate_stands_at_its_last_turn(folder: Path) -> None:
+    (folder / "mine.toml").write_text(f'unit = "debate"{MINE}')
+    line = verdicts_line("bees", ANSWERS, read_criteria(str(folder / "mine.toml")).tag)
+    del line["userTurnsEvaluations"][1:]
+    run_file(folder / "judge.jsonl", [line])
+    (debate,) = report(folder, "judge.jsonl")["data-debates"]["debates"]
+    assert debate[7] == "---------yAA"

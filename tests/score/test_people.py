@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.report.makers import Page
 from tests.score.makers import evaluation, run_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
@@ -62,6 +63,17 @@ def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
     assert report["comparisons"][0]["p_holm"] < 0.05
     ended = touche_rad("score", "team1.jsonl", "team2.jsonl", "labels.jsonl", cwd=folder)
     check_screen("score.people", ended)
+
+
+@pytest.mark.parametrize("kind", ["", ".judged"])
+def test_a_report_ranks_debaters_as_score_does(folder: Path, kind: str) -> None:
+    runs = [f"team2{kind}.jsonl", f"team1{kind}.jsonl"]
+    call = ("report", *runs, "--labels", "labels.jsonl", "-o", "page.html")
+    touche_rad(*call, cwd=folder, code=0)
+    (board,) = Page(folder / "page.html").data["report"]["boards"]
+    ranks = [(row["run"], row["rank"]) for row in board["rows"]]
+    assert ranks == [(f"team1{kind}", 1), (f"team2{kind}", 2)]
+    assert board["rows"][0]["value"] == pytest.approx(LABELS["team1"].mean())
 
 
 def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:

@@ -25,6 +25,7 @@ class ReportOptions:
     labels: Path | None = opt.option(
         Path, "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
+    criteria: str | None = opt.CRITERIA
     title: str | None = opt.option(str, "Title of the page.")
     queries: Path | None = opt.option(
         Path, "Queries of TREC runs, for their texts.", metavar="FILE"
@@ -58,6 +59,7 @@ def report_command(options: ReportOptions) -> int:
     out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
     files.check_output(out, replace=options.replace)  # before the slow imports
     from touche_rad.cli.retrieve import read_queries
+    from touche_rad.files.criteria import read_criteria
     from touche_rad.report import write_report
 
     bad = files.BadLines(skip=options.skip_bad)
@@ -65,6 +67,7 @@ def report_command(options: ReportOptions) -> int:
         runs,
         out,
         bad=bad,
+        criteria=read_criteria(options.criteria) if options.criteria else None,
         labels=options.labels,
         title=options.title,
         seed=options.seed,

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from touche_rad.criteria import Criteria, Criterion
-from touche_rad.debate import Turn, Verdict
+from touche_rad.debate import Turn
 from touche_rad.pages import marked_answer, to_json
+from touche_rad.score.confusion import place_of_verdict
 from touche_rad.score.conversations import ClaimTopic, Conversation
 
 WORD_LIMIT: Final = 60
@@ -56,9 +57,8 @@ def debates_as_json(
             for _, verdicts_of_run in conversation.verdicts:
                 for of_turn in verdicts_of_run:
                     for criterion in criteria:
-                        verdict = of_turn.get(criterion.key)
-                        answer = None if verdict is None else _answer(criterion, verdict)
-                        verdicts.append(_letter(criterion, answer))
+                        place = place_of_verdict(criterion, of_turn.get(criterion.key))
+                        verdicts.append(_letter(criterion, place))
             labels: list[str] = []
             for labels_of_turn in conversation.labels:
                 for criterion in criteria:
@@ -192,19 +192,8 @@ def _about(criterion: Criterion) -> tuple[str, str, tuple[str, ...]]:
     return criterion.key, criterion.title, answers.names if answers.kind != "yes-no" else ()
 
 
-def _answer(criterion: Criterion, verdict: Verdict) -> int | str | None:
-    """Return the answer of a verdict; None if the judge has none."""
-    if criterion.answers.kind == "yes-no":
-        return None if verdict.score is None else int(verdict.yes)
-    if verdict.answer is None and verdict.score is not None:
-        return criterion.answers.nearest(verdict.score)
-    return verdict.answer
-
-
-def _letter(criterion: Criterion, answer: int | str | None) -> str:
+def _letter(criterion: Criterion, place: int | None) -> str:
     """Return an answer as one letter: y, n, - for none, or A, B, ... of other answers."""
-    if answer is None:
+    if place is None:
         return "-"
-    if criterion.answers.kind == "yes-no":
-        return "ny"[int(answer)]
-    return chr(ord("A") + criterion.answers.names.index(str(answer)))
+    return "ny"[place] if criterion.answers.kind == "yes-no" else chr(ord("A") + place)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
-
-import numpy as np
+from itertools import chain, combinations
+from statistics import fmean
+from typing import Any
 
 from touche_rad.criteria import Criteria
-from touche_rad.score.confusion import count_answers, kappa, score_of_place
+from touche_rad.score.confusion import (
+    count_answers,
+    distances,
+    kappa,
+    place_of_verdict,
+    size_of,
+)
 from touche_rad.score.conversations import ClaimTopic, Conversation
 from touche_rad.score.rates import count_verdicts
 from touche_rad.text import count_words
-
-_APART: Final = 1 - np.eye(2)
 
 
 def shares_by_turn(
@@ -53,36 +57,37 @@ def agreement_of(
 ) -> dict[str, Any] | None:
     """Return Cohen's kappa of each two judges, and of each with the labels; None for one rater.
 
-    Neighbours agree: each judge follows the one before it with which it agrees most.
+    It is the mean of the criteria, weighted on scales. A criterion on which both always give the
+    same answer is left out. Neighbours agree: each judge follows the one before it with which it
+    agrees most.
     """
-    votes: dict[str, list[int | None]] = {"label": []}
-    votes |= {name: [] for name in names}
+    keys = criteria.keys
+    votes: dict[str, dict[str, list[int | None]]] = {}
+    for name in ("label", *names):
+        votes[name] = {key: [] for key in keys}
     for conversation in conversations:
         verdicts_of = dict(conversation.verdicts)
         for labels in conversation.labels or [{}] * len(conversation.turns):
-            for criterion in criteria:
-                place = labels.get(criterion.key)
-                if place is not None and criterion.answers.kind == "scale":
-                    place = int(score_of_place(criterion, place) >= 0.5)
-                is_category = criterion.answers.kind == "categories"
-                votes["label"].append(None if is_category else place)
+            for key in keys:
+                votes["label"][key].append(labels.get(key))
         for run, name in enumerate(names):
             for verdicts in verdicts_of.get(run) or [{}] * len(conversation.turns):
-                for key in criteria.keys:
-                    verdict = verdicts.get(key)
-                    known = verdict is not None and verdict.score is not None
-                    votes[name].append(int(verdict.yes) if verdict and known else None)
-    raters = [name for name, of_rater in votes.items() if {*of_rater} - {None}]
+                for criterion in criteria:
+                    place = place_of_verdict(criterion, verdicts.get(criterion.key))
+                    votes[name][criterion.key].append(place)
+    raters = [name for name, of_rater in votes.items() if {*chain(*of_rater.values())} - {None}]
     if len(raters) < 2:
         return None
 
     kappas: dict[frozenset[str], float | None] = {}
-    for at, first in enumerate(raters):
-        for second in raters[:at]:
-            pairs = zip(votes[first], votes[second], strict=True)
-            table = count_answers((pair for pair in pairs if None not in pair), 2)
-            known = table.sum() > 0
-            kappas[frozenset((first, second))] = float(kappa(table, _APART)) if known else None
+    for first, second in combinations(raters, 2):
+        of_criteria = []
+        for criterion in criteria:
+            pairs = zip(votes[first][criterion.key], votes[second][criterion.key], strict=True)
+            table = count_answers(pairs, size_of(criterion))
+            if table.sum() not in table.diagonal():
+                of_criteria.append(float(kappa(table, distances(criterion))))
+        kappas[frozenset((first, second))] = fmean(of_criteria) if of_criteria else None
 
     order = raters[:1]
     while len(order) < len(raters):

@@ -22,6 +22,7 @@ from touche_rad.criteria import Criterion
 from touche_rad.score import words
 from touche_rad.score.cautions import WITHOUT_MODEL
 from touche_rad.score.confusion import MAIN, TITLES
+from touche_rad.score.rates import answers_name
 from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.shares import ShareReport
@@ -276,13 +277,14 @@ def _against_baseline(
 
 
 def _shares(report: ShareReport) -> Board:
-    """Show the shares of yes of runs without labels."""
+    """Show the shares of yes of runs, by their judge or by people."""
     by_name = {(row.run, row.maxim): row for row in report.rows}
     titles = {criterion.key: criterion.title for criterion in report.criteria}
     rows = []
     for ranked in report.ranking:
         mean = by_name[ranked.run, MEAN]
         of_keys = [by_name[ranked.run, key] for key in titles]
+        counts = [] if report.truth else [report.debates[ranked.run]]
         rows.append(
             {
                 "run": ranked.run,
@@ -291,10 +293,18 @@ def _shares(report: ShareReport) -> Board:
                 "value": mean.yes,
                 "low": mean.low,
                 "high": mean.high,
-                "cells": [*(short(row.yes) for row in of_keys), report.debates[ranked.run]],
+                "cells": [*(short(row.yes) for row in of_keys), *counts],
             }
         )
-    title = lead(rows, "share of yes")
+    measure = answers_name(report.criteria)
+    heads = [[title, ""] for title in titles.values()]
+    tables = []
+    if report.truth:
+        labelled = [[note] for note in report.notes]
+        tables = [page_table("Labelled turns", ["run, criterion, turns"], labelled)]
+    else:
+        heads.append(["debates", ""])
+    title = lead(rows, measure)
     text = report.sentences()
     if not report.is_ranked:
         title = f"{rows[0]['run']} says yes most often, {rows[-1]['run']} least often"
@@ -302,11 +312,12 @@ def _shares(report: ShareReport) -> Board:
     return board(
         title,
         rows,
-        "share of yes",
+        measure,
         text=text,
-        note=f"{count_of(report.claims, 'claim')}. Mean of the criteria; missing verdicts count as "
-        f"no. {_drawn(report, 'claims')}",
-        columns=[*([title, ""] for title in titles.values()), ["debates", ""]],
+        note=f"{count_of(report.claims, 'claim')}. Mean of the criteria; {report.source}. "
+        f"{_drawn(report, 'claims')}",
+        columns=heads,
+        tables=tables,
     )
 
 

@@ -43,7 +43,9 @@ from touche_rad.score import kind_of, score
 from touche_rad.score.cautions import different_indexes, without_model
 from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import names
+from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.rates import ordered_criteria
+from touche_rad.score.reference import DEFAULT_POLICY, known_reference
 from touche_rad.score.reports import Fault
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import shares_of_debates
@@ -131,8 +133,8 @@ def write_report(
     warnings += different_indexes((source.name, source.origin.status) for source in sources)
     debates_of_runs = list(debates_of(sources, labels, criteria)) if debates else []
     has_verdicts = any(debate.verdicts for debate in debates_of_runs)
-    can_rank = any(criterion.answers.kind != "categories" for criterion in criteria)
-    if scored is None and not boards and has_verdicts and can_rank:
+    ranking = [criterion for criterion in criteria if criterion.answers.kind != "categories"]
+    if scored is None and not boards and has_verdicts and ranking:
         files_of_runs = {source.name: source.path for source in sources}
         scored = shares_of_debates(
             files_of_runs,
@@ -153,7 +155,9 @@ def write_report(
     all_topics = topics(debates_of_runs)
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     if conversations:
-        responses["by_turn"] = shares_by_turn(all_topics, names_of_runs, lost, criteria)
+        if ranking:
+            ordered = ordered_criteria(criteria)
+            responses["by_turn"] = shares_by_turn(all_topics, names_of_runs, lost, ordered)
         responses["lengths"] = lengths_of(conversations, names_of_runs)
         responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
@@ -347,6 +351,11 @@ def _score(
     if truth in files.DEBATES and any(source.judgements for source in sources):
         kind = Kind.OUTCOMES
     fitting = {source.name: source.path for source in sources if source.kind is kind}
+    if truth is Kind.LABELS and not fitting:
+        # People's answers rank also debates without verdicts.
+        answers = list(files.read_labels(labels, criteria=criteria))
+        if known_reference(labels, answers, criteria.unit):
+            fitting = {source.name: source.path for source in sources if source.debates}
     if not fitting:
         # Debates are shown with their labels, and contests with their winners, also without runs.
         if truth is Kind.LABELS:
@@ -362,4 +371,8 @@ def _score(
     tags = list(fitting)
     if kind is Kind.OUTCOMES:
         return score_contests(paths, labels, seed=seed, bad=bad, tags=tags)
+    if truth is Kind.LABELS and are_debaters(paths):
+        return score_people(
+            paths, labels, criteria=criteria, policy=DEFAULT_POLICY, seed=seed, tags=tags
+        )
     return score(paths, labels, criteria=criteria, seed=seed, bad=bad, tags=tags)

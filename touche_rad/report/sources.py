@@ -22,6 +22,7 @@ from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, plugin_of
+from touche_rad.score.reference import known_reference
 from touche_rad.score.validation import count_fallbacks
 from touche_rad.score.words import names_of
 
@@ -134,9 +135,10 @@ def read_sources(
 
 
 def debates_of(
-    sources: Sequence[Source], labels: Path | None, criteria: Criteria | None = None
+    sources: Sequence[Source], labels: Path | None, criteria: Criteria
 ) -> Iterator[DebateOfRun]:
     """Yield the debates of all runs."""
+    unit = criteria.unit
     labels_by_words = _labels_by_words(sources, labels, criteria)
     for run, source in enumerate(sources):
         run_calls = calls(source.path)
@@ -147,25 +149,30 @@ def debates_of(
             for at, turn in enumerate(debate.turns):
                 if turn.response is not None and fallback_of(turn.response.extra):
                     fallbacks.add(at)
-            labelled = labels_by_words.get(digests(debate), ())
+            labelled = labels_by_words.get(digests(debate, unit), ())
             if not verdicts and source.kind is Kind.EVALUATIONS:
                 verdicts = ({},)
-            yield DebateOfRun(run, debate, verdicts, labelled, run_calls, frozenset(fallbacks))
+            yield DebateOfRun(
+                run, debate, verdicts, labelled, run_calls, frozenset(fallbacks), unit
+            )
 
 
 def _labels_by_words(
-    sources: Sequence[Source], labels: Path | None, criteria: Criteria | None
+    sources: Sequence[Source], labels: Path | None, criteria: Criteria
 ) -> dict[tuple[str, ...], tuple[Labels, ...]]:
     """Return the labels of each debate by the digests of its turns.
 
-    Labels have no words: a run with a line for each of them says what they belong to. So a run
-    that lacks a line shows the labels of its own debates, and not those of their neighbours.
+    Where nothing but their order says whose they are, a run with a line for each of them has their
+    debates. So a run that lacks a line shows the labels of its own debates.
     """
     if labels is None or kind_of(labels) is not Kind.LABELS:
         return {}
     truth = list(files.read_labels(labels, criteria=criteria))
+    reference = known_reference(labels, truth, criteria.unit)
+    if reference is not None:
+        return dict(zip(map(tuple, reference.turns), truth, strict=True))
     fitting = [source for source in sources if len(source.debates) == len(truth)]
     best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
     debates = best.debates if best else ()
     pairs = zip(debates, truth, strict=False)
-    return {digests(debate): labels_of_turns for (debate, _), labels_of_turns in pairs}
+    return {digests(debate, criteria.unit): of_debate for (debate, _), of_debate in pairs}

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from touche_rad.criteria import Criterion
+from touche_rad.debate import Verdict
 from touche_rad.score.measures import says_yes
 from touche_rad.score.significance import Floats
 
@@ -37,6 +38,16 @@ def place_of_score(criterion: Criterion, score: float | None) -> int:
     if answers.kind == "yes-no":
         return int(says_yes(score))
     return answers.names.index(str(answers.nearest(score)))
+
+
+def place_of_verdict(criterion: Criterion, verdict: Verdict | None) -> int | None:
+    """Return the place of a verdict among the answers; None if the judge gave none."""
+    if verdict is None:
+        return None
+    if criterion.answers.kind != "categories":
+        return None if verdict.score is None else place_of_score(criterion, verdict.score)
+    answer = verdict.answer
+    return None if answer is None else criterion.answers.names.index(str(answer))
 
 
 def score_of_place(criterion: Criterion, place: int) -> float:

@@ -53,6 +53,7 @@ def score_people(
     samples: int = 10_000,
     seed: int = 0,
     baselines: Sequence[Path] = (),
+    tags: Sequence[str] | None = None,
 ) -> ShareReport:
     """Rank the debaters of runs by people's answers; scales count from 0 to 1.
 
@@ -93,7 +94,7 @@ def score_people(
         return result
 
     refused: dict[str, str] = {}
-    tags = names(runs)
+    tags = tags or names(runs)
     turns_of = each_run(dict(zip(tags, runs, strict=True)), read, refused)
     figures = {}
     notes = []

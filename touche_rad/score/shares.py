@@ -98,10 +98,14 @@ class ShareReport(Report):
             yield self.board()
         yield from self.pair_table()
         yield self.notes
-        source = "missing verdicts count as no"
+        yield Notes([*rank_notes(self), self.source, self._drawn("claims")])
+
+    @property
+    def source(self) -> str:
+        """Where the answers are from."""
         if self.truth:
-            source = f"answers of people: {self.truth}"
-        yield Notes([*rank_notes(self), source, self._drawn("claims")])
+            return f"answers of people: {self.truth}"
+        return "missing verdicts count as no"
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
