@@ -57,9 +57,8 @@ def agreement_of(
 ) -> dict[str, Any] | None:
     """Return Cohen's kappa of each two judges, and of each with the labels; None for one rater.
 
-    It is the mean of the criteria, weighted on scales. A criterion on which both always give the
-    same answer is left out. Neighbours agree: each judge follows the one before it with which it
-    agrees most.
+    It is the mean of the criteria, as in the ranking; on scales it is weighted. Neighbours agree:
+    each judge follows the one before it with which it agrees most.
     """
     keys = criteria.keys
     votes: dict[str, dict[str, list[int | None]]] = {}
@@ -85,7 +84,7 @@ def agreement_of(
         for criterion in criteria:
             pairs = zip(votes[first][criterion.key], votes[second][criterion.key], strict=True)
             table = count_answers(pairs, size_of(criterion))
-            if table.sum() not in table.diagonal():
+            if table.any():
                 of_criteria.append(float(kappa(table, distances(criterion))))
         kappas[frozenset((first, second))] = fmean(of_criteria) if of_criteria else None
 

@@ -8,7 +8,7 @@
       <p class="soft">
         Cohen’s kappa on the verdicts that both give, weighted on scales, as the mean of the criteria:
         1 is full agreement, 0 is chance. Each stands beside the one with which it agrees most; “–”:
-        no common verdicts, or all of one kind.
+        no common verdicts.
       </p>
       <${Matrix} caption="Agreement" ...${data.agreement} />`;
   rad.report.Cost = () =>
