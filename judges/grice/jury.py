@@ -11,7 +11,7 @@ from pydantic import Field
 
 from touche_rad.calls import time_left
 from touche_rad.debate import Debate, Verdict, Verdicts
-from touche_rad.errors import OptionError
+from touche_rad.errors import OptionError, UserError
 from touche_rad.plugins import (
     NamesPlugins,
     Services,
@@ -50,7 +50,10 @@ class Jury:
         self._criteria = services.criteria
         if any(parse_plugin(name)[0] == "jury" for name in names):
             raise OptionError("judge jury: of: a jury cannot contain a jury; name other judges")
-        self._members = {name: make("judge", name, services) for name in names}
+        try:
+            self._members = {name: make("judge", name, services) for name in names}
+        except UserError as error:
+            raise UserError(f"judge jury: of: {error}") from None
 
     async def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""

@@ -87,9 +87,7 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path, row: list[str]) -
     assert "\n" not in str(error)
 
 
-def test_two_criteria_with_a_key_and_a_newer_format_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 4"):
-        read_criteria(str(read(tmp_path, f'{ASKED}[a]\nquestion = "q"')))
+def test_a_newer_format_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="newer"):
         read_criteria(str(read(tmp_path, f"format = 2\n{ASKED}")))
     with pytest.raises(OptionError, match="'grice'"):

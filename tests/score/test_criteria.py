@@ -129,8 +129,16 @@ def test_a_label_outside_its_answers_has_its_place(
 
 
 def test_labels_of_half_of_the_criteria_are_scored_and_named(folder: Path) -> None:
-    run_file(folder / "labels.jsonl", [[{"clear": 1}, {"clear": 1}] * 2] * DEBATES)
-    report = score(folder, "judge.jsonl", "labels.jsonl")
+    runs = ("judge.jsonl", "other.jsonl")
+    (folder / runs[1]).write_text((folder / runs[0]).read_text().replace("bees", "wasps"))
+    words = (*runs, "--criteria", "mine.toml", "--summary", "-o", "labels.jsonl", "--replace")
+    touche_rad("label", *words, cwd=folder, code=0)
+    template = (folder / "labels.jsonl").read_text()
+    (folder / "labels.jsonl").write_text(template.replace('"clear": null', '"clear": 1'))
+    people = score(folder, *runs, "labels.jsonl")
+    assert {row["maxim"] for row in people["rows"]} == {"mean", "clear"}
+    report = score(folder, runs[0], "labels.jsonl")
+    assert report["debates"] == DEBATES  # not those of the other run
     rows = {row["maxim"]: row for row in report["rows"] if row["run"] == "judge"}
     assert rows["mean"]["value"] == rows["clear"]["value"] == pytest.approx(2 / 3)
     without = [problem["maxim"] for problem in report["problems"] if problem["kind"] == "no labels"]
@@ -142,7 +150,7 @@ def test_a_run_of_other_criteria_is_refused(folder: Path) -> None:
     arguments = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
     ended = touche_rad("score", *arguments, cwd=folder, code=2)
     assert "judge.jsonl" in ended.err
-    assert "--criteria FILE" in ended.err
+    assert "undo the change" in ended.err
     ended = touche_rad("score", "judge.jsonl", "labels.jsonl", cwd=folder, code=2)
     assert "labels.jsonl" in ended.err
     refused = touche_rad("score", *arguments, "--strict", cwd=folder, code=2)
@@ -169,7 +177,9 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
     ended = touche_rad(
         "score", "judge.jsonl", "--criteria", "mine.toml", "--json", cwd=folder, code=0
     )
-    rows = {row["maxim"]: row["yes"] for row in json.loads(ended.out)["rows"]}
+    report = json.loads(ended.out)
+    assert report["notes"][0].startswith("kind_of has categories")
+    rows = {row["maxim"]: row["yes"] for row in report["rows"]}
     # Half are yes; answers 1, 3, 3, 2 are 0, 1, 1 and 1/2 of the scale.
     assert rows == {"mean": pytest.approx(9 / 16), "clear": 0.5, "strong": pytest.approx(5 / 8)}
 

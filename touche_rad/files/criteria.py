@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from touche_rad.criteria import (
     FORMAT,
@@ -36,7 +37,7 @@ _RESERVED: Final = ("annotators", "criteria", "mean", "run", "sample", "settled"
 """Names of other fields of labels and tables."""
 EVIDENCE: Final = "_evidence"
 """The end of the name of the field in which a model quotes, before its verdict."""
-_FIELDS: Final = (*CriteriaFile.model_fields, *Criterion.model_fields, *Sees.model_fields)
+_MODELS: Final[Mapping[str, type[BaseModel]]] = {"sees": Sees}
 _NO_KEY: Final = "there is no such key"
 _EXPECTED: Final = {
     "extra_forbidden": _NO_KEY,
@@ -98,8 +99,11 @@ def _wrong(path: Path, error: ValidationError, text: str) -> InputError:
     keys = [key for key in problem["loc"] if isinstance(key, str) and key != "[key]"]
     miss = field_error(error)
     message = _EXPECTED.get(problem["type"], miss.expected)
-    if message is _NO_KEY:
-        message += nearest(keys[-1], _FIELDS)
+    if message is _NO_KEY and keys[1:] and keys[-1] in CriteriaFile.model_fields:
+        message = "expected it above the first table"
+    elif message is _NO_KEY:
+        model = Criterion if keys[1:] else CriteriaFile
+        message += nearest(keys[-1], _MODELS.get(keys[0], model).model_fields)
     if problem["type"] == "missing":
         del keys[1:]
     field = miss.field.removesuffix(".int") or None
@@ -139,7 +143,10 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
             with suppress(ValidationError, IndexError):  # a status may be damaged
                 chosen = Criteria.model_validate(content[1])
         if chosen is None or chosen.tag != tag:
-            raise InputError(path, f"has the criteria {tag}: {_GIVE}")
+            fix = _GIVE
+            if chosen is not None and chosen.name == name:
+                fix = f"the file is {chosen.digest} now: undo the change, or judge and label again"
+            raise InputError(path, f"has the criteria {tag}: {fix}")
     return chosen or grice()
 
 

@@ -134,7 +134,13 @@ def _place(label: object, info: ValidationInfo, answers: Answers) -> int | None:
 
 
 class _TurnLabels(FileRecord):
-    """People's verdicts on one response; null is no verdict."""
+    """People's verdicts on one response, or on another unit of the criteria; null is no verdict.
+
+    These are the task's four. Labels on other criteria have a field for the key of each question: 1
+    for yes and 0 for no, the number of a scale as a number, or a category as a text. They have also
+    `criteria`, the name and the digest, and `words`, a digest of the text, as `touche-rad label
+    RUNS --criteria FILE -o NEW --summary` writes them.
+    """
 
     @model_validator(mode="before")
     @classmethod

@@ -141,7 +141,9 @@ def read_toml(path: Place) -> JsonObject:
     try:
         return tomllib.loads(read_whole(path))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(path, f"expected TOML: {error}") from None
+        # Only the message says that a table or a key is there twice.
+        fix = ": rename one of them" if re.search("twice|overwrite", str(error)) else ""
+        raise InputError(path, f"expected TOML: {error}{fix}") from None
 
 
 def write_text(path: Place, text: str) -> None:

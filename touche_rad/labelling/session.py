@@ -67,6 +67,8 @@ class LabelSession:
             "seed": seed,
             "queue": queue,
         }
+        if output.is_file() and is_begun(log_beside(output)):
+            criteria_of(self.criteria, output)  # refuses others
         self.log = AppendLog(log_beside(output), LABELS, header)
         # The log stays open, and locked, as long as the session; not if the session cannot begin.
         with ExitStack() as on_failure:

@@ -382,7 +382,7 @@ class Configured(Generic[L]):
         if self.plugin.kind == "judge" and not known & {"any", name}:
             has_scores = all(criterion.answers.scores for criterion in services.criteria)
             if not (has_scores and "scored" in known):
-                fix = "choose another judge"
+                fix = "choose a judge that asks a model, such as zsl or fsl1, or a jury of these"
                 raise UserError(f"{who} judges by its own criteria, not by {name}: {fix}")
         # Paths stay right in another folder, in which the plugin may leave the process.
         paths = {key: self.folder / path for key, path in self.options if isinstance(path, Path)}

@@ -67,7 +67,6 @@ def score_judgements(
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
     labels: Labelled = list(files.read_labels(truth, criteria=criteria))
-    with_examples = list(chain.from_iterable(labels))
     excluded = 0
     tags = tags or names(runs)
     paths = dict(zip(tags, runs, strict=True))
@@ -75,6 +74,10 @@ def score_judgements(
     refused: dict[str, str] = {}
     read = partial(read_evaluated, criteria=criteria, bad=bad)
     evaluated = each_run(paths, read, refused, progress)
+    all_labels = labels
+    if not (policy.strict or policy.debates):
+        labels = _with_words_of(list(evaluated.values()), labels)
+    with_examples = list(chain.from_iterable(labels))
     reference = None
     if not policy.strict:
         reference = find_reference(list(evaluated.values()), truth, labels, policy, criteria)
@@ -109,6 +112,10 @@ def score_judgements(
             unknown = [turn.get(row.maxim) for turn in with_examples].count(None)
             label_rows.append(LabelRow(maxim=row.maxim, yes=row.tp, no=row.fp, unknown=unknown))
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
+    left_out = len(all_labels) - len(labels)
+    if left_out:
+        message = f"{left_out} labelled debates are of no run, and are left out"
+        problems.append(Problem(run=str(truth), kind=ProblemKind.MISSING_DEBATE, message=message))
     return JudgementReport(
         truth=str(truth),
         criteria=criteria,
@@ -138,6 +145,17 @@ def score_judgements(
         labels=labels,
         scores=scores,
     )
+
+
+def _with_words_of(runs: Sequence[Run], labels: Sequence[Sequence[Mapping[str, Any]]]) -> Labelled:
+    """Return the labels that are of debates of the runs, if they are of several pooled runs."""
+    judged = {None} | {words for run in runs for turns in run.conversations for words in turns}
+    known = []
+    for turns in labels:
+        # Of official labels, a debate that no run has counts as no.
+        if all("criteria" not in turn or turn.get("words") in judged for turn in turns):
+            known.append(turns)
+    return known or labels
 
 
 def _problems_of_labels(

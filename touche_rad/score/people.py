@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.confusion import label_score
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
-from touche_rad.score.rates import ordered_criteria
+from touche_rad.score.rates import categories_in_words, ordered_criteria
 from touche_rad.score.reference import NO_TEXTS, Labelled, Policy, find_reference
 from touche_rad.score.result import MEAN
 from touche_rad.score.shares import ShareReport, share_report
@@ -60,8 +61,18 @@ def score_people(
     With `correct`, the runs are evaluations, and the answers to all turns are estimated.
     """
     all_criteria = criteria_of_all(criteria, runs, truth)
-    criteria = ordered_criteria(all_criteria)
+    notes = categories_in_words(all_criteria)
     labels: Labelled = list(files.read_labels(truth, criteria=all_criteria))
+    turns_of_labels = list(chain.from_iterable(labels))
+    ranking = []
+    for criterion in ordered_criteria(all_criteria):
+        if any(turn.get(criterion.key) is not None for turn in turns_of_labels):
+            ranking.append(criterion)
+        else:
+            notes.append(f"{criterion.key} has no label in {truth}, and is not part of the mean")
+    if not ranking:
+        raise InputError(truth, "no turn has a label that ranks")
+    criteria = all_criteria.model_copy(update={"criteria": tuple(ranking)})
     reference = find_reference([], truth, labels, policy, all_criteria)
     if reference is None:
         raise UserError(f"{truth}: {NO_TEXTS}: {policy.no_texts_fix}")
@@ -97,7 +108,6 @@ def score_people(
     tags = tags or names(runs)
     turns_of = each_run(dict(zip(tags, runs, strict=True)), read, refused)
     figures = {}
-    notes = []
     for tag, by_criterion in turns_of.items():
         of_run = {}
         for key, turns in by_criterion.items():

@@ -29,6 +29,12 @@ def ordered_criteria(criteria: Criteria) -> Criteria:
     return criteria.model_copy(update={"criteria": tuple(ordered)})
 
 
+def categories_in_words(criteria: Criteria) -> list[str]:
+    """Say which criteria do not rank, because their answers are categories."""
+    unranked = [criterion.key for criterion in criteria if not criterion.answers.scores]
+    return [f"{key} has categories, which rank nothing: see --per turn" for key in unranked]
+
+
 def answers_name(criteria: Criteria) -> str:
     """Return what the mean of the answers is."""
     if any(criterion.answers.kind == "scale" for criterion in criteria):

@@ -19,6 +19,7 @@ from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.rates import (
     answers_name,
+    categories_in_words,
     count_verdicts,
     measure_yes,
     ordered_criteria,
@@ -138,15 +139,16 @@ def score_shares(
 
     Runs are ranked if one judge gave their verdicts on different debates.
     """
-    criteria = ordered_criteria(criteria_of(criteria, *runs))
+    all_criteria = criteria_of(criteria, *runs)
+    criteria = ordered_criteria(all_criteria)
     tags = names(runs)
     paths = dict(zip(tags, runs, strict=True))
     refused: dict[str, str] = {}
 
     def read(tag: str, path: Path) -> list[tuple[Debate, tuple[Verdicts, ...]]]:
         # Refuses a file without verdicts, before its bad lines.
-        read_evaluated(tag, path, criteria, files.BadLines(skip=True))
-        return list(read_judged(path, criteria, bad or files.BadLines()))
+        read_evaluated(tag, path, all_criteria, files.BadLines(skip=True))
+        return list(read_judged(path, all_criteria, bad or files.BadLines()))
 
     debates_of_runs = each_run(paths, read, refused)
     lost = []
@@ -166,7 +168,14 @@ def score_shares(
         seed=seed,
         baselines=marked,
     )
-    return report.model_copy(update={"refused": refused, "shows_pairs": compare})
+    return report.model_copy(
+        update={
+            "refused": refused,
+            "shows_pairs": compare,
+            "criteria": all_criteria,
+            "notes": (*report.notes, *categories_in_words(all_criteria)),
+        }
+    )
 
 
 def shares_of_debates(
@@ -242,6 +251,8 @@ def share_report(
     for tag, of_run in figures.items():
         for maxim, measured in of_run.items():
             low, high = measured.interval
+            # A corrected share may be drawn beyond what a share can be.
+            low, high = low and max(low, 0.0), high and min(high, 1.0)
             rows.append(YesRow(run=tag, maxim=maxim, yes=measured.value, low=low, high=high))
     return ShareReport(
         runs=tuple(figures),
