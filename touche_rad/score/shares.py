@@ -252,7 +252,8 @@ def share_report(
         for maxim, measured in of_run.items():
             low, high = measured.interval
             # A corrected share may be drawn beyond what a share can be.
-            low, high = low and max(low, 0.0), high and min(high, 1.0)
+            low = low and max(low, 0.0)
+            high = high and min(high, 1.0)
             rows.append(YesRow(run=tag, maxim=maxim, yes=measured.value, low=low, high=high))
     return ShareReport(
         runs=tuple(figures),
