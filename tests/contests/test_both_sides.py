@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.records import read_records, read_status, write_lines
+from tests.records import read_records, read_status, read_table, write_lines
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -114,18 +114,7 @@ def test_without_an_index_or_a_fitting_argument_the_contrary_alone_is_to_be_answ
 
 @pytest.mark.parametrize(
     ("claim", "opposed"),
-    [
-        ("Zoos should be closed", "Zoos should not be closed"),
-        ("Cars must not enter.", "Cars must enter."),
-        ("Zoos do more harm than good and should be closed.", "This is wrong: Zoos do more"),
-        ("Nobody under 16 should vote.", "This is wrong: Nobody"),
-        ("You can eat what you should not.", "This is wrong: You can"),
-        ("Tea is hot.", "This is wrong: Tea is hot."),
-        ("Free will exists.", "This is wrong: Free will exists."),
-        ("Tea should be taxed because it harms.", "This is wrong: Tea should be"),
-        ("Should zoos close?", "Should zoos close? My answer is no."),
-        ("  ", ""),
-    ],
+    read_table("contests/contrary_claims.tsv"),
 )
 def test_the_contrary_is_negated_only_where_that_is_safe(claim: str, opposed: str) -> None:
     assert negate(claim).startswith(opposed)

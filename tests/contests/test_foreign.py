@@ -17,27 +17,7 @@ from touche_rad.contests.foreign import contests
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 
-ART = {
-    "title": "Cats are better",
-    "description": "House cats.",
-    "pro": "Ann",
-    "con": "Ben",
-    "arguments": [
-        [{"side": "Pro", "text": "They purr."}, {"side": "Con", "text": "They bite."}],
-        [{"side": "Pro", "text": "Seldom."}, {"side": "Con", "text": "Often."}],
-    ],
-    "votes": [
-        {"arguments": "pro", "sources": "tie", "legibility": "con", "conduct": "tie"},
-        {"arguments": "con", "sources": "tie", "legibility": "tie", "conduct": "tie"},
-        {
-            "arguments": "pro",
-            "sources": "con",
-            "legibility": "tie",
-            "conduct": "pro",
-            "winner": "con",
-        },
-    ],
-}
+ART = read_json(Path(__file__).with_name("debate_about_cats.json"))
 
 
 def read_contests_of(path: Path, value: Any) -> list[Contest]:

@@ -22,6 +22,7 @@ from tests.debaters.world import (
 from tests.models import scripted
 from tests.models.by_schema import answering, called, last_asked, last_message, prompts, roles_of
 from tests.models.scripted import Scripted
+from tests.records import read_json
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError, WorkError
@@ -389,12 +390,7 @@ def test_without_terms_the_words_of_the_last_message_or_the_topic_are_searched(
 
 @pytest.mark.parametrize(
     ("terms", "keywords", "searches"),
-    [
-        (["coins", "tins", "jars"], "2", ["coins", "tins"]),
-        (["Coins", "coins", " coins ", "tins"], "3", ["Coins", "tins"]),
-        (["", " \n", "the of", "?!", "tins"], "3", ["tins"]),
-        (["penny rounding costs a family much"], "1", ["penny rounding costs a"]),
-    ],
+    read_json(Path(__file__).with_name("terms_of_searches.json")),
     ids=["too many", "repeated", "empty", "long"],
 )
 def test_whatever_the_model_names_one_to_three_short_terms_are_searched(

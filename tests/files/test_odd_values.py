@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import write_records
+from tests.records import read_json, write_records
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import BadLines
@@ -51,13 +51,7 @@ def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
 
 @pytest.mark.parametrize(
     ("system", "said"),
-    [
-        ({"utterance": None, "response": {"content": None}}, ""),
-        ({"utterance": 42, "response": {"content": 42}}, "42"),
-        ({"utterance": None, "response": {"content": "words"}}, "words"),
-        ({"utterance": "words", "response": {"content": "others"}}, "words"),
-        ({"utterance": "words", "response": None}, "words"),
-    ],
+    read_json(Path(__file__).with_name("odd_responses.json")),
 )
 def test_a_response_is_text_also_if_the_system_sent_another_value(
     tmp_path: Path, system: dict[str, Any], said: str

@@ -12,6 +12,7 @@ import pytest
 
 from judges.grice.grounded import GroundedJudge
 from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
+from tests.records import read_table
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
@@ -25,43 +26,17 @@ TILL = (
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        ZOO,
-        "zoos DO NOT only lock animals up",
-        "Zoos don’t only lock animals up!",
-        f"But {SPECIES}",
-        f"I disagree with you: {SPECIES}",
-        f"That is not true. {SPECIES}",
-        f"Are you sure? {SPECIES}",
-        f"“{SPECIES}”",
-        "Some species have been saved from dying out by breeding in zoos.",
-        f"You now say that zoos should be closed, which contradicts your thesis: {SPECIES}",
-        f"You say “animals suffer in cages”. But: {SPECIES}",
-        f"That contradicts your thesis: {SPECIES}",
-    ],
+    "row",
+    read_table("judges/answers_that_pass.tsv"),
 )
-def test_what_the_argument_says_passes_quality(answer: str) -> None:
-    result = quality(answer)
+def test_what_the_argument_says_passes_quality(row: list[str]) -> None:
+    result = quality(*row)
     assert result.yes, result.rationale
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
-    [
-        ("Zoos do not lock animals up.", "denies"),
-        ("Breeding in zoos has not saved some species from dying out.", "denies"),
-        (f"It is not true that {SPECIES}", "denies"),
-        ("Breeding in zoos has saved species from dying out.", "leaves out “some”"),
-        ("Breeding in zoos has saved 40 species from dying out.", "gives a number, “40”"),
-        (f"Studies show that {SPECIES}", "names evidence, “studies”"),
-        ("Breeding in zoos has saved some parrots from dying out.", "adds “parrots”"),
-        (f"{SPECIES} Rome knew this too.", "“Rome knew this too.” has only 0%"),
-        (f"{SPECIES} This is wrong.", "“This is wrong.” takes back"),
-        (f"{ZOO[:-1]}?", "asks what the argument states"),
-        ("Breeding in zoos has saved some.", "stops before “species”"),
-        ("Do you think so?", "claims nothing"),
-    ],
+    read_table("judges/answers_that_fail.tsv"),
 )
 def test_what_it_does_not_say_fails_and_the_reason_is_named(answer: str, why: str) -> None:
     result = quality(answer)
@@ -222,34 +197,18 @@ def exchanged(text: str) -> str:
     return second.join(parts)
 
 
-ATTACKS: dict[str, Callable[[str], str]] = {
-    "denied question": lambda q: f"{q[:-1]}? No.",
-    "attributed": lambda q: f"You argue that {lower(q)}",
-    "past opinion": lambda q: f"People used to think that {lower(q)}",
-    "question": lambda q: f"Is it really so that {lower(q)[:-1]}?",
-    "cut": half,
-    "cut, with a full stop": lambda q: f"{half(q)}.",
-    "twice": lambda q: f"{q} {q}",
-    "agreement": lambda q: f"{q} So you are right.",
-    "disbelief": lambda q: f"Nobody believes that {lower(q)}",
-    "myth": lambda q: f"It is a myth that {lower(q)}",
-    "wish": lambda q: f"If only it were true that {lower(q)}",
-    "negation": lambda q: VERB.sub(lambda verb: f"{verb[0]} not", q, count=1),
-    "number": lambda q: f"{q} This saved 40 million euros.",
-    "joke": lambda q: f"{q} Just kidding.",
-    "wrong": lambda q: f"Wrong: {q}",
-    "not true": lambda q: f"It is not true: {q}",
-    "the user's": lambda q: f'You said: "{q}"',
-    "lie": lambda q: f"{q} But this is a lie.",
-    "open agreement": lambda q: f"I fully agree with you: {q}",
-    "right": lambda q: f"You are right, {lower(q)}",
-    "I agree": lambda q: f"I agree. {q}",
-    "as you say": lambda q: f"Indeed, as you say, {lower(q)}",
-    "liars": lambda q: f"Only liars claim this: {q}",
-    "fools": lambda q: f"Fools say: {q}",
-    "pairs in another order": mixed_pairs,
-    "exchanged words": exchanged,
-}
+def attacked(text: str, attack: str) -> str:
+    """Fill in an attack with forms of a text."""
+    return attack.format(
+        text=text,
+        lower=lower(text),
+        stem=text[:-1],
+        lower_stem=lower(text)[:-1],
+        half=half(text),
+        negated=VERB.sub(lambda verb: f"{verb[0]} not", text, count=1),
+        mixed_pairs=mixed_pairs(text),
+        exchanged=exchanged(text),
+    )
 
 
 def share_of_yes(change: Callable[[str], str], *, shift: int = 0) -> float:
@@ -284,9 +243,9 @@ def test_a_true_quotation_behind_a_heading_is_a_yes(heading: str) -> None:
     assert share_of_yes(lambda q: f"{heading} {q}") >= 0.95
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_on_a_quotation_is_no_yes(attack: str) -> None:
-    assert share_of_yes(ATTACKS[attack]) <= 0.05
+@pytest.mark.parametrize(("name", "attack"), read_table("judges/attacks_on_quotations.tsv"))
+def test_an_attack_on_a_quotation_is_no_yes(name: str, attack: str) -> None:
+    assert share_of_yes(lambda text: attacked(text, attack)) <= 0.05, name
 
 
 def test_the_users_claim_as_a_question_puts_nothing_on_the_topic() -> None:

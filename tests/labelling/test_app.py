@@ -150,12 +150,7 @@ def test_the_page_has_a_strict_policy_and_only_its_own_files(client: TestClient)
 
 @pytest.mark.parametrize(
     "body",
-    [
-        {"debate": 0, "turn": 0, "maxim": "charm", "label": 1},
-        {"debate": 0, "turn": 0, "maxim": "quality", "label": 2},
-        {"debate": 0, "turn": 0, "maxim": "quality"},
-        {"debate": 0, "turn": 0, "maxim": "quality", "label": 1, "by": "ben"},
-    ],
+    read_json(Path(__file__).with_name("wrong_answers.json")),
 )
 def test_wrong_answers_are_refused(
     session: LabelSession, client: TestClient, body: dict[str, object]

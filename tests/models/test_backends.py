@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.models.scripted import Scripted, content
-from tests.records import write_records
+from tests.records import read_table, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.models import Message, Model
 from touche_rad.models.model import open_backend
@@ -75,18 +75,7 @@ def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, probl
 
 @pytest.mark.parametrize(
     ("at", "problem"),
-    [
-        ("ftp://x/v1#m", "-m http://x/v1#m"),
-        ("x:1/v1#m", "-m http://x:1/v1#m"),
-        ("http://me:pw@x/v1#m", "user name or password"),
-        ("http://x/v1", "no model name"),
-        ("http://x:99999/v1#m", "expected http://HOST:PORT/v1"),
-        ("http://x/v1,http://y/v1#m", "expected one server"),
-        ("vllm:", "no model is named"),
-        ("vllm:/no/such/folder", "there is no such folder"),
-        ("scripted:/no/such", "cannot be read"),
-        ("scripted:/no/such -O vllm.seed=1", "-m vllm:MODEL"),
-    ],
+    read_table("models/wrong_addresses.tsv"),
 )
 def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
     ended = _call(f"{SAY} {at}", 2)

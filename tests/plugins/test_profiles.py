@@ -11,6 +11,7 @@ import pytest
 from pydantic import Field
 
 from tests.profiles import with_settings
+from tests.records import read_json
 from touche_rad.errors import OptionError
 from touche_rad.plugins import KINDS, Options, Plugin, Services, registered, setting
 from touche_rad.plugins.profiles import is_setting
@@ -158,19 +159,10 @@ def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
 
 @pytest.mark.parametrize(
     ("text", "parsed"),
-    [
-        ("mine", ("mine", {})),
-        ("mine(words=70,profile=paper)", ("mine", {"words": "70", "profile": "paper"})),
-        (
-            "best(of=mine(words=9,profile=paper),n=2)",
-            ("best", {"of": "mine(words=9,profile=paper)", "n": "2"}),
-        ),
-        ("mine(max-words=9)", ("mine", {"max_words": "9"})),
-        ("mine(fields=a,b,n=1)", ("mine", {"fields": "a,b", "n": "1"})),
-    ],
+    read_json(Path(__file__).with_name("plugins_with_options.json")),
 )
 def test_a_plugin_with_options_is_parsed(text: str, parsed: tuple[str, dict[str, str]]) -> None:
-    assert parse_plugin(text) == parsed
+    assert parse_plugin(text) == tuple(parsed)
 
 
 ALL = [plugin for kind in KINDS for plugin in registered(kind).values()]

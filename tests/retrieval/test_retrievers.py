@@ -11,6 +11,7 @@ import pytest
 
 from retrieval._fusion import reciprocal_rank
 from retrieval.index.pisa import PisaArguments
+from tests.records import read_table
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError
@@ -38,15 +39,7 @@ def _by_id(hits: list[Hit]) -> dict[str, Hit]:
 
 @pytest.mark.parametrize(
     ("name", "query", "first"),
-    [
-        ("text", "hotels for night travellers", "6"),
-        ("attack", "Night trains are too slow", "6"),
-        ("support", "trains that save time", "6"),
-        ("chain", "Beehives on roofs starve the wild bees", "3"),
-        ("hybrid", "Night trains are too slow", "6"),
-        ("opposing", "Night trains are too slow", "6"),
-        ("topical", "Night trains are too slow", "6"),
-    ],
+    read_table("retrieval/first_hits.tsv"),
 )
 def test_each_finds_its_own(bees: PisaArguments, name: str, query: str, first: str) -> None:
     assert _ids(name, bees, query)[0] == first

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from tests.models.scripted import Scripted
-from tests.records import copy_lines, read_status
+from tests.records import copy_lines, read_json, read_status
 from tests.terminal import Ended, touche_rad
 from touche_rad.cli.judge import judge_command
 from touche_rad.cli.program import Command
@@ -104,37 +104,9 @@ COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
 }
 """Each kind of run: its command, and how it is called."""
 INPUTS: Final = {"source", "sources", "claims"}
-DECISIVE: Final[Mapping[str, Mapping[str, str]]] = {
-    "respond": {
-        "debater": "-d waits",
-        "plugin_options": "-O k=2",
-        "last_only": "--last-only",
-        "shape": "--as simulations",
-        "max_words": "--max-words 50",
-    },
-    "judge": {
-        "judge": "-j waits",
-        "plugin_options": "-O k=2",
-        "criteria": "--criteria own.toml",
-    },
-    "panel": {"judge": "-j rests", "plugin_options": "-O k=2", "swap": "--swap"},
-    "simulate": {
-        "debater": "-d waits",
-        "plugin_options": "-O debater.k=2",
-        "max_words": "--max-words 50",
-        "turns": "--turns 3",
-        "user": "--user model(persona=stubborn)",
-    },
-    "both sides": {
-        "debater": "-d waits",
-        "plugin_options": "-O debater.k=2",
-        "max_words": "--max-words 50",
-        "against": "--against verbatim",
-        "rounds": "--rounds 2",
-        "words": "--words 50",
-        "samples": "--samples 2",
-    },
-}
+DECISIVE: Final[Mapping[str, Mapping[str, str]]] = read_json(
+    Path(__file__).with_name("decisive_options.json")
+)
 """Another value of each option that decides the results of a kind of run."""
 OF_ALL: Final = {
     "index": "-i index",
@@ -151,28 +123,7 @@ SETTINGS: Final = (
     "-O model.top_p=0.5",
 )
 """Other settings of the model."""
-FREE: Final = {
-    "output": "where the run goes",
-    "cache": "a model's answer is the same",
-    "max_calls": "what is left out is a fallback, which the run reports",
-    "max_tokens": "likewise",
-    "run_deadline": "likewise",
-    "wait": "when it begins",
-    "trace": "what is written besides",
-    "workers": "how fast it is",
-    "shard": "which part of the run it is; each has a journal",
-    "skip_bad": "a bad line is an error before the run begins, or else not in it",
-    "strict": "whether it stops at a fallback",
-    "quiet": "what is printed",
-    "as_json": "what is printed",
-    "replace": "what happens to an earlier run",
-    "restart": "what happens to an earlier run",
-    "dry_run": "nothing is written",
-    "fallback_index": "its arguments are those of the index, or else it is in the digest",
-    "utterance": "no run",
-    "explain": "no run",
-    "both_sides": "another kind of run, which has another row here",
-}
+FREE: Final = read_json(Path(__file__).with_name("free_options.json"))
 """Options that decide no result, and why."""
 
 

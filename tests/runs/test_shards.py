@@ -182,12 +182,7 @@ def test_an_output_of_another_run_is_kept(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
-        (("--shard", "4/3", "-o", "run.jsonl"), "--shard 4/3: "),
-        (("--shard", "half", "-o", "run.jsonl"), "--shard half: "),
-        (("--shard", "1/3"), "-o RUN"),
-        (("--shard", "1/3", "-o", "run.jsonl", "--dry-run"), "--shard"),
-    ],
+    read_json(Path(__file__).with_name("wrong_shards.json")),
 )
 def test_a_shard_that_cannot_be_made(folder: Path, words: tuple[str, ...], message: str) -> None:
     ended = touche_rad(*JUDGE, *words, cwd=folder, code=2)

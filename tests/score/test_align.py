@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_records
+from tests.records import read_json, read_records
 from tests.score.makers import (
     NO,
     YES,
@@ -152,13 +152,7 @@ def test_strict_takes_what_the_official_scorer_takes(truth: Path) -> None:
 
 @pytest.mark.parametrize(
     "odd",
-    [
-        {"userTurnsEvaluations": "none"},
-        {"userTurnsEvaluations": [None, 3]},
-        {"userTurnsEvaluations": [{"Quantity": 1}, {"Quantity": {"score": {}}}]},
-        {"simulation": [], "userTurnsEvaluations": [{}, {}]},
-        {"simulation": {"userTurns": [4, {"systemResponse": "x"}]}, "userTurnsEvaluations": []},
-    ],
+    read_json(Path(__file__).with_name("wrong_shapes.json")),
 )
 def test_wrong_shapes_are_missing_verdicts(odd: Any, truth: Path) -> None:
     report = score_lines(truth, odd, *RIGHT[1:])

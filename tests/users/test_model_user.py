@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.models.by_schema import called, prompts, roles_of
 from tests.models.scripted import Answer, Handler, Scripted, content, fails, raw, reply, says
+from tests.records import read_json
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.runs.playing import OFTEN, Stage, write_claims
 from touche_rad.debate import Debate, Response
@@ -171,16 +172,7 @@ def test_what_was_said_is_data_in_the_prompt(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "utterance"),
-    [
-        ('"Cages are cruel."', "Cages are cruel."),
-        ("User: Cages are cruel.", "Cages are cruel."),
-        ('The person: "Cages are cruel."', "Cages are cruel."),
-        ("“You: Cages are cruel.”", "Cages are cruel."),
-        ('"Zoo" and "cage" are one word.', '"Zoo" and "cage" are one word.'),
-        ("Cages\n\n are \x1b[1mcruel.", "Cages are [1mcruel."),
-        ("Zoos are prisons. Cages are cruel.", "Cages are cruel."),
-        ("Why do you say: never?", "Why do you say: never?"),
-    ],
+    read_json(Path(__file__).with_name("words_to_clean.json")),
 )
 def test_words_are_cleaned(server: Scripted, answer: str, utterance: str) -> None:
     server.always = say(answer)
