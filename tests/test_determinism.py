@@ -24,7 +24,7 @@ import pytest
 from tests.models import scripted
 from tests.models.by_prompt import answer_by_prompt
 from tests.models.scripted import Scripted
-from tests.records import read_json, write_records
+from tests.records import read_json, read_records, write_records
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -165,7 +165,7 @@ async def _check_debater(world: World, name: str, lines: Sequence[bytes], at_onc
     answerer = make_answerer(find("debater", name).configure(), services)
     debates = list(files.read_debates(world.sources["debater"]))
     asked = [(debate, turn) for debate in debates for turn in range(len(debate.turns))]
-    chats = [json.loads(line) for line in world.sources["debater"].open()]
+    chats = read_records(world.sources["debater"])
     requests = [
         {"messages": chat["messages"][: 2 * turn + 1]}
         for debate, chat in zip(debates, chats, strict=True)
@@ -200,7 +200,7 @@ async def _check_judge(world: World, name: str, lines: Sequence[bytes], at_once:
     judge = find("judge", name).make(world.services("judge", name))
     source = world.sources["judge"]
     views = [view for _, its_views in files.read_views(source) for view in its_views]
-    rows = [json.loads(line) for line in source.open()]
+    rows = read_records(source)
     requests = [
         {**row, "userTurnIndex": turn}
         for row in rows

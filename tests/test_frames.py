@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_records
 from tests.terminal import touche_rad
 from touche_rad import files, frames
 from touche_rad.demo import demo_file
@@ -44,7 +45,7 @@ def test_each_verdict_is_a_row_in_a_frame_and_in_csv(folder: Path) -> None:
     assert dict(frame.dtypes) == dict(frames.verdicts().dtypes)
     rows = rows_of(folder, *(path.name for path in runs), "--per", "turn")
     assert [row["reason"] for row in rows] == frame["reason"].tolist()
-    record = json.loads((folder / "grounded.jsonl").read_text().splitlines()[0])
+    record = read_records(folder / "grounded.jsonl")[0]
     score = record["userTurnsEvaluations"][0]["Quality"]["score"]
     assert frame.query("criterion == 'quality'")["score"].iloc[0] == score
 

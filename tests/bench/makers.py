@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.records import copy_lines
 from touche_rad.demo import demo_file
 
 SMALL = """
@@ -44,8 +45,7 @@ def write_data(folder: Path) -> Path:
     """Write two claims, and three labelled debates, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, count in LINES.items():
-        lines = demo_file(name).read_text("utf-8").splitlines(keepends=True)
-        (folder / name).write_text("".join(lines[:count]), "utf-8")
+        copy_lines(demo_file(name), folder / name, count)
     return folder
 
 

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from tests.labelling.makers import open_session
 from tests.models.scripted import Handler, content, serving
+from tests.records import read_json
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.files.criteria import read_criteria
@@ -133,12 +134,12 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
     label = {"good": 1 if kind == "yes-no" else 3, "criteria": criteria.tag}
     (tmp_path / "labels.jsonl").write_text(f"{json.dumps([label])}\n" * CLAIMS)
     run("bench", "run", "bench.toml", "-m", model, "-o", "results")
-    figures = json.loads((tmp_path / "results" / "figures.json").read_text())
+    figures = read_json(tmp_path / "results" / "figures.json")
     assert figures["measure"].startswith("share" if kind == "yes-no" else "mean answer")
     assert {debater["name"] for debater in figures["debaters"]} == {"verbatim", "grounded"}
     rows = {row["run"]: row for row in figures["judges"]["rows"] if row["maxim"] == "good"}
     assert rows["./always-yes.jsonl"]["confusion"][-1][-1] == CLAIMS
-    record = json.loads((tmp_path / "results" / "record.json").read_text())
+    record = read_json(tmp_path / "results" / "record.json")
     assert set(record["inputs"]) == {"claims", "debates", "labels", "criteria"}
     run("bench", "verify", "results")
     (tmp_path / "study.toml").write_text("name = 3")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from tests.records import write_records
+from tests.records import read_records, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -34,7 +34,7 @@ def test_json_has_every_candidate_with_every_feature() -> None:
 
 
 def demo_arguments(ids: list[str]) -> list[dict[str, Any]]:
-    rows = map(json.loads, demo_file("arguments.jsonl").read_text("utf-8").splitlines())
+    rows = read_records(demo_file("arguments.jsonl"))
     shown = [row for row in rows if row["id"] in ids]
     assert len(shown) == len(ids) == 5
     return shown

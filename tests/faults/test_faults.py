@@ -17,7 +17,7 @@ import pytest
 
 from tests.bench.makers import SMALL
 from tests.forks import fork, survived
-from tests.records import write_lines
+from tests.records import copy_lines, write_lines
 from tests.terminal import touche_rad
 from touche_rad import cli
 from touche_rad.demo import demo_file
@@ -77,8 +77,7 @@ DEAD: Final = "http://127.0.0.1:9"
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with small inputs, which is the current folder."""
     for name, count in {"debates.jsonl": 4, "claims.tsv": 5, "arguments.jsonl": 100}.items():
-        lines = demo_file(name).read_text("utf-8").splitlines(keepends=True)
-        (tmp_path / name).write_text("".join(lines[:count]), "utf-8")
+        copy_lines(demo_file(name), tmp_path / name, count)
     (tmp_path / "bench.toml").write_text(SMALL)
     monkeypatch.chdir(tmp_path)
     return tmp_path

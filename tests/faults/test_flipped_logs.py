@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.faults.test_faults import PLUGIN, content
+from tests.records import copy_lines
 from tests.terminal import Ended, touche_rad
 from touche_rad.cli.steps import Steps
 from touche_rad.debate import Argument
@@ -30,8 +31,7 @@ FLIPS: Final = 60
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with small inputs, which is the current folder."""
     for name, count in {"debates.jsonl": 4, "claims.tsv": 3}.items():
-        lines = demo_file(name).read_text("utf-8").splitlines(keepends=True)
-        (tmp_path / name).write_text("".join(lines[:count]), "utf-8")
+        copy_lines(demo_file(name), tmp_path / name, count)
     (tmp_path / "plugin.py").write_text(PLUGIN)
     monkeypatch.chdir(tmp_path)
     return tmp_path

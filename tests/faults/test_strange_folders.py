@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import copy_lines
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
@@ -48,8 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in MODULES:
         (place / name).mkdir()
         (place / name / "__init__.py").write_text(RUNS.format(place=str(tmp_path / f"ran {name}")))
-    claims = demo_file("claims.tsv").read_text("utf-8").splitlines(keepends=True)
-    (place / "claims.tsv").write_text("".join(claims[:6]), "utf-8")
+    copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 6)
     (place / "loop.toml").write_text(LOOP)
     (place / "bench.toml").write_text(BENCH)
     (place / "evil.py").write_text(RUNS.format(place=str(tmp_path / "ran evil")))
@@ -108,8 +108,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("arguments.jsonl", "debates.jsonl", "labels.jsonl"):
         shutil.copy(demo_file(name), place)
     shutil.copy(Path(__file__).parents[2] / "tira.yml", place)
-    claims = demo_file("claims.tsv").read_text("utf-8").splitlines(keepends=True)
-    (place / "claims.tsv").write_text("".join(claims[:2]), "utf-8")
+    copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 2)
     assert touche_rad(*"judge debates.jsonl -j length -o judged.jsonl".split(), cwd=place).code == 0
     lines = (place / "judged.jsonl").read_text("utf-8").splitlines(keepends=True)
     (place / "shuffled.jsonl").write_text("".join(reversed(lines)), "utf-8")

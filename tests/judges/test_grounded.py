@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from statistics import fmean
@@ -12,7 +11,7 @@ import pytest
 
 from judges.grice.grounded import GroundedJudge
 from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
-from tests.records import read_table
+from tests.records import read_records, read_table
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
@@ -168,7 +167,7 @@ def test_a_citation_counts_if_the_index_has_it(text: str, yes: bool) -> None:
 
 QUOTES = [
     row
-    for row in map(json.loads, demo_file("arguments.jsonl").read_text("utf-8").splitlines())
+    for row in read_records(demo_file("arguments.jsonl"))
     if len(row["text"].split()) <= 45
     and verdict(Maxim.RELATION, row["text"], row["text"], user=row["attacks"]).yes
 ][::3][:100]

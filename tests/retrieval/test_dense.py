@@ -21,14 +21,16 @@ from hypothesis import strategies as some
 from retrieval.dense import vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
+from tests.records import read_json
 from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_chance, opened
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
+from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, meaning_of, open_index
 
-DEMO = Path(__file__).parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+DEMO = demo_file("arguments.jsonl")
 
 
 class ByChance:
@@ -314,7 +316,7 @@ def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
     words = ("-o", "ix", "--dense", _name(server))
     assert touche_rad("index", str(DEMO), *words).code == 0
     (about,) = Path("ix").glob("dense/*/about.json")
-    record = json.loads(about.read_text())
+    record = read_json(about)
     about.write_text(json.dumps({**record, "encoder": encoder.format(url=server.url)}))
     server.asked.clear()
     answered = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "ix")

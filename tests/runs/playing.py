@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.records import read_status, write_lines
+from tests.records import read_records, read_status, write_lines
 from touche_rad import cli
 from touche_rad.events import EventCount, EventKind
 
@@ -23,7 +22,7 @@ class Played:
 
     @property
     def simulations(self) -> list[dict[str, Any]]:
-        return [json.loads(line)["simulation"] for line in self.out.read_text().splitlines()]
+        return [record["simulation"] for record in read_records(self.out)]
 
     @property
     def utterances(self) -> list[list[str]]:

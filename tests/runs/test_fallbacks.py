@@ -14,7 +14,7 @@ import pytest
 from tests.models import scripted
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted, content, fails
-from tests.records import read_json, read_status, write_records
+from tests.records import read_json, read_records, read_status, write_records
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model, ModelError, sending
@@ -103,8 +103,7 @@ def test_a_bug_of_a_debater_reaches_its_author(
     assert fallback["kind"] == "KeyError"
     assert fallback["place"] == "buggy_plugins.py:16 in best"
     assert fallback["count"] == 2
-    lines = [json.loads(line) for line in out.read_text().splitlines()]
-    first, second, third = (line.get("fallback") for line in lines)
+    first, second, third = (line.get("fallback") for line in read_records(out))
     assert (
         first == third == "debater buggy failed: KeyError: 'nothing' (buggy_plugins.py:16 in best)"
     )

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json, read_status, write_records
+from tests.records import copy_lines, read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
-
-DEMO = Path(__file__).parents[2] / "touche_rad" / "demo"
+from touche_rad.demo import demo_file
 
 TIMES = ("output", "started", "finished", "seconds", "errors")
 """What differs between two runs on one machine, too."""
@@ -27,11 +26,8 @@ ASKED = ("judge", "debates.jsonl", "-j", "zsl", "-m", "scripted:said.jsonl")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lines = (DEMO / "debates.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (tmp_path / "debates.jsonl").write_text("".join(lines[:4]))
-    (tmp_path / "claims.tsv").write_text(
-        "".join((DEMO / "claims.tsv").read_text("utf-8").splitlines(True)[:4])
-    )
+    for name in ("debates.jsonl", "claims.tsv"):
+        copy_lines(demo_file(name), tmp_path / name, 4)
     script = [{"when": "city centres", "answer": "perhaps"}, {"answer": "yes"}]
     write_records(tmp_path / "said.jsonl", *script)
     (tmp_path / "yes.jsonl").write_text(json.dumps(script[1]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.records import read_records
 from tests.report.makers import Page
 from tests.score.makers import evaluation, run_file
 from tests.screens import check_screen
@@ -77,7 +78,7 @@ def test_a_report_ranks_debaters_as_score_does(folder: Path, kind: str) -> None:
 
 
 def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
-    lines = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
+    lines = read_records(folder / "labels.jsonl")
     without = [[{"words": turn["words"]} for turn in turns] for turns in lines[::3]]
     lines[::3] = without
     run_file(folder / "labels.jsonl", lines)

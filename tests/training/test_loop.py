@@ -17,7 +17,7 @@ from tests.conftest import unavailable
 from tests.models.by_schema import filling
 from tests.models.scripted import serving
 from tests.models.tiny import SMALL, tiny_model
-from tests.records import read_table
+from tests.records import copy_lines, read_table
 from tests.terminal import touche_rad
 from tests.training.player import write_launcher
 from touche_rad.debaters.inspiredebate.training.model import load_tokenizer
@@ -46,8 +46,7 @@ NOBODY = "http://127.0.0.1:9/v1"
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    claims = demo_file("claims.tsv").read_text("utf-8").splitlines(keepends=True)
-    (tmp_path / "claims.tsv").write_text("".join(claims[:6]), "utf-8")
+    copy_lines(demo_file("claims.tsv"), tmp_path / "claims.tsv", 6)
     (tmp_path / "plan.toml").write_text(PLAN.format(url=NOBODY))
     return tmp_path / "plan.toml"
 
@@ -80,8 +79,7 @@ def test_few_topics_are_shared_by_the_sizes_of_the_plan(plan: Path) -> None:
 
 
 def test_a_plan_needs_a_topic_for_each_part(plan: Path) -> None:
-    head, *claims = Path("claims.tsv").read_text("utf-8").splitlines(keepends=True)
-    Path("claims.tsv").write_text("".join([head, *claims[:2]]), "utf-8")
+    copy_lines(Path("claims.tsv"), Path("claims.tsv"), 3)
     ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=2)
     assert "got 2" in ended.err
 

@@ -82,7 +82,7 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
         sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
     out = tmp_path / "pairs.jsonl"
     touche_rad("train", "preferences", *evaluations, *traces, "-o", out, code=0)
-    (pair,) = map(json.loads, out.read_text().splitlines())
+    (pair,) = read_records(out)
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
     assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
     assert pair["prompt"] == sent[0]

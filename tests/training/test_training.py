@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json
+from tests.records import read_json, read_records
 from tests.terminal import touche_rad
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
 from touche_rad.debaters.inspiredebate.training.model import (
@@ -73,7 +73,7 @@ def test_the_loss_falls_on_what_was_held_out(fine_tuned: TrainingFolder) -> None
 
 def test_only_the_answer_is_learnt(fine_tuned: TrainingFolder, tiny: Path) -> None:
     """The trainer's first loss is that of the answers' tokens, and of no other."""
-    chats = [json.loads(line)["messages"] for line in fine_tuned.data.read_text().splitlines()]
+    chats = [record["messages"] for record in read_records(fine_tuned.data)]
     model, tokenizer = load_model(AdapterRecipe(base=str(tiny))), load_tokenizer(str(tiny))
     likely, tokens = zip(*(log_likelihood(model, tokenizer, chat) for chat in chats), strict=True)
     first = next(row["loss"] for row in history(fine_tuned) if "loss" in row)

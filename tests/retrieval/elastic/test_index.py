@@ -21,12 +21,13 @@ from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
+from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 from touche_rad.plugins import Services, build_index, find, open_index
 
 pytestmark = pytest.mark.services
 
-DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+DEMO = demo_file("arguments.jsonl")
 CLAIMS = DEMO.with_name("claims.tsv")
 
 

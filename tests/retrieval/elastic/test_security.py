@@ -24,11 +24,12 @@ from tests.retrieval.elastic.servers import (
     certificates,
 )
 from tests.terminal import Ended, touche_rad
+from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 
 pytestmark = pytest.mark.services
 
-DEMO = Path(__file__).parent.parent.parent.parent / "touche_rad/demo/arguments.jsonl"
+DEMO = demo_file("arguments.jsonl")
 
 
 def _run(*words: str, **environment: str) -> Ended:
