@@ -70,7 +70,7 @@ class Agreement(Printed):
 
 _PAIRS: Columns = {
     "{first} and {second}": "agreement",
-    "{maxim}": "maxim",
+    "{maxim}": "question",
     "{turns}": "turns",
     "{same:percent}": "same",
     "{kappa}": "kappa (95 %)",
