@@ -116,7 +116,7 @@ def _pairs(report: Report, measure: str) -> list[tuple[object, ...]]:
     pairs: list[tuple[object, ...]] = []
     for at, name in enumerate(names):
         for row in compare_runs(report.figures, names[at + 1 :], name, [measure], 0):
-            pairs.append((row.run, row.against, row.difference, row.low, row.high))
+            pairs.append((row.run, row.against, row.difference, row.low, row.high, row.significant))
     return pairs
 
 

@@ -111,11 +111,11 @@
     const row = board.pairs.find(([run, against]) => pair.includes(run) && pair.includes(against));
     const turned = row && row[0] !== first;
     const [low, high] =
-      row && row[3] !== null ? (turned ? [-row[4], -row[3]] : row.slice(3)) : [null];
+      row && row[3] !== null ? (turned ? [-row[4], -row[3]] : row.slice(3, 5)) : [null];
     return html`<section class="reason" role="status">
       <p>
         <b>${first} − ${second}: ${row ? signed(turned ? -row[2] : row[2]) : "not compared"}</b
-        >${" "} ${between(low, high)}
+        >${" "} ${between(low, high)} ${row && (row[5] ? "significant." : "not significant.")}
         ${turns.length > 0 && html` <span class="soft">They differ most on:</span>`}
       </p>
       <ol>

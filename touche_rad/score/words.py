@@ -66,7 +66,7 @@ def ranking_in_words(
         sentences.append(f"{lead}.")
         equal = [run for run in others if not _is_significant(difference(run, leader))]
         if equal:
-            sentences.append(f"{are(equal)} not significantly different from {leader} either.")
+            sentences.append(f"{are(equal)} not significantly different from {leader}.")
         worse = [run for run in others if run not in equal]
         if worse:
             sentences.append(f"{are(worse)} significantly worse than {leader}.")
