@@ -25,6 +25,8 @@ starve <b>wild</b> bees.
 <TEXT>Zoos save species.</TEXT>
 </DOC>
 """
+OPEN = TREC.replace("<DOCNO>b", f"{'<a> <b' * 50_000}\n<DOCNO>b")
+"""Tags that nothing closes."""
 TABLE = "a\tBeehives on roofs.\nb\tZoos save\tspecies.\n"
 HEADS = "docno\ttitle\ttext\na\tBees\tBeehives on roofs.\nb\t\tZoos save species.\n"
 TITLES = ("--map", "title=topic")
@@ -47,6 +49,7 @@ ROOFS = "Beehives on roofs"
     [
         (TREC, (), f"{ROOFS}\nstarve  wild  bees.", "", "Zoos save species."),
         (TREC, TITLES, f"{ROOFS}\nstarve  wild  bees.", "Bees", "Zoos save species."),
+        (OPEN, (), f"{ROOFS}\nstarve  wild  bees.", "", "Zoos save species."),
         (TABLE, (), f"{ROOFS}.", "", "Zoos save\tspecies."),
         (HEADS, TITLES, f"{ROOFS}.", "Bees", "Zoos save species."),
     ],

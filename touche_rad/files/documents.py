@@ -22,8 +22,7 @@ FIELDS: Final = ("id", "text", "topic", "attacks", "supports")
 """The fields of an argument that a collection's own names can stand for."""
 _BEGIN: Final = "<DOC>"
 _END: Final = "</DOC>"
-_ELEMENT: Final = re.compile(r"<(\w+)[^>]*>(.*?)</\1>", re.DOTALL)
-_TAG: Final = re.compile(r"</?\w[^>]*>")
+_TAG: Final = re.compile(r"<(/?)(\w+)[^<>]*>")
 
 
 def is_trec(line: str) -> bool:
@@ -57,14 +56,29 @@ def _trec_documents(lines: Lines) -> Iterator[Line]:
             body.append(line)
             continue
         text = "\n".join(body)
-        elements = {
-            element[1].lower(): _TAG.sub(" ", element[2]).strip()
-            for element in _ELEMENT.finditer(text)
-        }
         if begin:
-            yield Line(begin, elements if _END in text.upper() else None)
+            yield Line(begin, _elements(text) if _END in text.upper() else None)
         begin = number
         body = []
+
+
+def _elements(text: str) -> dict[str, str]:
+    """Return the texts of the outer elements by name; tags that are not closed count as text.
+
+    Each tag is looked at once: a document may have very many.
+    """
+    tags = list(_TAG.finditer(text))
+    last_ends = {tag[2]: tag.start() for tag in tags if tag[1]}
+    elements = {}
+    begin: re.Match[str] | None = None
+    for tag in tags:
+        if begin is None:
+            is_closed = tag.start() < last_ends.get(tag[2], 0)
+            begin = tag if is_closed and not tag[1] else None
+        elif tag[1] and tag[2] == begin[2]:
+            elements[tag[2].lower()] = _TAG.sub(" ", text[begin.end() : tag.start()]).strip()
+            begin = None
+    return elements
 
 
 def _rows(lines: Lines, names: Collection[str]) -> Iterator[Line]:
