@@ -162,7 +162,9 @@ def test_a_folder_for_outputs_is_no_link(inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "here/bench/results").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "here/out").mkdir()
     (tmp_path / "here/out/data").symlink_to(tmp_path / "elsewhere")
-    for words in ("bench run bench", "report judged.jsonl -o out --replace"):
+    (tmp_path / "here/part.jsonl.shards").symlink_to(tmp_path / "elsewhere")
+    shard = "judge debates.jsonl -j length -o part.jsonl --shard 1/2"
+    for words in ("bench run bench", "report judged.jsonl -o out --replace", shard):
         ended = touche_rad(*words.split(), cwd=tmp_path / "here")
         assert ended.code == 2
         assert "is a link" in ended.err

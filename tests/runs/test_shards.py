@@ -16,6 +16,8 @@ import pytest
 from tests.records import copy_lines, read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
+from touche_rad.files.append_log import AppendLog
+from touche_rad.runs.journal import RUN
 
 TIMES = ("output", "started", "finished", "seconds", "errors")
 """What differs between two runs on one machine, too."""
@@ -151,6 +153,19 @@ def test_a_damaged_part_is_refused(folder: Path, name: str) -> None:
     assert "units.jsonl" in ended.err
     assert "--shard 2/2" in ended.err
     assert not (folder / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize(("shard", "code"), [("1/999999999", 2), (1, 1), ("1/1", 1)])
+def test_a_part_made_to_harm_is_refused(folder: Path, shard: object, code: int) -> None:
+    run(folder, JUDGE, "run.jsonl", "--shard", "1/1")
+    part = folder / "run.jsonl.shards/1-of-1"
+    beside = part / "run.jsonl.status.json"
+    forged = read_json(beside) | {"done": 1}
+    forged["identity"]["shard"] = shard
+    beside.write_text(json.dumps(forged))
+    (part / "units.jsonl").unlink()
+    AppendLog(part / "units.jsonl", RUN, forged).append({"unit": 0, "lines": 5})
+    assert "internal error" not in merge(folder, code=code).err
 
 
 def test_an_unfinished_part_is_refused(folder: Path) -> None:

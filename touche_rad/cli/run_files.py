@@ -79,7 +79,11 @@ def find_places(
             raise OptionError("--dry-run is for the whole run: leave out --shard")
         if out is None:
             raise OptionError("--shard is for a run with an output: add -o RUN")
-        out = options.shard.folder(out) / out.name
+        from touche_rad.files.records import refuse_links
+
+        part = options.shard.folder(out)
+        refuse_links(part.parent)
+        out = part / out.name
 
     if source is None:
         input_folder = os.environ.get("inputDataset")

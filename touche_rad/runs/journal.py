@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from touche_rad.errors import WorkError
 from touche_rad.events import Event
 from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind, read_at, read_log
 from touche_rad.files.outputs import is_output_of, read_status
@@ -88,7 +89,15 @@ class Journal(Generic[K]):
 
 
 def parse_unit(record: Mapping[str, Any]) -> Done:
-    """Return the result of a unit from its record."""
-    fallbacks = tuple(Fallback(**fallback) for fallback in record["fallbacks"])
-    events = tuple(map(Event.model_validate, record["events"]))
-    return Done(tuple(record["lines"]), record["counts"], events, fallbacks, resumed=True)
+    """Return the result of a unit from its record.
+
+    Raises:
+        WorkError: It has a checksum, but not the fields that we write.
+    """
+    try:
+        fallbacks = tuple(Fallback(**fallback) for fallback in record["fallbacks"])
+        events = tuple(map(Event.model_validate, record["events"]))
+        counts = dict(record["counts"])
+        return Done(tuple(record["lines"]), counts, events, fallbacks, resumed=True)
+    except (LookupError, TypeError, ValueError):
+        raise WorkError(f"unit {record.get(UNIT)} of the run is damaged: {RUN.fix}") from None

@@ -106,14 +106,15 @@ def _read(folder: Path) -> Part:
         status = Status.model_validate(read_status(run))
         lines = read_log(path, RUN)
         header = next(lines).record
-        places = {line.record[UNIT]: line.offset for line in lines}
+        units = {line.record[UNIT]: line.offset for line in lines}
+        places = [units[number] for number in sorted(units)]
         if header[IDENTITY] != status.identity or len(places) != status.done:
             raise ValueError("another run, or not all of it")
         identity = dict(status.identity)
         shard = Shard.parse(identity.pop(SHARD))
-    except (StopIteration, LookupError, ValueError):
+    except (StopIteration, LookupError, ValueError, TypeError, AttributeError):
         raise WorkError(f"{path} is damaged: remove {folder}, and {again}") from None
-    return Part(shard, run, status, identity, [places[unit] for unit in sorted(places)])
+    return Part(shard, run, status, identity, places)
 
 
 def merge_parts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,9 +42,9 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
-    def all(self) -> list[Shard]:
-        """Return this shard and the others of the run."""
-        return [Shard(number, self.count) for number in range(1, self.count + 1)]
+    def all(self) -> Iterator[Shard]:
+        """Yield this shard and the others of the run."""
+        return (Shard(number, self.count) for number in range(1, self.count + 1))
 
     def folder(self, out: Path) -> Path:
         """Return the folder of this part of a run."""
