@@ -398,7 +398,8 @@ STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
 
 
 @pytest.mark.parametrize(
-    "beside", ["simulations.jsonl.status.json", "status.json", "earlier name.jsonl.status.json"]
+    "beside",
+    ["simulations.jsonl.status.json", "status.json", "earlier.status.json", "copied.status.json"],
 )
 @pytest.mark.parametrize("case", STATUSES)
 def test_the_status_beside_a_run_says_whether_it_is_fit(
@@ -408,13 +409,14 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
     shutil.copy(runs / "simulations.jsonl", tmp_path)
     run = tmp_path / "simulations.jsonl"
     status = {**END_OF_RUN, "output": "/elsewhere/simulations.jsonl", **fields}
-    if beside.startswith("earlier") and "output" not in fields:
+    is_renamed = beside.startswith(("earlier", "copied"))
+    if is_renamed and "output" not in fields:
         digest = hashlib.sha256(run.read_bytes()).hexdigest()
         status |= {"output": "earlier name.jsonl", "sha256": digest}
-    (tmp_path / beside).write_text(json.dumps(status))
+    (tmp_path / beside.replace("copied", run.name)).write_text(json.dumps(status))
     ended = touche_rad("check", run, code=code)
     assert message in ended.out
-    if beside.startswith("earlier"):
+    if is_renamed:
         return
     run.write_text((runs / "simulations.jsonl").read_text() + "{}\n")
     verdict = f": not valid; {message}" if code else ": not valid"

@@ -94,7 +94,7 @@ def read_status(run: Path) -> dict[str, Any]:
     """Return the status of a run; empty if there is none.
 
     It lies beside the run or in TIRA's folder, and names it. That of a run that was renamed or
-    copied lies in the same folder, and has the digest of the run.
+    copied lies in the same folder, under any name, and has the digest of the run.
 
     Raises:
         UserError: Another version wrote it, or it is damaged.
@@ -107,9 +107,8 @@ def read_status(run: Path) -> dict[str, Any]:
             status = read_json(path) if path.is_file() else None  # it may be a pipe
         if not isinstance(status, dict):
             continue
-        if path in named:
-            is_of_run = Path(str(status.get("output"))).name == run.name
-        else:
+        is_of_run = path in named and Path(str(status.get("output"))).name == run.name
+        if not is_of_run:
             digest = digest or (sha256_of(run) if run.is_file() else "none")
             is_of_run = status.get("sha256") == digest
         if is_of_run:
