@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.records import read_table
-from touche_rad.criteria import shipped_names
+from touche_rad.criteria import Criteria, load_shipped, shipped_names
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.files.criteria import read_criteria
 from touche_rad.files.schemas import schema_of
@@ -92,3 +92,10 @@ def test_a_newer_format_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
         read_criteria(str(read(tmp_path, f"format = 2\n{ASKED}")))
     with pytest.raises(OptionError, match="'grice'"):
         read_criteria("grise")
+
+
+def test_answers_that_no_file_may_have_are_refused() -> None:
+    content = load_shipped("feedback").model_dump()  # a status has it
+    content["criteria"][0]["answers"]["values"] = ()
+    with pytest.raises(ValueError, match="at least two"):
+        Criteria.model_validate(content)

@@ -108,7 +108,7 @@ class BenchPlan(_Part):
     """The hashes of the claims, debates and labels, by key; a file with another hash is refused."""
     turns: int = Field(5, ge=1)
     max_words: int = Field(60, ge=0)
-    deadline: float | None = Field(None, gt=0)
+    deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Time limit per answer and per verdict in seconds."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
     samples: int = Field(2000, ge=100)

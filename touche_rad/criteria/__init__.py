@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -141,6 +142,11 @@ def _read_answers(value: object) -> object:
     return Answers(kind="scale", values=tuple(choices))
 
 
+def _read_again(answers: Answers) -> object:
+    """Return the answers as from a file; a status has them in full, and may be a stranger's."""
+    return _read_answers([[choice.value, choice.text] for choice in answers.values])
+
+
 class CriterionExample(_Part):
     """A text with the right answer on it."""
 
@@ -171,6 +177,7 @@ class Criterion(_Part):
     answers: Annotated[
         Answers,
         BeforeValidator(_read_answers, json_schema_input_type=list[Value | tuple[Value, Text]]),
+        AfterValidator(_read_again),
     ] = Answers()
     """No and yes (the default), whole numbers from the worst to the best, or categories; each may
     be a pair of the answer and what it means."""

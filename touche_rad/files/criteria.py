@@ -85,6 +85,8 @@ def read_criteria(name: str) -> Criteria:
             expected = f"expected only {', '.join(names)} in expect and examples"
         elif key in _RESERVED or key.endswith(EVIDENCE):
             expected = "expected another name, which no field of labels has"
+        elif criteria.keys.count(key) > 1:
+            expected = "expected another key: two criteria have it"
         elif criteria.titles.count(criterion.title) > 1:
             expected = "expected another title: two criteria have it"
         else:

@@ -139,11 +139,31 @@ def read_toml(path: Place) -> JsonObject:
         InputError: It cannot be read, or is no TOML.
     """
     try:
-        return tomllib.loads(read_whole(path))
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(read_whole(path))
+    except ValueError as error:
         # Only the message says that a table or a key is there twice.
         fix = ": rename one of them" if re.search("twice|overwrite", str(error)) else ""
         raise InputError(path, f"expected TOML: {error}{fix}") from None
+
+
+def parse_toml(text: str) -> JsonObject:
+    """Return the content of a TOML text.
+
+    Raises:
+        ValueError: It is no TOML, or harms who reads it.
+    """
+    if _DEEP_KEY.search(text):
+        raise ValueError(f"a key has more than {DEEPEST} parts")
+    try:
+        content = tomllib.loads(text)
+        repr(content)  # refuses hexadecimal numbers with too many digits for any message
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return content
+
+
+_DEEP_KEY: Final = re.compile(rf"(?:\.[ \t]*[\w\"'-]{{1,80}}[ \t]*){{{DEEPEST}}}")
+"""A dotted key for which Python's reader takes gigabytes of memory."""
 
 
 def write_text(path: Place, text: str) -> None:

@@ -23,7 +23,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +42,7 @@ from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
 from touche_rad.errors import OptionError, UserError, nearest
-from touche_rad.files.records import read_file
+from touche_rad.files.records import parse_toml, read_file
 from touche_rad.models.prompts import Prompt
 
 PROFILE_FILE: Final = ".toml"
@@ -137,8 +136,8 @@ class _File(BaseModel):
 def _read(path: Path, options: type[Options]) -> _File:
     """Read and validate a profile file."""
     try:
-        content = tomllib.loads(read_file(path).decode("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = parse_toml(read_file(path).decode("utf-8"))
+    except (OSError, ValueError) as error:
         raise OptionError(f"{path}: not a TOML file: {error}") from error
     for key in content:
         if key not in _File.model_fields:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from touche_rad.errors import InputError, OptionError, UserError, nearest, why
-from touche_rad.files.records import field_error, read_file
+from touche_rad.files.records import field_error, parse_toml, read_file
 
 DEFAULT: Final = "curious"
 
@@ -65,7 +64,7 @@ def load_persona(name_or_path: str) -> Persona:
         name = path.stem
     try:
         content = path.read_bytes() if name_or_path in bundled else read_file(Path(str(path)))
-        values = tomllib.loads(content.decode("utf-8"))
+        values = parse_toml(content.decode("utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {why(error)}") from None
     except ValueError as error:
