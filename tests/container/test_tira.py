@@ -37,14 +37,14 @@ def submitted(image: Image) -> Iterator[Image]:
 def test_both_sub_tasks_are_tried_in_the_image(submitted: Image, tmp_path: Path) -> None:
     place, dataset_folder = repository(tmp_path / "repository"), toy_dataset(tmp_path / "given")
     read = load(place / "tira.yml")
-    words = read.words("grounded", path=str(place))
+    words = read.words("grounded", path=str(place), upload=False)
     first = call_client(words, dataset_folder, tmp_path / "log.jsonl", image=submitted.name)
     assert first.code == 0, first.text
     assert "produced valid outputs" in first.text
     alone = tmp_path / "simulations"
     alone.mkdir()
     (first.output() / "simulations.jsonl").rename(alone / "simulations.jsonl")
-    words = read.words("judge-grounded", path=str(place))
+    words = read.words("judge-grounded", path=str(place), upload=False)
     second = call_client(
         words,
         alone,

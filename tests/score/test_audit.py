@@ -180,11 +180,11 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(
 
 
 def test_a_judge_that_changes_its_mind_is_detected(tmp_path: Path) -> None:
-    asked: list[Maxim] = []
+    asked: list[tuple[str, Maxim]] = []
 
     def score_differently(response: Response, maxim: Maxim) -> float:
-        asked.append(maxim)
-        return float(maxim is Maxim.MANNER or asked.count(maxim) == 1)
+        asked.append((repr(response), maxim))
+        return float(maxim is Maxim.MANNER or asked.count(asked[-1]) == 1)
 
     run = write_run(tmp_path / "run.jsonl", [make_debate(0)])
     result = run_audit([run], Judge(score_differently))
