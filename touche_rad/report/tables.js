@@ -6,9 +6,9 @@
   rad.report.Agreement = () =>
     html`<h1>How far judges agree, beyond chance</h1>
       <p class="soft">
-        Cohen’s kappa on the verdicts that both give, weighted on scales, as the mean of the criteria:
-        1 is full agreement, 0 is chance. Each stands beside the one with which it agrees most; “–”:
-        no common verdicts.
+        Cohen’s kappa on the verdicts that both give, weighted on scales, as the mean of the
+        criteria: 1 is full agreement, 0 is chance. Each stands beside the one with which it agrees
+        most; “–”: no common verdicts.
       </p>
       <${Matrix} caption="Agreement" ...${data.agreement} />`;
   rad.report.Cost = () =>
