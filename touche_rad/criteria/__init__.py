@@ -212,12 +212,13 @@ class Criteria(_Part):
     official: bool = False
     """Whether they are those of the Touché task, whose evaluations are official files."""
 
-    @cached_property
+    # Not cached: a copy with fewer criteria would keep the cached value.
+    @property
     def keys(self) -> tuple[str, ...]:
         """The keys of the criteria."""
         return tuple(criterion.key for criterion in self.criteria)
 
-    @cached_property
+    @property
     def titles(self) -> tuple[str, ...]:
         """The titles of the criteria."""
         return tuple(criterion.title for criterion in self.criteria)
