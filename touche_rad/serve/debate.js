@@ -236,9 +236,9 @@
       ${steps.map((text) => html`<li>${text}</li>`)}
     </ul>`;
   /* Why an answer has its verdicts and its sources, and what they cost. */
-  const reveal = (node) => node?.scrollIntoView({ block: "nearest" });
+  const intoView = (node) => node?.scrollIntoView({ block: "nearest" });
   const Why = ({ answer }) =>
-    html`<div class="why" ref=${reveal}>
+    html`<div class="why" ref=${intoView}>
       ${answer.judged.map(
         (judged) =>
           html`<h3>Judge ${judged.judge} <small class="soft">${spent(judged)}</small></h3>
