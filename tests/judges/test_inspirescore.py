@@ -173,7 +173,11 @@ def test_a_single_response_that_is_cut_off_gets_twice_the_limit(
 @pytest.mark.services
 def test_of_the_examples_conclusions_one_follows_and_the_stated_reason_does_not() -> None:
     (system, *_) = Prompt.load("judges.inspirescore", "formalise").messages(
-        motion="M", responses={}, most_premises=8, most_conclusions=3
+        motion="M",
+        responses={},
+        most_premises=8,
+        most_conclusions=3,
+        stated_links="conclusions",
     )
     example, _ = json.JSONDecoder().raw_decode(system.content[system.content.index("{\n") :])
     premises = [premise["formula"] for premise in example["premises"]]

@@ -47,4 +47,4 @@ def test_debates_all_at_once_lose_nothing(serve: Serve, tmp_path: Path) -> None:
 def test_the_page_says_that_the_model_cannot_be_reached(serve: Serve) -> None:
     _, url = serve("-m", "http://127.0.0.1:9/v1#tiny")
     page = httpx2.get(url, headers={"accept": "text/html"}, follow_redirects=True).text
-    assert "When the server started: " in page
+    assert "when the server started: " in page
