@@ -10,7 +10,6 @@ from typing import Final
 
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
-from touche_rad.errors import OptionError, nearest
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)
@@ -41,14 +40,6 @@ class RetrievalTask:
     def name(self) -> str:
         """The name, such as counter/orig/test."""
         return "/".join(filter(None, (self.kind, "orig" if self.original else "", self.split)))
-
-
-def parse_task(name: str) -> RetrievalTask:
-    """Parse a name such as counter/orig/test."""
-    tasks = {task.name: task for task in all_tasks()}
-    if name not in tasks:
-        raise OptionError(f"there is no task {name!r}{nearest(name, tasks)}")
-    return tasks[name]
 
 
 def all_tasks() -> Iterator[RetrievalTask]:

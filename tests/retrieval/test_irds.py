@@ -25,14 +25,14 @@ from ir_datasets.formats import (
 )
 
 from retrieval import irds
-from retrieval._tasks import SPLITS, all_tasks, parse_task, split_of, topics
+from retrieval._tasks import SPLITS, RetrievalTask, all_tasks, split_of, topics
 from tests.records import read_json, write_lines
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.plugins import open_index
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -125,7 +125,7 @@ def demo() -> list[Argument]:
 
 
 def test_a_claim_that_is_an_arguments_text_is_named() -> None:
-    itself = {topic.query: topic.itself for topic in topics(FOUR, parse_task("counter"))}
+    itself = {topic.query: topic.itself for topic in topics(FOUR, RetrievalTask("counter"))}
     assert itself == {
         "Cats work.": ("4",),
         "Cats sleep.": ("1",),
@@ -136,7 +136,7 @@ def test_a_claim_that_is_an_arguments_text_is_named() -> None:
 
 def test_chains_are_two_steps() -> None:
     # 3 supports 1's text, which attacks that cats work; 1 attacks 4's text, which says so.
-    relevant = {topic.query: topic.relevant for topic in topics(FOUR, parse_task("chain"))}
+    relevant = {topic.query: topic.relevant for topic in topics(FOUR, RetrievalTask("chain"))}
     assert relevant["Cats work."] == ("3",)
     assert "3" not in relevant.get("Cats toil.", ())
 
@@ -146,10 +146,10 @@ def test_splits_hold_whole_topics(demo: list[Argument]) -> None:
         relevant: list[str] = []
         for split in SPLITS:
             ids = {argument.id for argument in demo if split_of(argument.topic) == split}
-            for topic in topics(demo, parse_task(f"{kind}/{split}")):
+            for topic in topics(demo, RetrievalTask(kind, split=split)):
                 assert ids.issuperset(topic.relevant)
                 relevant += topic.relevant
-        all_topics = topics(demo, parse_task(kind))
+        all_topics = topics(demo, RetrievalTask(kind))
         assert len(relevant) == sum(len(topic.relevant) for topic in all_topics)
     assert {split_of(argument.topic) for argument in demo} == set(SPLITS)
 
@@ -159,12 +159,6 @@ def test_each_task_is_an_ir_dataset() -> None:
         dataset = ir_datasets.load(f"touche-rad/demo/{task.name}")
         judged = {qrel.query_id for qrel in dataset.qrels_iter()}
         assert judged == {query.query_id for query in dataset.queries_iter()}
-
-
-@pytest.mark.parametrize("name", ["contra", "counter/orig/orig", "counter/test/orig", "chain/orig"])
-def test_a_task_that_is_not_is_named(name: str) -> None:
-    with pytest.raises(OptionError, match=name):
-        parse_task(name)
 
 
 def _argsme(name: str, stance: ArgsMeStance, text: str) -> ArgsMeDoc:
