@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,7 @@ from hypothesis import settings
 from tests.browser import browser, open_page
 from tests.models import scripted
 from tests.models.scripted import Scripted
+from touche_rad.plugins import registry
 
 settings.register_profile("no time is asserted", deadline=None, max_examples=40)
 settings.load_profile("no time is asserted")
@@ -62,13 +64,11 @@ SHARED = (
     "tests/retrieval/elastic/",
     "tests/container/",
     "tests/training/test_training",
-    "tests/runs/test_ray",
 )
-"""Beginnings of modules whose tests share a server, an image, a training or a cluster."""
+"""Beginnings of modules whose tests share a server, an image or a training."""
 SLOW = (
     "tests/training/test_loop.py",
     "tests/retrieval/elastic/",
-    "tests/runs/test_ray",
     "tests/training/test_training",
     "tests/models/test_vllm.py",
     "tests/docs/test_notebooks.py",
@@ -132,6 +132,13 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(FOREIGN) and name not in KEPT:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _own_plugins() -> Iterator[None]:
+    """What a test registers and imports is unknown to the next test."""
+    with patch.dict(registry._decorated), patch.dict(registry.IMPORTED, clear=True):
+        yield
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from touche_rad.debate import Argument, Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError
 from touche_rad.pipelines import Answer, Judge, Texts, answer_topics, judge_topics, label_qrels
-from touche_rad.plugins import Options, Services, debater, find, open_index, registry
+from touche_rad.plugins import Options, Services, debater, find, open_index
 
 DEBATES = demo_file("debates.jsonl")
 LABELS = demo_file("labels.jsonl")
@@ -69,11 +69,7 @@ def test_each_user_message_of_a_file_is_answered_in_its_conversation() -> None:
     assert all(0 < len(text.split()) <= 60 for text in answers["qanswer"])
 
 
-def test_a_debater_that_works_without_an_index_answers_without_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(registry, "_decorated", {})
-
+def test_a_debater_that_works_without_an_index_answers_without_one() -> None:
     @debater("free", needs=("index",))
     class Free:
         """Needs an index, but not with its default options."""
@@ -91,9 +87,8 @@ def test_a_debater_that_works_without_an_index_answers_without_one(
 
 
 @pytest.fixture
-def searching(monkeypatch: pytest.MonkeyPatch) -> str:
+def searching() -> str:
     """A debater that cites the first two results of its second search."""
-    monkeypatch.setattr(registry, "_decorated", {})
 
     @debater("searching", needs=("index",))
     class Searching:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from touche_rad.debate import Debate, Response
-from touche_rad.plugins import Configured, Options, Services, debater, find, make, registry
+from touche_rad.plugins import Configured, Options, Services, debater, find, make
 
 LEFT = threading.Event()
 READ = threading.Event()
@@ -18,7 +18,6 @@ READ = threading.Event()
 
 @pytest.fixture(autouse=True)
 def _plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(registry, "_decorated", {})
     monkeypatch.chdir(tmp_path)
     (tmp_path / "words.txt").write_text("Zoos save species.")
 

@@ -22,13 +22,7 @@ from touche_rad.plugins import (
     find,
     import_plugins,
     registered,
-    registry,
 )
-
-
-@pytest.fixture(autouse=True)
-def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_decorated", {})
 
 
 def _register() -> None:

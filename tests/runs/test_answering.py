@@ -167,7 +167,6 @@ def test_many_hanging_calls_are_refused_at_once(monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that holds only what a test registers."""
-    monkeypatch.setattr(plugin_registry, "_decorated", {})
     monkeypatch.setattr(plugin_registry, "_installed", lambda kind, path: {})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -16,7 +16,6 @@ from touche_rad.plugins import (
     debater,
     judge,
     registered,
-    registry,
     retriever,
 )
 from touche_rad.testing import (
@@ -48,14 +47,6 @@ SLOW = {"composed", "grounded", "chain", "hybrid", "opposing", "topical"}
 )
 def test_a_bundled_plugin_holds_its_contract(kind: str, name: str) -> None:
     CHECKS[kind](name)
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> Iterator[None]:
-    before = dict(registry._decorated)
-    yield
-    registry._decorated.clear()
-    registry._decorated.update(before)
 
 
 UNKNOWN = Argument(id="nowhere", text="An argument of no index.")
