@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.records import read_table
-from touche_rad.criteria import Criteria, load_shipped, shipped_names
+from tests.records import END_OF_RUN, read_table, write_records
+from touche_rad.criteria import Answers, load_shipped, shipped_names
 from touche_rad.errors import InputError, OptionError, UserError
-from touche_rad.files.criteria import read_criteria
+from touche_rad.files.criteria import criteria_of, read_criteria
 from touche_rad.files.schemas import schema_of
 
 THREE = """
@@ -94,8 +95,31 @@ def test_a_newer_format_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
         read_criteria("grise")
 
 
-def test_answers_that_no_file_may_have_are_refused() -> None:
-    content = load_shipped("feedback").model_dump()  # a status has it
-    content["criteria"][0]["answers"]["values"] = ()
-    with pytest.raises(ValueError, match="at least two"):
-        Criteria.model_validate(content)
+def harm(place: Path, change: str, count: int = 1) -> None:
+    """Write a run whose status has criteria that no file may have."""
+    honest = load_shipped("feedback")
+    criterion = honest.criteria[0]
+    changed = {
+        "key": criterion.model_copy(update={"key": "mean"}),
+        "answers": criterion.model_copy(update={"answers": Answers(values=())}),
+    }
+    criteria = (changed.get(change, criterion),) * count
+    forged = honest.model_copy(update={"name": "mine", "criteria": criteria})
+    identity = {"criteria": [forged.tag, forged.model_dump(mode="json")]}
+    status = {**END_OF_RUN, "output": "run.jsonl", "identity": identity}
+    (place / "run.jsonl.status.json").write_text(json.dumps(status))
+    write_records(place / "run.jsonl", {"criteria": forged.tag})
+
+
+@pytest.mark.parametrize(
+    ("change", "count"), [("", 0), ("", 2), ("", 5000), ("key", 1), ("answers", 1)]
+)
+def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
+    tmp_path: Path, change: str, count: int
+) -> None:
+    run = tmp_path / "run.jsonl"
+    harm(tmp_path, "")
+    assert len(criteria_of(None, run)) == 1
+    harm(tmp_path, change, count)
+    with pytest.raises(InputError, match="--criteria"):
+        criteria_of(None, run)

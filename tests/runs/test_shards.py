@@ -155,17 +155,43 @@ def test_a_damaged_part_is_refused(folder: Path, name: str) -> None:
     assert not (folder / "run.jsonl").exists()
 
 
-@pytest.mark.parametrize(("shard", "code"), [("1/999999999", 2), (1, 1), ("1/1", 1)])
-def test_a_part_made_to_harm_is_refused(folder: Path, shard: object, code: int) -> None:
+UNIT = {"unit": 0, "lines": ["{}"], "counts": {}, "events": [], "fallbacks": []}
+COSTS = {"total": {}, "plugins": {}, "faults": {}, "first_fault": ""}
+
+
+@pytest.mark.parametrize(
+    ("fields", "of_unit", "code"),
+    [
+        ({}, {}, 0),
+        ({"usage": COSTS}, {}, 0),
+        ({"identity": {"shard": "1/999999999"}}, {}, 2),
+        ({"identity": {"shard": 1}}, {}, 1),
+        ({"usage": {**COSTS, "total": {"calls": "5"}}}, {}, 2),
+        ({"usage": {**COSTS, "plugins": {"zsl": {"ask": {"wishes": 5}}}}}, {}, 2),
+        ({"usage": {**COSTS, "faults": 5}}, {}, 2),
+        ({"started": "2026-01-01T00:00:00"}, {}, 2),
+        ({"counts": {"invented": 1}}, {}, 2),
+        ({"fallbacks": [{"what": "answers", "count": "5"}]}, {}, 2),
+        ({}, {"lines": 5}, 1),
+        ({}, {"lines": [5]}, 1),
+        ({}, {"counts": {"invented": 1}}, 1),
+    ],
+)
+def test_a_part_made_to_harm_is_refused(
+    folder: Path, fields: dict[str, Any], of_unit: dict[str, Any], code: int
+) -> None:
     run(folder, JUDGE, "run.jsonl", "--shard", "1/1")
     part = folder / "run.jsonl.shards/1-of-1"
     beside = part / "run.jsonl.status.json"
-    forged = read_json(beside) | {"done": 1}
-    forged["identity"]["shard"] = shard
+    honest = read_json(beside)
+    forged = {**honest, **fields, "done": 1}
+    forged["identity"] = honest["identity"] | fields.get("identity", {})
     beside.write_text(json.dumps(forged))
     (part / "units.jsonl").unlink()
-    AppendLog(part / "units.jsonl", RUN, forged).append({"unit": 0, "lines": 5})
-    assert "internal error" not in merge(folder, code=code).err
+    AppendLog(part / "units.jsonl", RUN, forged).append(UNIT | of_unit)
+    lines = merge(folder, code=code).err.splitlines()
+    assert len(lines) == 1 or code == 0
+    assert "internal error" not in lines[0]
 
 
 def test_an_unfinished_part_is_refused(folder: Path) -> None:

@@ -204,7 +204,7 @@ def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> Jud
 def _is_broken(run: Path) -> bool:
     """Whether all verdicts of a run are fallbacks."""
     status = read_status(run)
-    return VERDICTS in all_replaced(status.get("fallbacks"), status.get("counts", {}))
+    return VERDICTS in all_replaced(status.get("fallbacks", ()), status.get("counts", {}))
 
 
 def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
                     if turn.response:
                         responses[name] += 1
                         words[name] += count_words(turn.response.content)
-            for fallback in read_status(path).get("fallbacks") or ():
+            for fallback in read_status(path).get("fallbacks", ()):
                 if fallback["what"] == ANSWERS:
                     fallbacks[name] += fallback["count"]
         elif run.of is not None:

@@ -68,11 +68,11 @@ def write_record(
     models = {}
     usage: Counter[str] = Counter(dict.fromkeys(_COUNTS, 0))
     for path, status in sorted(statuses.items()):
-        identity = status.get("identity") or {}
+        identity = status.get("identity", {})
         of_cell = {key: identity[key] for key in ("model", "user_model") if key in identity}
         if of_cell:
             models[path] = of_cell
-        total = (status.get("usage") or {}).get("total") or {}
+        total = status.get("usage", {}).get("total", {})
         usage.update({name: int(total.get(name, 0)) for name in _COUNTS})
     summary = [results / FIGURES, *pages, *plan_file.plugin_files]
     record = {

@@ -214,7 +214,7 @@ class Bench:
     def all_replaced(self) -> Iterator[str]:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""
         for path, status in self.statuses.items():
-            kinds = all_replaced(status.get("fallbacks"), status.get("counts") or {})
+            kinds = all_replaced(status.get("fallbacks", ()), status.get("counts", {}))
             yield from (f"all {what} in {path}" for what in kinds)
 
 

@@ -33,6 +33,8 @@ from touche_rad.files.records import (
 )
 
 _SUFFIX: Final = ".toml"
+_MOST: Final = 100
+"""Criteria in a file."""
 _RESERVED: Final = ("annotators", "criteria", "mean", "run", "sample", "settled", "words")
 """Names of other fields of labels and tables."""
 EVIDENCE: Final = "_evidence"
@@ -70,10 +72,16 @@ def read_criteria(name: str) -> Criteria:
         criteria = CriteriaFile.model_validate(content).criteria()
     except ValidationError as error:
         raise _wrong(path, error, text) from None
-    if not criteria.criteria:
-        raise InputError(path, "expected a table such as [clarity] for each question")
     if criteria.digest == grice().digest:
         return grice()
+    _check_names(path, criteria, text)
+    return criteria
+
+
+def _check_names(path: Place, criteria: Criteria, text: str = "") -> None:
+    """Refuse what only the tables together show; the text of a file has the lines of its keys."""
+    if not 0 < len(criteria) <= _MOST:
+        raise InputError(path, f"expected 1 to {_MOST} tables such as [clarity], one a question")
     if criteria.name in shipped_names():
         expected = "expected another name: shipped criteria have it"
         raise InputError(path, expected, line=_line_of(text, "name"), field="name")
@@ -92,7 +100,6 @@ def read_criteria(name: str) -> Criteria:
         else:
             continue
         raise InputError(path, expected, line=_line_of(text, key), field=key)
-    return criteria
 
 
 def _wrong(path: Path, error: ValidationError, text: str) -> InputError:
@@ -138,12 +145,14 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
         if not tag:
             continue
         name = tag.partition(" ")[0]
-        content = (read_status(Path(path)).get("identity") or {}).get("criteria")
+        content = read_status(Path(path)).get("identity", {}).get("criteria")
         if chosen is None and name in shipped_names():
             chosen = load_shipped(name)
         elif chosen is None and isinstance(content, list):
-            with suppress(ValidationError, IndexError):  # a status may be damaged
-                chosen = Criteria.model_validate(content[1])
+            with suppress(ValueError, IndexError, InputError):  # a status may be made to harm
+                of_status = Criteria.model_validate(content[1])
+                _check_names(path, of_status)
+                chosen = of_status
         if chosen is None or chosen.tag != tag:
             fix = _GIVE
             if chosen is not None and chosen.name == name:

@@ -14,15 +14,15 @@ import hashlib
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
 
 from filelock import lock_descriptor
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer, why
@@ -34,7 +34,6 @@ from touche_rad.files.records import (
     read_json,
     refuse_links,
 )
-from touche_rad.text import clean
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 2
@@ -127,6 +126,39 @@ def read_status(run: Path) -> dict[str, Any]:
 
 
 State = Literal["done", "stopped", "failed"]
+Result = Literal[
+    "answers", "utterances", "verdicts", "speeches", "without a winner", "naming only a side"
+]
+"""Kinds of results that a run counts."""
+Count = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
+
+
+@dataclass
+class Cost:
+    """Cost of a step, debate or run."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    calls: Count = 0
+    from_cache: Count = 0
+    retries: Count = 0
+    repairs: Count = 0
+    failures: Count = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    cached_tokens: Count = 0
+    reasoning_tokens: Count = 0
+    """Tokens of thoughts among those of the completion, where the server counts them."""
+    seconds: Annotated[float, Field(strict=True, ge=0)] = 0.0
+
+    def add(self, cost: Cost) -> None:
+        """Add the counts of another cost."""
+        for name, count in vars(cost).items():
+            setattr(self, name, getattr(self, name) + count)
+
+    def record(self) -> dict[str, Any]:
+        """Return the counts for a run's record."""
+        return {**vars(self), "seconds": round(self.seconds, 3)}
 
 
 class Setup(TypedDict, total=False):
@@ -150,17 +182,30 @@ class _Identity(BaseModel):
 
 
 class _Usage(BaseModel):
-    """What readers of a status ask about the model calls of a run."""
+    """The model calls of a run."""
 
-    total: Mapping[str, float] = {}
-    plugins: Mapping[str, Mapping[str, Mapping[str, float]]] = {}
+    model_config = ConfigDict(strict=True)
+
+    total: Cost
+    plugins: Mapping[str, Mapping[str, Cost]]
+    faults: Mapping[str, Count]
+    first_fault: str
+
+
+class _FallbackRow(BaseModel):
+    """What readers of a status ask about fallbacks of equal causes; it has more keys."""
+
+    what: Result
+    count: Count
+    turns: tuple[str, ...] = ()
 
 
 def _fits(model: type[BaseModel]) -> BeforeValidator:
     """Return a check of the keys that are read; the value stays as it is in the file."""
 
     def check(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        model.model_validate(value or {})
+        if value:
+            model.model_validate(value)
         return value
 
     return BeforeValidator(check)
@@ -176,13 +221,13 @@ class Status(BaseModel):
     state: State
     error: str | None = None
     output: str = ""
-    units: int | None = None
-    done: int = 0
-    resumed: int = 0
-    skipped: int = 0
-    replaced: int = 0
+    units: Count | None = None
+    done: Count = 0
+    resumed: Count = 0
+    skipped: Count = 0
+    replaced: Count = 0
     """Results that are not from the selected plugin, or that it made without its model."""
-    fallbacks: tuple[Mapping[str, Any], ...] = ()
+    fallbacks: tuple[Annotated[Mapping[str, Any], _fits(_FallbackRow)], ...] = ()
     """These results by plugin, cause and fallback, with counts and turns.
 
     A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
@@ -191,7 +236,7 @@ class Status(BaseModel):
     """The turns of all these answers."""
     errors: str = ""
     """The file with the first traceback of each kind of failure."""
-    counts: Mapping[str, int] = Field(default_factory=dict)
+    counts: Mapping[Result, Count] = Field(default_factory=dict)
     """The number of results by kind."""
     events: tuple[EventCount, ...] = ()
     """Failures and changes, the most frequent first."""
@@ -204,8 +249,8 @@ class Status(BaseModel):
     identity: Annotated[Mapping[str, Any], _fits(_Identity)] = Field(default_factory=dict)
     usage: Annotated[Mapping[str, Any], _fits(_Usage)] = Field(default_factory=dict)
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
-    started: datetime
-    finished: datetime
+    started: AwareDatetime
+    finished: AwareDatetime
     seconds: float
     version: str = __version__
 
@@ -215,29 +260,28 @@ class Status(BaseModel):
         return self.model_dump(include=set(Setup.__annotations__))
 
 
-def count_replaced(fallbacks: object) -> Counter[str]:
+def count_replaced(fallbacks: Iterable[Mapping[str, Any]]) -> Counter[Result]:
     """Count the fallbacks by kind of result, from the field of a status."""
-    replaced: Counter[str] = Counter()
-    if not isinstance(fallbacks, list | tuple):
-        return replaced
+    replaced: Counter[Result] = Counter()
     for row in fallbacks:
-        if isinstance(row, dict) and isinstance(row.get("count"), int):
-            replaced[clean(str(row.get("what")))] += row["count"]
+        replaced[row["what"]] += row["count"]
     return replaced
 
 
-def say_replaced(fallbacks: Mapping[str, tuple[int, int]]) -> str:
+def say_replaced(fallbacks: Mapping[Result, tuple[int, int]]) -> str:
     """Say how many results of each kind are fallbacks, such as "3 of 60 answers"."""
     return ", ".join(f"{count} of {total} {what}" for what, (count, total) in fallbacks.items())
 
 
-def all_replaced(fallbacks: object, counts: Mapping[str, int]) -> list[str]:
+def all_replaced(
+    fallbacks: Iterable[Mapping[str, Any]], counts: Mapping[Result, int]
+) -> list[Result]:
     """Return the kinds of results that are all fallbacks, from the fields of a status."""
     replaced = count_replaced(fallbacks)
     return [what for what, number in replaced.items() if number >= total_of(what, counts)]
 
 
-def total_of(what: str, counts: Mapping[str, int]) -> int:
+def total_of(what: Result, counts: Mapping[Result, int]) -> int:
     """Return how many results of a kind a run has."""
     return counts.get(what, max(counts.values(), default=0))
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.calls import CallContext, current_context
+from touche_rad.files.outputs import Cost
 from touche_rad.files.records import append_text
 from touche_rad.files.traces import TRACE_FORMAT
 from touche_rad.http import RequestPolicy
@@ -33,32 +34,6 @@ from touche_rad.models.errors import (
 )
 from touche_rad.models.output import Fields, NoObject, Question, first_choice, has_scores
 from touche_rad.text import redact
-
-
-@dataclass
-class Cost:
-    """Cost of a step, debate or run."""
-
-    calls: int = 0
-    from_cache: int = 0
-    retries: int = 0
-    repairs: int = 0
-    failures: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    """Tokens of thoughts among those of the completion, where the server counts them."""
-    seconds: float = 0.0
-
-    def add(self, cost: Cost) -> None:
-        """Add the counts of another cost."""
-        for name, count in vars(cost).items():
-            setattr(self, name, getattr(self, name) + count)
-
-    def record(self) -> dict[str, Any]:
-        """Return the counts for a run's record."""
-        return {**vars(self), "seconds": round(self.seconds, 3)}
 
 
 @dataclass

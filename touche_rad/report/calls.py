@@ -33,7 +33,7 @@ def costs_of(runs: Mapping[str, Path]) -> tuple[list[str], list[list[Any]]]:
     """Return the model calls of each step of the runs, by their status files, with heads."""
     rows = []
     for run, path in runs.items():
-        plugins = (read_status(path).get("usage") or {}).get("plugins") or {}
+        plugins = read_status(path).get("usage", {}).get("plugins", {})
         for plugin, steps in plugins.items():
             for step, counts in steps.items():
                 numbers = [round(counts.get(name) or 0) for name in _COSTS.values()]

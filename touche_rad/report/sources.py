@@ -15,7 +15,14 @@ from touche_rad.debate import Debate, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.labels import digests
-from touche_rad.files.outputs import STATUS, count_replaced, read_status, sha256_of, total_of
+from touche_rad.files.outputs import (
+    STATUS,
+    Result,
+    count_replaced,
+    read_status,
+    sha256_of,
+    total_of,
+)
 from touche_rad.files.simulations import debater_of, fallback_of
 from touche_rad.report.calls import calls
 from touche_rad.score import kind_of
@@ -51,12 +58,12 @@ class RunOrigin:
         return ", ".join(filter(None, (self.plugin("debater"), judge and f"judged by {judge}")))
 
     @property
-    def fallbacks(self) -> dict[str, tuple[int, int]]:
+    def fallbacks(self) -> dict[Result, tuple[int, int]]:
         """How many results of each kind are fallbacks, and how many there are."""
         numbers = {}
         for status in (self.judged, self.status):
-            for what, number in count_replaced(status.get("fallbacks")).items():
-                numbers[what] = (number, total_of(what, status.get("counts") or {}))
+            for what, number in count_replaced(status.get("fallbacks", ())).items():
+                numbers[what] = (number, total_of(what, status.get("counts", {})))
         return numbers
 
 
@@ -72,7 +79,7 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
     result = {}
     for path in paths:
         status = read_status(path)
-        judged = by_digest.get(str((status.get("identity") or {}).get("input")), {})
+        judged = by_digest.get(str(status.get("identity", {}).get("input")), {})
         result[path] = RunOrigin(status, judged if status.get("verb") == "judge" else {})
     return result
 
@@ -91,7 +98,7 @@ class Source:
     judgements: Sequence[Judgement] = ()
 
     @property
-    def fallbacks(self) -> dict[str, tuple[int, int]]:
+    def fallbacks(self) -> dict[Result, tuple[int, int]]:
         """How many results of each kind are fallbacks, by the statuses or else by the lines."""
         of_lines = count_fallbacks(self.path) if self.debates else {}
         return of_lines | self.origin.fallbacks

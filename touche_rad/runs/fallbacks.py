@@ -16,6 +16,7 @@ from typing import Final
 
 from touche_rad.debate import FALLBACK
 from touche_rad.errors import ToucheRadError, WorkError, safe_lines, traceback_text
+from touche_rad.files.outputs import Result
 from touche_rad.files.records import append_text
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
@@ -47,7 +48,7 @@ class Fallback:
     """What failed, such as `debater sinai`."""
     by: str
     """The name of what made the results; empty if they are missing."""
-    what: str
+    what: Result
     """The kind of result, such as `answers`; also the name of its count in the status."""
     kind: str
     """The class of the error."""
@@ -155,7 +156,7 @@ def fallback_for(
     error: Exception,
     *,
     by: str,
-    what: str,
+    what: Result,
     count: int = 1,
     turn: int = 0,
     without_model: bool = False,

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from pydantic import TypeAdapter
+
 from touche_rad.errors import WorkError
-from touche_rad.events import Event
 from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind, read_at, read_log
 from touche_rad.files.outputs import is_output_of, read_status
 from touche_rad.files.records import JsonObject
-from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.work import Done
 from touche_rad.text import redact_data, redact_line
 
@@ -30,6 +31,8 @@ RUN: Final = LogKind(
     fix="start again with --restart, or choose another output",
     damaged="its unit is processed again",
 )
+
+_DONE: Final = TypeAdapter(Done)
 
 
 def journal_beside(out: Path) -> Path:
@@ -95,9 +98,6 @@ def parse_unit(record: Mapping[str, Any]) -> Done:
         WorkError: It has a checksum, but not the fields that we write.
     """
     try:
-        fallbacks = tuple(Fallback(**fallback) for fallback in record["fallbacks"])
-        events = tuple(map(Event.model_validate, record["events"]))
-        counts = dict(record["counts"])
-        return Done(tuple(record["lines"]), counts, events, fallbacks, resumed=True)
-    except (LookupError, TypeError, ValueError):
+        return replace(_DONE.validate_python(record), resumed=True)
+    except ValueError:
         raise WorkError(f"unit {record.get(UNIT)} of the run is damaged: {RUN.fix}") from None

@@ -19,6 +19,7 @@ from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.contests import Judgement, words_digest
+from touche_rad.files.outputs import Result
 from touche_rad.files.records import dump, parse
 from touche_rad.plugins import Configured, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback
@@ -145,7 +146,10 @@ def work(
                 events.append(event.at(contest.id, turn))
 
         decisions = [outcome.decision for outcome in outcomes]
-        counts = {VERDICTS: len(outcomes), "without a winner": decisions.count(None)}
+        counts: dict[Result, int] = {
+            VERDICTS: len(outcomes),
+            "without a winner": decisions.count(None),
+        }
         sides = sum(outcome.winner is None for outcome in outcomes) - decisions.count(None)
         if sides:
             counts["naming only a side"] = sides

@@ -12,7 +12,8 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, WorkError
-from touche_rad.models.sending import Cost, Usage
+from touche_rad.files.outputs import Cost
+from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.work import Work
 

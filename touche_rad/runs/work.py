@@ -16,7 +16,7 @@ from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.events import Event, EventCount, EventKind
-from touche_rad.files.outputs import Setup, Status, total_of
+from touche_rad.files.outputs import Count, Result, Setup, Status, total_of
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback
@@ -34,7 +34,7 @@ class Done:
     """The result of one unit: output lines, counts, events, and fallbacks."""
 
     lines: tuple[str, ...]
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[Result, Count] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     resumed: bool = False
@@ -160,7 +160,7 @@ class FallbackGroup:
 class Tally:
     """Sums the counts, events and fallbacks of finished units."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[Result] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     """The number of events by title."""
     examples: dict[str, list[Event]] = field(default_factory=dict)

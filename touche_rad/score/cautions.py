@@ -28,7 +28,7 @@ def different_indexes(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iter
     """Yield a warning if answers of runs, or verdicts of one judge, are from different indexes."""
     groups: dict[str, dict[str | None, list[str]]] = {}
     for name, status in statuses:
-        identity = status.get("identity") or {}
+        identity = status.get("identity", {})
         judge = identity.get("judge")
         if judge or identity.get("index"):
             runs = groups.setdefault(judge or "the answers", {})

@@ -41,7 +41,7 @@ def names(paths: Sequence[Path]) -> list[str]:
 
 def plugin_of(status: Mapping[str, Any], kind: str) -> str:
     """Return the debater or the judge that a status names, with its model; else empty."""
-    identity = status.get("identity") or {}
+    identity = status.get("identity", {})
     name = identity.get(kind)
     if not isinstance(name, str):
         return ""

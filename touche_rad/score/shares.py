@@ -210,7 +210,7 @@ def shares_of_debates(
     # Several runs of the same debates are of several judges.
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     paths = [runs[tag] for tag in figures]
-    judges = {(read_status(path).get("identity") or {}).get("judge") for path in paths}
+    judges = {read_status(path).get("identity", {}).get("judge") for path in paths}
     is_of_one_judge = len(judges) == 1 and len(conversations) > len(all_topics)
     faults = [(run, times, what) for (run, what), times in problems.items() if times]
     notes = [f"{run}: {what}: {times}" for run, times, what in faults]

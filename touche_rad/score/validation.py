@@ -22,7 +22,7 @@ from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
-from touche_rad.files.outputs import count_replaced, read_status
+from touche_rad.files.outputs import Result, count_replaced, read_status
 from touche_rad.files.records import original_record
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.plugins import ArgumentIndex
@@ -94,12 +94,12 @@ class Validation:
     """Whether this is a kind of file that can be uploaded."""
     demo: bool = False
     """Whether it was made with the demo's index."""
-    all_fallbacks: list[str] = field(default_factory=list)
+    all_fallbacks: list[Result] = field(default_factory=list)
     """The kinds of results, such as answers, that are all fallbacks."""
     findings: list[Issue] = field(default_factory=list)
-    totals: Counter[str] = field(default_factory=Counter)
+    totals: Counter[Result] = field(default_factory=Counter)
     """The results by kind, such as answers."""
-    fallbacks: Counter[str] = field(default_factory=Counter)
+    fallbacks: Counter[Result] = field(default_factory=Counter)
     """Those that are fallbacks, as their lines say, or else the status."""
 
     @property
@@ -162,7 +162,7 @@ class Validation:
         """Add an issue; without a message, the kind says all."""
         self.findings.append(Issue(self.path, line, kind, message or kind, level, topic))
 
-    def count(self, what: str, cause: str, line: int, message: str) -> None:
+    def count(self, what: Result, cause: str, line: int, message: str) -> None:
         """Count a result of a kind; with a cause, it is a fallback."""
         self.totals[what] += 1
         if cause:
@@ -443,7 +443,7 @@ def _shortened(claim: str) -> str:
     return f"“{shorten(claim, _LONGEST_CLAIM, placeholder=' …')}”"
 
 
-def count_fallbacks(run: Path) -> dict[str, tuple[int, int]]:
+def count_fallbacks(run: Path) -> dict[Result, tuple[int, int]]:
     """Return how many results of each kind are fallbacks, and how many there are."""
     with suppress(UserError):  # the status is that of a newer version
         result = check(run, words=0)
@@ -454,11 +454,11 @@ def count_fallbacks(run: Path) -> dict[str, tuple[int, int]]:
 def _add_fallbacks(result: Validation, run: Path) -> None:
     """Add how the run was made: by its own lines, and by the status of a run that has one."""
     status = read_status(run)
-    counts = status.get("counts")
+    counts = status.get("counts", {})
     of_lines = result.fallbacks
-    result.fallbacks = of_lines | count_replaced(status.get("fallbacks"))
+    result.fallbacks = of_lines | count_replaced(status.get("fallbacks", ()))
     for what, count in result.fallbacks.items():
-        if not result.totals[what] and isinstance(counts, dict):
+        if not result.totals[what]:
             result.totals[what] = counts.get(what, 0)
         total = result.totals[what]
         # The debater's answers can be its own although all messages of the user are fallbacks.

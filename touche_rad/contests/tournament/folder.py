@@ -80,7 +80,7 @@ class TournamentFolder:
 
     def settings_of(self, out: Path) -> Mapping[str, Any]:
         """Return the settings of the run that wrote an output; empty if no run did."""
-        return (read_status(out).get("identity") or {}) if out.is_file() else {}
+        return read_status(out).get("identity", {}) if out.is_file() else {}
 
     def results(self, names: Sequence[str]) -> Iterator[tuple[Contest, Outcome]]:
         """Yield each debate of these debaters with its verdict."""
