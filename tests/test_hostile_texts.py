@@ -5,9 +5,11 @@ The sizes are fixed. A reader takes a second; after a minute of the processor th
 
 from __future__ import annotations
 
+import shlex
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import anyio
 import pytest
@@ -15,6 +17,8 @@ from pydantic import BaseModel
 
 from judges.debatrix import speeches
 from judges.inspirescore import fol
+from tests.records import write_records
+from tests.terminal import touche_rad
 from touche_rad import errors, text
 from touche_rad.criteria import grice
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
@@ -99,6 +103,30 @@ def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
         texts = (*(turn.utterance for turn in seen.turns), seen.turns[0].response.content)
         assert {len(text) for text in texts} == {MOST_CHARACTERS}
         assert len(seen.turns[0].response.arguments[0].text) == MOST_CHARACTERS
+
+
+RED = "rangers \x9b31mred \u202ed\x7f"
+ASKING = 'name = "mine"\n[kind]\nquestion = "Which?"\nanswers = ["\\u009bred", "blue"]\n'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "respond --say 'Zoos should be closed.' -i index --json -d verbatim",
+        "respond --say 'Zoos should be closed.' -i index --json --explain",
+        "retrieve --say 'Zoos should be closed.' -i index --json",
+        "prompts zsl --criteria asking.toml",
+        "prompts zsl --criteria asking.toml --json",
+    ],
+)
+def test_json_on_a_terminal_does_not_control_it(tmp_path: Path, line: str) -> None:
+    argument = {"id": "1", "topic": RED, "text": RED, "attacks": "Zoos should be closed."}
+    write_records(tmp_path / "arguments.jsonl", argument)
+    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path, code=0)
+    (tmp_path / "asking.toml").write_text(ASKING)
+    printed = touche_rad(*shlex.split(line), cwd=tmp_path, code=0).out
+    assert printed.replace("\n", "").isprintable()
+    assert "\\u009b" in printed
 
 
 def test_a_debate_of_usual_length_is_passed_on_as_it_is() -> None:

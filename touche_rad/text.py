@@ -74,6 +74,15 @@ def printable(text: str) -> str:
     return "".join(characters)
 
 
+def json_text(value: object, indent: int | None = 2) -> str:
+    """Return JSON that people read: characters that are not printable are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    for character in set(text) - {"\n"}:
+        if not character.isprintable():
+            text = text.replace(character, json.dumps(character)[1:-1])
+    return text
+
+
 def is_blank(text: str) -> bool:
     """Whether a text has only white space and characters that nobody sees, such as U+200B."""
     return all(character.isspace() or category(character) in ("Cc", "Cf") for character in text)

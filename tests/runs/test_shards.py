@@ -156,6 +156,7 @@ def test_a_damaged_part_is_refused(folder: Path, name: str) -> None:
 
 
 UNIT = {"unit": 0, "lines": ["{}"], "counts": {}, "events": [], "fallbacks": []}
+FALLBACK = ("plugin", "by", "what", "kind", "reason", "place")
 COSTS = {"total": {}, "plugins": {}, "faults": {}, "first_fault": ""}
 
 
@@ -171,10 +172,13 @@ COSTS = {"total": {}, "plugins": {}, "faults": {}, "first_fault": ""}
         ({"usage": {**COSTS, "faults": 5}}, {}, 2),
         ({"started": "2026-01-01T00:00:00"}, {}, 2),
         ({"counts": {"invented": 1}}, {}, 2),
+        ({"state": "failed"}, {}, 1),
         ({"fallbacks": [{"what": "answers", "count": "5"}]}, {}, 2),
         ({}, {"lines": 5}, 1),
         ({}, {"lines": [5]}, 1),
         ({}, {"counts": {"invented": 1}}, 1),
+        ({}, {"counts": {"answers": 1.5}}, 1),
+        ({}, {"fallbacks": [dict.fromkeys(FALLBACK, "answers") | {"place": []}]}, 1),
     ],
 )
 def test_a_part_made_to_harm_is_refused(

@@ -11,6 +11,7 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, progress, say, terminal_width
 from touche_rad.cli.program import command
+from touche_rad.text import json_text
 
 
 @opt.options
@@ -78,7 +79,7 @@ def audit_command(options: AuditOptions) -> int:
     if bad.count:
         say(f"invalid lines of runs skipped: {bad.count}; the first: {bad.first}", Label.WARNING)
     prepare.warn_of_copies(*options.runs)
-    as_json = result.model_dump_json(indent=2)
+    as_json = json_text(result.model_dump(mode="json"))
     if out is not None:
         write_text(out, as_json + "\n")
         say(out, Label.WRITTEN)

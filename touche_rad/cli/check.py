@@ -138,8 +138,7 @@ def _echo(text: str, indent: str = "") -> None:
 def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file, if something was repaired."""
     from touche_rad.files.outputs import read_status, sha256_of, status_beside
-    from touche_rad.files.records import write_text
-    from touche_rad.runs.work import write_readable
+    from touche_rad.files.records import write_json, write_text
     from touche_rad.score.repair import repair
 
     if len(runs) != 1 or not runs[0].is_file():
@@ -151,7 +150,7 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     status = read_status(runs[0])
     if status:  # how the run was made stays true of its copy
         of_copy = {**status, "output": out.name, "sha256": sha256_of(out)}
-        write_readable(status_beside(out), of_copy)
+        write_json(status_beside(out), of_copy)
     return repaired
 
 

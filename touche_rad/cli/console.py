@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli.help_text import fold_command
-from touche_rad.text import colour_setting, count_of, printable, redact
+from touche_rad.text import colour_setting, count_of, json_text, printable, redact
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -157,9 +156,9 @@ def print_command(command: str) -> None:
     click.echo("\n".join(fold_command(command, width)))
 
 
-def print_json(value: object) -> None:
-    """Print a value as indented JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+def print_json(value: object, indent: int | None = 2) -> None:
+    """Print a value as JSON, by default over several lines."""
+    click.echo(json_text(value, indent))
 
 
 def print_text(text: str, first: str = "", rest: str = "", *, limit: int = 120) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import click
 from rich.text import Text
 
 from touche_rad.calls import Caller, Calls, call_context
-from touche_rad.cli.console import Label, open_console, plain, say, wrapped
+from touche_rad.cli.console import Label, open_console, plain, print_json, say, wrapped
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError
 from touche_rad.plugins import ExplainedCandidate
@@ -32,10 +30,6 @@ _MOST_REASONS: Final = 3
 _INDENT: Final = " " * 6
 _LEAST_PART: Final = 0.0005
 """Features that add less to the score do not count."""
-
-
-def _print_json(record: dict[str, Any]) -> None:
-    click.echo(json.dumps(redact_data(record), ensure_ascii=False))
 
 
 def _print_lines(lines: Iterable[Text], console: Console) -> None:
@@ -153,7 +147,7 @@ async def print_explanations(
             place = {"debate": debate.id, "turn": turn} if of_file else {}
             for rank, candidate in enumerate(explanation.candidates, 1):
                 chosen = explanation.is_chosen(candidate)
-                _print_json({**place, **candidate.record(rank, chosen=chosen)})
+                print_json(redact_data({**place, **candidate.record(rank, chosen=chosen)}), None)
         else:
             heads = [explanation.response.content]
             if of_file:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, redirect_stdout
@@ -22,6 +21,7 @@ from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import write_text
 from touche_rad.papers.comparison import PaperComparison, Records, compare, records_of
 from touche_rad.papers.tables import PREFIX, PaperRow, Reproduction, load
+from touche_rad.text import json_text
 
 RESULT: Final = "table"
 _RUNS: Final = ("judge", "respond", "tournament")
@@ -55,7 +55,7 @@ def run_table(options: BenchRunOptions) -> int:
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
         work = _run_commands(work, options, refused)
     comparison = _score(name, work, refused)
-    as_json = json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
+    as_json = json_text(comparison.to_json())
     in_full = "\n".join(comparison.lines(sys.maxsize))
     for suffix, text in ((".json", as_json), (".txt", in_full)):
         path = work.out / f"{RESULT}{suffix}"

@@ -179,5 +179,5 @@ def _print_request(number: int, request: PluginRequest) -> None:
         click.echo(printable(message["content"]))
     if request.schema is not None:
         click.secho("-- schema of the answer", bold=True)
-        click.echo(json.dumps(request.schema, ensure_ascii=False))
+        print_json(request.schema, None)
     click.echo()

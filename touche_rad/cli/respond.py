@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +12,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import Label, fitted, say
+from touche_rad.cli.console import Label, fitted, print_json, say
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import is_blank, printable
@@ -123,7 +122,7 @@ def respond_command(options: RespondOptions) -> int:
     response = answer.response
     if options.as_json:
         record = response.model_dump(mode="json")
-        click.echo(json.dumps(record | record.pop("extra"), ensure_ascii=False))
+        print_json(record | record.pop("extra"), None)
     else:
         content = printable(response.content)
         click.echo(fitted(content, 0) if is_terminal else content)

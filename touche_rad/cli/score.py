@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from touche_rad.cli.console import Label, progress, say, terminal_width
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
+from touche_rad.text import json_text
 
 if TYPE_CHECKING:
     from touche_rad.contests.score_report import ContestReport
@@ -261,10 +261,10 @@ def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) ->
     if options.per is not None and isinstance(report, Report):
         rows = list(report.unit_rows(options.per))
         if options.as_json:
-            return json.dumps(rows, ensure_ascii=False, indent=2)
+            return json_text(rows)
         return csv_text(rows).rstrip("\n")
     if options.as_json:
-        return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
+        return json_text(report.to_json())
     if options.as_csv:
         rows = list(report.records())
         if options.pairs:

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
@@ -200,15 +201,11 @@ class _FallbackRow(BaseModel):
     turns: tuple[str, ...] = ()
 
 
-def _fits(model: type[BaseModel]) -> BeforeValidator:
-    """Return a check of the keys that are read; the value stays as it is in the file."""
-
-    def check(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        if value:
-            model.model_validate(value)
-        return value
-
-    return BeforeValidator(check)
+def _check(model: type[BaseModel], value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Check the keys that are read; the value stays as it is in the file."""
+    if value:
+        model.model_validate(value)
+    return value
 
 
 class Status(BaseModel):
@@ -227,7 +224,9 @@ class Status(BaseModel):
     skipped: Count = 0
     replaced: Count = 0
     """Results that are not from the selected plugin, or that it made without its model."""
-    fallbacks: tuple[Annotated[Mapping[str, Any], _fits(_FallbackRow)], ...] = ()
+    fallbacks: tuple[
+        Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _FallbackRow))], ...
+    ] = ()
     """These results by plugin, cause and fallback, with counts and turns.
 
     A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
@@ -246,8 +245,12 @@ class Status(BaseModel):
     """The digest of the finished output."""
     demo: bool = False
     """Whether the index is the demo collection's: such a run is not fit to upload."""
-    identity: Annotated[Mapping[str, Any], _fits(_Identity)] = Field(default_factory=dict)
-    usage: Annotated[Mapping[str, Any], _fits(_Usage)] = Field(default_factory=dict)
+    identity: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Identity))] = Field(
+        default_factory=dict
+    )
+    usage: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Usage))] = Field(
+        default_factory=dict
+    )
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
     started: AwareDatetime
     finished: AwareDatetime

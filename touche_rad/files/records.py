@@ -31,6 +31,7 @@ from pydantic import BaseModel, ValidationError
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, InputProblem, UserError, refuse_newer, why
+from touche_rad.text import json_text
 
 JsonObject = dict[str, Any]
 B = TypeVar("B", bound=BaseModel)
@@ -174,7 +175,8 @@ def write_text(path: Place, text: str) -> None:
 
 def write_json(path: Place, value: object) -> None:
     """Write a value as indented JSON, atomically."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    with atomic_write(path) as stream:
+        stream.write(json_text(value) + "\n")
 
 
 def append_text(path: Path, text: str) -> None:

@@ -24,11 +24,13 @@ from touche_rad.files.outputs import (
     sha256_of,
     status_beside,
 )
+from touche_rad.files.records import write_json
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.journal import RUN, SUFFIX, UNIT, parse_unit
 from touche_rad.runs.shard import SHARD, UNITS, Shard
-from touche_rad.runs.work import Progress, Tally, write_readable
+from touche_rad.runs.work import Progress, Tally
+from touche_rad.text import redact_data
 
 _OF_RESULTS: Final = (EventKind.FALLBACKS, EventKind.FAILED_CALLS)
 """Warnings that the merged run counts anew."""
@@ -108,7 +110,8 @@ def _read(folder: Path) -> Part:
         header = next(lines).record
         units = {line.record[UNIT]: line.offset for line in lines}
         places = [units[number] for number in sorted(units)]
-        if header[IDENTITY] != status.identity or len(places) != status.done:
+        is_whole = status.state == "done" and len(places) == status.done
+        if header[IDENTITY] != status.identity or not is_whole:
             raise ValueError("another run, or not all of it")
         identity = dict(status.identity)
         shard = Shard.parse(identity.pop(SHARD))
@@ -171,5 +174,5 @@ def merge_parts(
         seconds=round((finished - started).total_seconds(), 3),
         **first.setup,
     )
-    write_readable(status_beside(out), merged.model_dump(mode="json"))
+    write_json(status_beside(out), redact_data(merged.model_dump(mode="json")))
     return merged

@@ -32,6 +32,7 @@ from touche_rad.files.outputs import (
     sha256_of,
     status_beside,
 )
+from touche_rad.files.records import write_json
 from touche_rad.models import ModelError
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
@@ -44,7 +45,6 @@ from touche_rad.runs.work import (
     Tally,
     Work,
     count_units,
-    write_readable,
 )
 from touche_rad.text import printable, redact_data
 
@@ -275,7 +275,7 @@ class Output:
         sha256 = sha256_of(self.path) if self.path != STDOUT else ""
         status = self._status(tally, "done", sha256=sha256)
         if self.options.status_path is not None:
-            write_readable(self.options.status_path, status.model_dump(mode="json"))
+            write_json(self.options.status_path, redact_data(status.model_dump(mode="json")))
         return status
 
     def stop(self, state: State, error: str) -> None:
@@ -289,7 +289,7 @@ class Output:
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
             status = self._status(tally, state, error=error)
-            write_readable(path, status.model_dump(mode="json"))
+            write_json(path, redact_data(status.model_dump(mode="json")))
 
     @property
     def warnings(self) -> tuple[Event, ...]:

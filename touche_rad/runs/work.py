@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -20,7 +19,7 @@ from touche_rad.files.outputs import Count, Result, Setup, Status, total_of
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback
-from touche_rad.text import printable, redact_data
+from touche_rad.text import printable
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
@@ -241,13 +240,3 @@ def _turn_text(place: DebateTurn) -> str:
     """Return DEBATE.TURN, or DEBATE for a whole one, as the status has it."""
     debate, turn = place
     return f"{debate}.{turn}" if turn else str(debate)
-
-
-def write_readable(path: Path, value: object) -> None:
-    """Write JSON that people read: keys are hidden, and unprintable characters are escaped."""
-    text = json.dumps(redact_data(value), ensure_ascii=False, indent=2)
-    with files.atomic_write(path) as stream:
-        for character in text:
-            is_shown = character.isprintable() or character == "\n"
-            stream.write(character if is_shown else json.dumps(character)[1:-1])
-        stream.write("\n")
