@@ -181,27 +181,64 @@ def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("line", "change"),
     [
-        'sinai = "inspiredebate(web={outside})"',
-        'sinai = "composed(retriever=rerank(by={outside}))"',
-        'sinai = "sinai(prompts={outside})"',
+        ('sinai = "sinai"', 'sinai = "inspiredebate(web={outside})"'),
+        ('sinai = "sinai"', 'sinai = "composed(retriever=rerank(by={outside}))"'),
+        ('sinai = "sinai"', 'sinai = "sinai(prompts={outside})"'),
+        ('claims = "claims.tsv"', 'claims = "../mine/claims.tsv"'),
+        ('index = "demo"', 'index = "../mine/index"'),
+        ('topics = "claims.tsv"', 'topics = "../mine/claims.tsv"'),
+        ('topics = "claims.tsv"', 'topics = "claims.tsv"\nrecorded = ["../mine/claims.tsv"]'),
+        ('index = "demo"\n', 'index = "../mine/index"\n'),
     ],
 )
-def test_a_plan_names_no_files_outside_its_folder(folder: Path, change: str) -> None:
+def test_a_plan_names_no_files_outside_its_folder(folder: Path, line: str, change: str) -> None:
     """A server that the plan names would get their content."""
     outside = folder.parent / "mine"
     outside.mkdir()
     (outside / "diary.txt").write_text("My diary.")
     (outside / "selection.jinja").write_text("=== user\nMy prompt.\n")
+    shutil.copy(folder / "claims.tsv", outside)
+    touche_rad("index", demo_file("arguments.jsonl"), "-o", outside / "index", code=0)
+    words = {"bench.toml": ["bench", "run", "."], "loop.toml": ["train", "loop", "loop.toml"]}
+    changed = change.format(outside=outside)
+    refused = 0
+    for name, text in (("bench.toml", BENCH), ("loop.toml", LOOP)):
+        if line not in text:
+            continue
+        refused += 1
+        text = text.replace(line, changed).replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake")
+        (folder / name).write_text(text)
+        call = [*words[name], "-o", "out"]
+        ended = touche_rad(*call, cwd=folder, env={"OPENAI_API_KEY": ""}, code=2)
+        assert "--trust" in ended.error
+        assert "outside" not in touche_rad(*call, "--trust", cwd=folder).err
+    assert refused > 0
+
+
+def test_the_index_of_a_bench_may_be_elsewhere(folder: Path) -> None:
+    """The user names it, or the plan knows its content."""
+    index = folder.parent / "index"
+    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, code=0)
     plan = folder / "bench.toml"
-    text = BENCH.replace('sinai = "sinai"', change.format(outside=outside))
-    plan.write_text(text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake"))
-    ended = touche_rad("bench", "run", ".", cwd=folder, env={"OPENAI_API_KEY": ""})
-    assert ended.code == 2
-    assert "debaters.sinai" in ended.err
-    assert "--trust" in ended.err
-    assert "outside" not in touche_rad("bench", "run", ".", "--trust", cwd=folder).err
+    plan.write_text(BENCH.replace('index = "demo"', 'index = "../index"'))
+    run = ("bench", "run", ".")
+    assert "outside" in touche_rad(*run, cwd=folder, code=2).err
+    assert "outside" not in touche_rad(*run, "-i", index, cwd=folder).err
+    new = f"bench new own --claims claims.tsv -i {index} -d verbatim -j grounded --turns 1"
+    touche_rad(*new.split(), cwd=folder, code=0)
+    touche_rad("bench", "run", "own", cwd=folder, code=0)
+
+
+@pytest.mark.parametrize(
+    "options", ['reward = true\nscore = "--plugin=evil.py"', 'reward = "--plugin=evil.py"']
+)
+def test_a_plan_of_a_loop_imports_nothing(folder: Path, options: str) -> None:
+    plan = folder / "loop.toml"
+    plan.write_text(f"{LOOP}[preferences]\n{options}\n")
+    touche_rad("train", "loop", plan, "-o", "loop", "--dry-run", cwd=folder)
+    assert what_ran(folder) == []
 
 
 def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,10 +95,10 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     learn = [
         "simulate out/debate.tsv",
         "judge out/round-{}/debates.jsonl",
-        "train preferences --pairing context out/round-{0}/debates.jsonl",
+        "train preferences --pairing=context out/round-{0}/debates.jsonl",
         "train dpo out/round-{}/pairs.jsonl",
     ]
-    first = ["simulate out/sft.tsv", "train sft --rate 0.005 --epochs 3 --held-out 0"]
+    first = ["simulate out/sft.tsv", "train sft --rate=0.005 --epochs=3 --held-out=0"]
     wanted = [(0, command) for command in (*first, *test)]
     wanted += [(number, command) for number in (1, 2) for command in (*learn, *test)]
     for line, (number, begin) in zip(lines, wanted, strict=True):
@@ -113,8 +114,8 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     plan.write_text(plan.read_text().replace("rounds = 2", "rounds = 2\nsamples = 1"))
     alone = commands_of(plan)
     assert not [line for line in alone if "temperature" in line]
-    assert [line for line in alone if "--pairing sides" in line]
-    recorded = demo_file("contests.jsonl")
+    assert [line for line in alone if "--pairing=sides" in line]
+    recorded = shutil.copy(demo_file("contests.jsonl"), ".")
     teacher = f'teacher = "{NOBODY}#teacher"'
     plan.write_text(plan.read_text().replace(teacher, f'recorded = ["{recorded}"]'))
     assert f"{first[1]} {recorded}" in commands_of(plan)[0]

@@ -41,7 +41,7 @@ from touche_rad.plugins import (
     find,
     parse_plugin,
 )
-from touche_rad.plugins.digests import refuse_files_outside
+from touche_rad.plugins.digests import refuse_files_outside, refuse_paths_outside
 from touche_rad.plugins.profiles import expected
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
@@ -213,16 +213,19 @@ class PlanFile:
         """All entries."""
         return (*self.users, *self.debaters, *self.judges)
 
-    def refuse_files_outside(self) -> None:
-        """Raise an error if the plan names a file outside its folder, but for the index.
+    def refuse_files_outside(self, index: str | None) -> None:
+        """Raise an error if the plan names a file outside its folder; `index` is the user's choice.
 
-        It may be a stranger's plan, whose servers would get the content of the file.
+        It may be a stranger's plan, whose servers would get the content of the file. A plan with
+        the fingerprint of an index knows its content already.
         """
-        root = self.folder.resolve()
-        for key, path in self.data.items():
-            if not path.resolve().is_relative_to(root):
-                fault = f"{path} is outside the plan's folder: confirm the plan with --trust"
-                raise InputError(self.path, fault, field=key)
+        paths = [*self.data.values()]
+        if not (index or self.plan.index_fingerprint):
+            paths.append(self.folder / self.plan.index)
+        try:
+            refuse_paths_outside(self.folder, *paths)
+        except OptionError as error:
+            raise InputError(self.path, str(error)) from None
         for group, plugins in self.groups.items():
             for plugin in plugins:
                 field = f"{group}.{plugin.name}"

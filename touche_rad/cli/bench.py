@@ -177,7 +177,7 @@ def run(options: BenchRunOptions) -> int:
     if options.trust:
         trust_all()
     else:
-        plan_file.refuse_files_outside()
+        plan_file.refuse_files_outside(options.index)
         prepare.tell_servers(path, (f"{entry.model} {entry.text}" for entry in plan_file.entries))
     settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
     bench, summary = run_plan(plan_file, results, options, settings)

@@ -21,9 +21,10 @@ from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command, run
 from touche_rad.cli.steps import COMMANDS, Steps, call_step, line_of
 from touche_rad.credentials import trust_all
+from touche_rad.demo import DEMO
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.files.records import refuse_links, write_json, write_text
-from touche_rad.plugins.digests import refuse_files_outside
+from touche_rad.plugins.digests import refuse_files_outside, refuse_paths_outside
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
@@ -76,11 +77,16 @@ def loop_command(options: LoopOptions) -> None:
             raise UserError(
                 f"{options.plan}: serve.{name} may run code: confirm the plan with --trust"
             )
-        for key in PLUGINS:
-            try:
-                refuse_files_outside(options.plan.parent, plugin_of(loop.plan, key))
-            except OptionError as error:
-                raise InputError(options.plan, str(error), field=key) from None
+        folder = options.plan.parent
+        names = [loop.plan.topics, *loop.plan.recorded]
+        if loop.plan.index not in ("", DEMO):
+            names.append(loop.plan.index)
+        try:
+            refuse_paths_outside(folder, *map(Path, names))
+            for key in PLUGINS:
+                refuse_files_outside(folder, plugin_of(loop.plan, key))
+        except OptionError as error:
+            raise InputError(options.plan, str(error)) from None
     commands = list(loop.commands())
     parts = split_topics(loop.plan)
     for words in commands:

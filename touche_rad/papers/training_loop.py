@@ -285,8 +285,8 @@ class Loop:
 def _flags(options: Values) -> list[str]:
     words: list[str] = []
     for key, value in options.items():
-        if isinstance(value, bool):
-            words.append(f"--{key}" if value else f"--no-{key}")
-        else:
-            words += [f"--{key}", str(value)]
+        if key == "checkpointing":
+            words.append("--checkpointing" if value else "--no-checkpointing")
+        else:  # in one word, which cannot become another option
+            words.append(f"--{key}={value}")
     return words

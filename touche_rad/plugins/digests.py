@@ -99,18 +99,22 @@ def refuse_files_outside(folder: Path, configured: Configured) -> None:
 
     The plan may be a stranger's, and what its options name may be sent to its servers.
     """
-    root = folder.resolve()
     paths = dict(named_files(configured))
     if configured.prompts is not None:
         paths[PROMPTS] = configured.prompts
     profile = str(dict(configured.options).get("profile", ""))
     if profile.endswith(PROFILE_FILE):
         paths["profile"] = configured.folder / profile
-    for option, path in paths.items():
-        if not path.resolve().is_relative_to(root):
-            raise OptionError(f"{option}={path} is outside the plan's folder: confirm with --trust")
+    refuse_paths_outside(folder, *paths.values())
     for part in _named_plugins(configured):
         refuse_files_outside(folder, part)
+
+
+def refuse_paths_outside(folder: Path, *paths: Path) -> None:
+    """Raise an error if a path is outside a plan's folder."""
+    for path in paths:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise OptionError(f"{path} is outside the plan's folder: confirm with --trust")
 
 
 def _named_plugins(configured: Configured) -> Iterator[Configured]:
