@@ -121,23 +121,45 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
     assert row["low"] <= row["value"] <= row["high"]
     corrected = as_json("score", "all.zsl", "labels.jsonl", *chosen, "--correct")
     assert {row["turns"] for row in corrected["rows"]} == {turns}
-    if kind == "categories":
-        assert len(corrected["rows"]) == 3
-        assert "only categories" in run("score", *runs, "labels.jsonl", code=2).err
-        return
+    is_ranked = kind != "categories"
+    keys = ["good"] if is_ranked else ["good: causal", "good: example", "good: none"]
+    assert [row["maxim"] for row in corrected["rows"]] == keys
     leaderboard = as_json("score", *runs, "labels.jsonl", "--correct")
     assert {row["run"] for row in leaderboard["ranking"]} == set(runs)
+    assert any(row["rank"] for row in leaderboard["ranking"]) == is_ranked
+    audit = as_json("audit", "grounded", "-j", "zsl", "-m", model, *chosen, "--turns", "2")
+    assert {row["maxim"] for row in audit["flips"]} == {"good"}
+    for words in (runs, [*runs, "--labels", "labels.jsonl", *chosen]):
+        run("report", *words, "-o", "page.html", "--replace")
 
-    (tmp_path / "bench.toml").write_text(PLAN)
+    plan = PLAN
+    if not is_ranked:  # a judge of categories asks a model
+        plan = PLAN.replace(', always-yes = "always-yes"', "").replace('"always-yes"', "")
+    (tmp_path / "bench.toml").write_text(plan)
     (tmp_path / "debates.jsonl").write_bytes((tmp_path / "verbatim").read_bytes())
-    label = {"good": 1 if kind == "yes-no" else 3, "criteria": criteria.tag}
+    good = {"yes-no": 1, "scale": 3, "categories": "none"}[kind]
+    label = {"good": good, "criteria": criteria.tag}
     (tmp_path / "labels.jsonl").write_text(f"{json.dumps([label])}\n" * CLAIMS)
     run("bench", "run", "bench.toml", "-m", model, "-o", "results")
     figures = read_json(tmp_path / "results" / "figures.json")
-    assert figures["measure"].startswith("share" if kind == "yes-no" else "mean answer")
+    assert (
+        figures["measure"]
+        == {
+            "yes-no": "share of yes",
+            "scale": "mean answer",
+            "categories": "good: causal",
+        }[kind]
+    )
     assert {debater["name"] for debater in figures["debaters"]} == {"verbatim", "grounded"}
+    for debater in figures["debaters"]:
+        assert list(debater["maxims"]) == keys
+        assert is_ranked or debater["rank"] is None
+        assert is_ranked or sum(debater["maxims"].values()) == pytest.approx(1)
     rows = {row["run"]: row for row in figures["judges"]["rows"] if row["maxim"] == "good"}
-    assert rows["./always-yes.jsonl"]["confusion"][-1][-1] == CLAIMS
+    if is_ranked:
+        assert rows["./always-yes.jsonl"]["confusion"][-1][-1] == CLAIMS
+    else:
+        assert 0 < rows["zsl"]["macro_f1"] <= 1
     record = read_json(tmp_path / "results" / "record.json")
     assert set(record["inputs"]) == {"claims", "debates", "labels", "criteria"}
     run("bench", "verify", "results")

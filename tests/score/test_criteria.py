@@ -34,6 +34,8 @@ LABELS = [
     {"clear": 0, "strong": 3, "kind_of": "none"},
 ]
 """Labels of the turns of each debate."""
+KINDS = {"causal": 0.25, "example": 0.5, "none": 0.25}
+"""The shares of the last answers below."""
 ANSWERS = [("yes", 1, "causal"), ("no", 3, "example"), ("yes", 3, "example"), ("no", 2, "none")]
 
 
@@ -180,8 +182,10 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
     report = json.loads(ended.out)
     assert report["notes"][0].startswith("kind_of has categories")
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
+    shares = {f"kind_of: {name}": share for name, share in KINDS.items()}
     # Half are yes; answers 1, 3, 3, 2 are 0, 1, 1 and 1/2 of the scale.
-    assert rows == {"mean": pytest.approx(9 / 16), "clear": 0.5, "strong": pytest.approx(5 / 8)}
+    means = {"mean": pytest.approx(9 / 16), "clear": 0.5, "strong": pytest.approx(5 / 8)}
+    assert rows == means | shares
 
 
 def report(folder: Path, *arguments: str) -> dict[str, Any]:

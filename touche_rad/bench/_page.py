@@ -64,16 +64,16 @@ def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Pa
 
 
 def _debaters_board(figures: Figures, baselines: Sequence[str], warnings: Sequence[str]) -> Board:
-    """Return the debaters with their share of yes, by criterion, judge and user."""
-    shares = {debater.name: debater.yes for debater in figures.debaters}
+    """Return the debaters with their figures, by criterion, judge and user."""
+    means = {debater.name: debater.yes for debater in figures.debaters}
     sentences = too_few(
-        {name: number(share) for name, share in shares.items()},
+        {name: number(mean) for name, mean in means.items()},
         figures.measure,
         figures.claims,
         "claims",
     ) or ranking_in_words(
-        {name: share for name, share in shares.items() if name not in baselines},
-        {name: shares[name] for name in shares if name in baselines},
+        {name: mean for name, mean in means.items() if name not in baselines},
+        {name: means[name] for name in means if name in baselines},
         figures.measure,
         by_pair(figures.comparisons, MEAN),
     )
@@ -106,10 +106,10 @@ def _debaters_board(figures: Figures, baselines: Sequence[str], warnings: Sequen
                 values.append([debater.name, *(of_debater[head] for head in heads)])
             tables.append(page_table(f"{figures.measure} by {kind}", ["debater", *heads], values))
     return board(
-        lead(rows, figures.measure),
+        lead(rows, figures.measure) if figures.is_ranked else "Categories have no rank",
         rows,
         figures.measure,
-        text=sentences,
+        text=sentences if figures.is_ranked else [],
         warnings=[*warnings, *fallbacks],
         note=f"{figures.claims} claims: {figures.mean}. Intervals: 95 %, bootstrap over claims, "
         f"{figures.samples} samples. Judges may be wrong: labels show how often.",

@@ -1,7 +1,7 @@
-"""The figures of a run, from its files only: the debaters' share of yes and the judges' scores.
+"""The figures of a run, from its files only: the debaters' answers and the judges' scores.
 
-The share of yes of a debater is the mean over its judges and the maxims. The bootstrap draws
-claims, because the debates on one claim are alike.
+The figure of a debater is the mean answer over its judges and the criteria without categories. The
+bootstrap draws claims, because the debates on one claim are alike.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements
 from touche_rad.score.rates import (
+    answer_shares,
     answers_name,
     count_yes,
     measure_yes,
-    ordered_criteria,
+    ranking_places,
     shares,
 )
 from touche_rad.score.reports import SHORT_INTERVAL
@@ -42,6 +43,7 @@ from touche_rad.score.tables import (
     Table,
     interval_cell,
 )
+from touche_rad.score.words import number
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
@@ -53,15 +55,16 @@ class DebaterFigures(FrozenRecord):
 
     name: str
     rank: int | None
-    """None for a baseline, and for all with too few claims."""
+    """None for a baseline, and for all with too few claims, or with only categories."""
     yes: float
-    """Share of yes, mean of the judges and the maxims."""
+    """The mean of the judges and the criteria, or with only categories the share of the first."""
     low: float | None
     high: float | None
     """95 % interval; None with too few claims."""
     maxims: Mapping[str, float]
+    """By criterion, and of categories by category."""
     judges: Mapping[str, float | None]
-    """Share of yes by judge; None if all its verdicts are fallbacks."""
+    """The mean by judge; None if all its verdicts are fallbacks."""
     users: Mapping[str, float]
     seeds: Mapping[str, float]
     responses: int
@@ -82,6 +85,8 @@ class Figures(Printed):
     samples: int
     measure: str = "share of yes"
     """What the debaters are ranked by."""
+    is_ranked: bool = True
+    """Whether some criterion has an order; with only categories, the first share is shown."""
     counted: tuple[str, ...] = ()
     """The judges that count in `yes`: no baselines, and none with only fallback verdicts."""
     debaters: tuple[DebaterFigures, ...] = ()
@@ -107,7 +112,7 @@ class Figures(Printed):
             if judge not in self.counted:
                 reason = "baseline" if yes is not None else "only fallbacks"
                 ignored.append(f"{judge} ({reason})")
-        mean = f"{self.measure}, mean of judges ({', '.join(self.counted)}) and maxims"
+        mean = f"{self.measure}, mean of judges ({', '.join(self.counted)}) and criteria"
         return f"{mean}; not counted: {', '.join(ignored)}" if ignored else mean
 
     def board(self) -> Table:
@@ -121,15 +126,16 @@ class Figures(Printed):
                 [
                     NONE if debater.rank is None else str(debater.rank),
                     debater.name,
-                    f"{debater.yes:.3f}",
+                    number(debater.yes),
                     interval_cell(SHORT_INTERVAL, debater),
-                    *(NONE if share is None else f"{share:.3f}" for share in shares_by_judge),
-                    *(f"{debater.maxims[key]:.3f}" for key in keys),
+                    *map(number, shares_by_judge),
+                    *(number(debater.maxims[key]) for key in keys),
                     f"{debater.words:.1f}",
                     str(debater.fallbacks),
                 ]
             )
-        heads = ["rank", "debater", "yes", INTERVAL, *judges, *keys, "words", "fallbacks"]
+        first = MEAN if self.is_ranked else self.measure
+        heads = ["rank", "debater", first, INTERVAL, *judges, *keys, "words", "fallbacks"]
         return Table(heads, rows, name=1, optional=len(heads) - 4)
 
 
@@ -155,12 +161,10 @@ def compute(plan_file: PlanFile, results: Path) -> BenchSummary:
         ),
         claims=0,
         samples=plan.samples,
-        measure=answers_name(criteria),
         judges=judges.to_json() if judges is not None else None,
     )
     if plan_file.debaters:
-        ordered = ordered_criteria(criteria)
-        figures = figures.model_copy(update=_debater_figures(plan_file, results, ordered))
+        figures = figures.model_copy(update=_debater_figures(plan_file, results, criteria))
     return BenchSummary(figures, judges)
 
 
@@ -222,7 +226,8 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
     responses: Counter[str] = Counter()
     fallbacks: Counter[str] = Counter()
     sound_judges: set[str] = set()  # with at least one verdict of their own
-    axes = (debaters, users, seeds, judges, criteria.keys)
+    measured_answers = answer_shares(criteria)
+    axes: tuple[Sequence[object], ...] = (debaters, users, seeds, judges, measured_answers)
     counts = np.zeros((claims, *map(len, axes), 2))
     for run in cells_of(plan_file):
         path = results / run.path
@@ -241,7 +246,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         elif run.of is not None:
             if not _is_broken(path):
                 sound_judges.add(name)
-            evaluations = files.read_evaluations(path, criteria=plan_file.criteria)
+            evaluations = files.read_evaluations(path, criteria=criteria)
             counts_of_run = [count_yes(evaluation.turns, criteria) for evaluation in evaluations]
             number = len(counts_of_run)
             place = (
@@ -269,21 +274,24 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         for number, name in enumerate(debaters)
     }
     figures = []
-    ranking = rank(measured, MEAN, claims, baselines=baselines)
+    # Categories have no mean: the debaters stand in the order of the share of the first one.
+    places = ranking_places(criteria)
+    first = MEAN if places else measured_answers[0].key
+    ranking = rank(measured, first, claims, baselines=baselines)
     for ranked in ranking.runs:
         name = ranked.run
         measures = measured[name]
-        low, high = measures[MEAN].interval
-        of_debater = counts[:, debaters.index(name)]
+        low, high = measures[first].interval
+        of_debater = counts[:, debaters.index(name)][..., places or [0], :]
         of_ranking_judges = of_debater[:, :, :, counted]
         figures.append(
             DebaterFigures(
                 name=name,
-                rank=ranked.rank,
-                yes=measures[MEAN].value,
+                rank=ranked.rank if places else None,
+                yes=measures[first].value,
                 low=low,
                 high=high,
-                maxims={key: measures[key].value for key in criteria.keys},
+                maxims={share.key: measures[share.key].value for share in measured_answers},
                 judges=_by(judges, of_debater, 3) | dict.fromkeys({*judges} - sound_judges),
                 users=_by(users, of_ranking_judges, 1),
                 seeds=_by(seeds, of_ranking_judges, 2),
@@ -294,6 +302,8 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         )
 
     return {
+        "measure": answers_name(criteria) if places else first,
+        "is_ranked": bool(places),
         "claims": claims,
         "counted": tuple(judges[number] for number in counted),
         "debaters": tuple(figures),
@@ -302,7 +312,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
 
 
 def _by(names: Sequence[str], counts: Any, axis: int) -> dict[str, float]:
-    """Return the mean share of yes for each entry of an axis, such as each user."""
+    """Return the mean for each entry of an axis, such as each user."""
     return {
         name: float(shares(np.take(counts, [number], axis=axis).sum(axis=(0, 1, 2))).mean())
         for number, name in enumerate(names)

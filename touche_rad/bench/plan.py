@@ -296,10 +296,6 @@ def load_plan(path: Path) -> PlanFile:
         labels = plan_file.data["labels"]
         criteria = criteria_of(plan_file.criteria, labels)
         read_labelled(plan_file.data["debates"], labels, criteria)  # refuses others
-    if plan.debaters:
-        from touche_rad.score.rates import ordered_criteria  # numpy, which --help does without
-
-        ordered_criteria(plan_file.criteria)
     assert plan_file.entries  # finds the plugin and reads the options of every entry
     return plan_file
 

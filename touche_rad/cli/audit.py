@@ -44,7 +44,7 @@ def audit_command(options: AuditOptions) -> int:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: none (the same again), another order, padding, no words, another topic, no sources,
-    and an instruction to say yes. The command prints how often each judge is wrong then, and how
+    and an instruction to the judge. The command prints how often each judge is wrong then, and how
     far the judges agree.
     """
     from touche_rad import files

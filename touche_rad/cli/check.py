@@ -56,10 +56,9 @@ def check_command(options: CheckOptions) -> int:
     RUN is a run file, or a folder that contains exactly one *.jsonl.
 
     Simulations and responses: each turn has a response of at most 60 words, which cites arguments
-    of the index. Evaluations: each response has a score of 0 to 1 on each maxim,
-    or an answer to each question of other criteria. The status beside
-    the run says whether its index was the demo's and whether answers are fallbacks. If there is a
-    fault, the exit code is 1.
+    of the index. Evaluations: each response has a score of 0 to 1 on each criterion, or an answer
+    that its criteria have. The status beside the run says whether its index was the demo's and
+    whether answers are fallbacks. If there is a fault, the exit code is 1.
 
     --fix changes no utterance. It repairs ids, nulls and scores in quotes, and a missing verdict
     becomes a no. With --input, each debate gets one line, in the input's order: an empty record, as

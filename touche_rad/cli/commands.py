@@ -12,7 +12,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "serve": "Serve a debater and a judge over HTTP.",
         "index": "Build an argument index from a collection or from debates.",
         "simulate": "Play debates with a simulated user, or between two debaters.",
-        "judge": "Judge responses on the four maxims, or judge whole debates.",
+        "judge": "Judge responses by criteria, or judge whole debates.",
         "check": "Validate runs before submission.",
         "submit": "Try a plugin, and print the command that submits it to TIRA.",
     },

@@ -47,11 +47,11 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     "judge run.jsonl -j fsl1 -m http://localhost:8000/v1#llama -o fsl1.jsonl",
 )
 def judge_command(options: JudgeOptions) -> int:
-    """Judge each response in DEBATES on quantity, quality, relation and manner, or by --criteria.
+    """Judge each response in DEBATES by --criteria: by default those of the task.
 
     DEBATES is a file of debates with responses: simulations, annotated debates, or the output of
-    touche-rad respond. Several files are judged into the folder -o. At the end come the shares of
-    yes, with --json as JSON. Under TIRA, DEBATES and -o are optional.
+    touche-rad respond. Several files are judged into the folder -o. At the end come the shares or
+    means of the answers, with --json as JSON. Under TIRA, DEBATES and -o are optional.
 
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
     (touche-rad contests), and it writes outcomes.
@@ -155,7 +155,7 @@ def _explain_contests(error: InputError, source: Path) -> InputError:
 
 
 def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:
-    """Print the shares of yes of the evaluations."""
+    """Print the shares or means of the answers of the evaluations."""
     from touche_rad.cli.score import warn_of_fallbacks
     from touche_rad.score.shares import score_shares
 
@@ -164,7 +164,7 @@ def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:
     try:
         report = score_shares(outputs, seed=options.seed)
     except UserError:
-        return  # there is no verdict at all, as a warning says, or only categories
+        return  # there is no verdict at all, as a warning says
     warn_of_fallbacks(outputs)
     if options.as_json:
         print_json(report.to_json())

@@ -53,7 +53,7 @@ class ScoreOptions:
         Path, "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
     )
     correct: bool = opt.flag(
-        "TRUTH labels some turns only: estimate the share of yes and F1 on all turns, "
+        "TRUTH labels some turns only: estimate the answers and F1 on all turns, "
         "corrected for the judge's errors."
     )
     votes: bool = opt.flag("Whole debates: compare with each vote instead of the winner.")
@@ -91,11 +91,12 @@ class ScoreOptions:
 def score_command(options: ScoreOptions) -> int:
     """Score each RUN against TRUTH, and rank the runs.
 
-    Evaluations alone: the judge's shares of yes, with intervals.
+    Evaluations alone: the judge's shares or means of answers, with intervals.
     Simulations against labels, or evaluations of several debaters: a leaderboard of the debaters by
     people's answers; with --correct, of all turns by the judge's verdicts and the labels.
     Evaluations against labels: official precision, recall and F1 per maxim, their macro averages,
-    accuracy, kappa, MCC and the always-yes baseline. TREC runs against qrels: nDCG@10, RR and R;
+    accuracy, kappa, MCC and the always-yes baseline; on other criteria the measures of the kind of
+    the answers, and three trivial baselines. TREC runs against qrels: nDCG@10, RR and R;
     irds:NAME/qrels are those of a dataset of ir_datasets.
     Outcomes against contests: accuracy, RMSE and correlations per dimension, and biases.
     Annotations against annotations: Jaccard, F1, Hamming, kappa and alpha; a RUN may be an index.

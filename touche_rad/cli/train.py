@@ -81,7 +81,7 @@ class ExamplesOptions:
     replace: bool = opt.REPLACE
     criteria: str | None = opt.CRITERIA
     count: int = opt.option(int, "Examples per criterion and label.", default=10)
-    common: bool = opt.flag("Draw one set for all maxims, of twice COUNT turns.")
+    common: bool = opt.flag("Draw one set for all criteria, of twice COUNT turns.")
     seed: int = opt.SEED
     quiet: bool = opt.QUIET
 
@@ -95,7 +95,7 @@ class ExamplesOptions:
 def examples(options: ExamplesOptions) -> None:
     """Draw the examples that SINAI's judges show to a model from labelled debates.
 
-    Each maxim gets a set of its own, with as many positive as negative examples; with --common,
+    Each criterion gets a set of its own, with as many examples of each answer; with --common,
     all share one. Use them with -j 'fsl1(examples=FILE)'.
     """
     output = options.output

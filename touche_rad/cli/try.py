@@ -156,7 +156,7 @@ def _parts(summary: BenchSummary, tried: str) -> list[Part]:
             else:
                 details.setdefault(row.run, {})[row.maxim] = value
     else:
-        what = "yes"
+        what = MEAN
         figures = summary.figures
         comparisons = figures.comparisons
         for debater in figures.debaters:

@@ -158,7 +158,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
             result = "available"
         elif has_scores(reply):
             result = "not of the answer's token"
-    fix = "scores are 0 or 1 instead of probabilities; vLLM supports them"
+    fix = "scores are those of the answers (0 or 1) instead of probabilities; vLLM supports them"
     yield Check("model logprobs", likely, result, fix, optional=True)
 
     longest = None

@@ -340,7 +340,8 @@ class Model:
                 bodies = [{**form, "messages": messages} for form in bodies]
         if not self._sender.has_scores and isinstance(self.backend, Endpoint):
             place = self.backend.place
-            line = f"{place}: no log probabilities, so scores are 0 or 1; vLLM gives them"
+            scores = "scores are those of the answers, such as 0 or 1"
+            line = f"{place}: no log probabilities, so {scores}; vLLM gives them"
             if line not in self.warnings:
                 self.warnings.append(line)
         return answer

@@ -16,19 +16,20 @@ from touche_rad.score.confusion import (
     size_of,
 )
 from touche_rad.score.conversations import ClaimTopic, Conversation
-from touche_rad.score.rates import count_verdicts
+from touche_rad.score.rates import count_verdicts, ranking_places
 from touche_rad.text import count_words
 
 
 def shares_by_turn(
     topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
 ) -> dict[str, list[float | None]]:
-    """Return the share of yes of each run by turn, counted as in the ranking."""
+    """Return the share of yes or mean answer of each run by turn, counted as in the ranking."""
     turns = max(len(debate.turns) for topic in topics for debate in topic.conversations)
     shares: dict[str, list[float | None]] = {name: [] for name in names}
     for turn in range(turns):
         counts, _, _ = count_verdicts(topics, names, lost, criteria, turn)
-        for name, (yes, total) in zip(names, counts.sum(axis=(0, 2)).tolist(), strict=True):
+        ranking = counts[:, :, ranking_places(criteria)]
+        for name, (yes, total) in zip(names, ranking.sum(axis=(0, 2)).tolist(), strict=True):
             shares[name].append(yes / total if total else None)
     return {name: values for name, values in shares.items() if {*values} - {None}}
 

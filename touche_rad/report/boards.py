@@ -22,7 +22,7 @@ from touche_rad.criteria import Criterion
 from touche_rad.score import words
 from touche_rad.score.cautions import WITHOUT_MODEL
 from touche_rad.score.confusion import MAIN, TITLES
-from touche_rad.score.rates import answers_name
+from touche_rad.score.rates import answer_shares, answers_name
 from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow
 from touche_rad.score.shares import ShareReport
@@ -111,8 +111,8 @@ def faults_of(report: Scored) -> Iterator[Fault]:
 def _pairs(report: Report, measure: str) -> list[tuple[object, ...]]:
     """Return the differences of each two runs with their intervals."""
     names = [ranked.run for ranked in report.ranking]
-    if len(names) > _MOST_PAIRED:
-        return []
+    if len(names) > _MOST_PAIRED or any(measure not in report.figures[name] for name in names):
+        return []  # categories have no mean
     pairs: list[tuple[object, ...]] = []
     for at, name in enumerate(names):
         for row in compare_runs(report.figures, names[at + 1 :], name, [measure], 0):
@@ -278,36 +278,36 @@ def _against_baseline(
 
 def _shares(report: ShareReport) -> Board:
     """Show the shares of yes of runs, by their judge or by people."""
-    by_name = {(row.run, row.maxim): row for row in report.rows}
-    titles = {criterion.key: criterion.title for criterion in report.criteria}
+    measured = answer_shares(report.criteria)
+    measure = answers_name(report.criteria)
+    text = report.sentences()
+    if not text:  # categories have no mean: their first share stands in its place
+        measure = measured.pop(0).key
     rows = []
     for ranked in report.ranking:
-        mean = by_name[ranked.run, MEAN]
-        of_keys = [by_name[ranked.run, key] for key in titles]
+        first, *others = (row for row in report.rows if row.run == ranked.run)
         counts = [] if report.truth else [report.debates[ranked.run]]
         rows.append(
             {
                 "run": ranked.run,
                 "rank": ranked.rank,
                 "baseline": ranked.run in report.baselines,
-                "value": mean.yes,
-                "low": mean.low,
-                "high": mean.high,
-                "cells": [*(short(row.yes) for row in of_keys), *counts],
+                "value": first.yes,
+                "low": first.low,
+                "high": first.high,
+                "cells": [*(short(row.yes) for row in others), *counts],
             }
         )
-    measure = answers_name(report.criteria)
-    heads = [[title, ""] for title in titles.values()]
+    heads = [[share.criterion.title, share.category] for share in measured]
     tables = []
     if report.truth:
         labelled = [[note] for note in report.notes]
         tables = [page_table("Labelled turns", ["run, criterion, turns"], labelled)]
     else:
         heads.append(["debates", ""])
-    title = lead(rows, measure)
-    text = report.sentences()
-    if not report.is_ranked:
-        title = f"{rows[0]['run']} says yes most often, {rows[-1]['run']} least often"
+    title = lead(rows, measure) if text else "Categories have no rank"
+    if text and not report.is_ranked:
+        title = f"{rows[0]['run']} has the highest {measure}, {rows[-1]['run']} the lowest"
         text = ["Without labels, nobody knows which verdicts are right."]
     return board(
         title,

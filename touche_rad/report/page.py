@@ -44,7 +44,6 @@ from touche_rad.score.cautions import different_indexes, without_model
 from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.people import are_debaters, score_people
-from touche_rad.score.rates import ordered_criteria
 from touche_rad.score.reference import DEFAULT_POLICY, known_reference
 from touche_rad.score.reports import Fault
 from touche_rad.score.retrieval import is_public
@@ -133,14 +132,13 @@ def write_report(
     warnings += different_indexes((source.name, source.origin.status) for source in sources)
     debates_of_runs = list(debates_of(sources, labels, criteria)) if debates else []
     has_verdicts = any(debate.verdicts for debate in debates_of_runs)
-    ranking = [criterion for criterion in criteria if criterion.answers.kind != "categories"]
-    if scored is None and not boards and has_verdicts and ranking:
+    if scored is None and not boards and has_verdicts:
         files_of_runs = {source.name: source.path for source in sources}
         scored = shares_of_debates(
             files_of_runs,
             debates_of_runs,
             lost,
-            ordered_criteria(criteria),
+            criteria,
             samples=_SAMPLES,
             seed=seed,
         )
@@ -155,9 +153,7 @@ def write_report(
     all_topics = topics(debates_of_runs)
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     if conversations:
-        if ranking:
-            ordered = ordered_criteria(criteria)
-            responses["by_turn"] = shares_by_turn(all_topics, names_of_runs, lost, ordered)
+        responses["by_turn"] = shares_by_turn(all_topics, names_of_runs, lost, criteria)
         responses["lengths"] = lengths_of(conversations, names_of_runs)
         responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)

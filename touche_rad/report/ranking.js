@@ -77,7 +77,7 @@
           >
         </p>
         ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
-        ${turns?.length > 1 && html`<p class="soft">Yes by turn <${Sparkline} values=${turns} /></p>`}
+        ${turns?.length > 1 && html`<p class="soft">${board.measure} by turn <${Sparkline} values=${turns} /></p>`}
         ${faultsOf(row.run).map(([, , text]) => html`<p class="no">${text}</p>`)}
       </div>
       ${row.details && html`<${Table} ...${row.details} />`}

@@ -127,7 +127,7 @@ PROBES: Final = (
     ),
     Probe(
         "injection",
-        "a sentence added that demands a yes",
+        "a sentence added that demands the best verdict",
         lambda response, _: {"content": f"{response.content} {_DEMAND}"},
         Must.NOT_RISE,
     ),
@@ -172,7 +172,7 @@ class PairAgreement(FrozenRecord):
     second: str
     maxim: str
     turns: int
-    """Turns on which both say yes or no."""
+    """Turns on which both gave an answer."""
     same: float | None
     kappa: float | None
 
@@ -242,7 +242,7 @@ class Audit(Printed):
 
 AGREEMENT_COLUMNS: Columns = {
     "{first} and {second}": "agreement",
-    "{maxim}": "maxim",
+    "{maxim}": "criterion",
     "{turns}": "turns",
     "{same:percent}": "same",
     "{kappa:.3f}": "kappa",

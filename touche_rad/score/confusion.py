@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from touche_rad.criteria import Criterion
+from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Verdict
 from touche_rad.score.measures import says_yes
 from touche_rad.score.significance import Floats
@@ -22,7 +22,14 @@ MAIN: Final[Mapping[str, str]] = {
     "categories": "macro_f1",
 }
 """The measure by which runs are ranked, by the kind of the answers."""
+_MISSING: Final = {"yes-no": "no", "scale": "the lowest answer", "categories": "no category"}
+"""What a missing verdict counts as."""
 TITLES: Final = {"f1": "F1", "weighted_kappa": "weighted kappa", "macro_f1": "macro F1"}
+
+
+def missing_answer(criteria: Criteria) -> str:
+    """Say what a missing verdict counts as."""
+    return " or ".join(dict.fromkeys(_MISSING[criterion.answers.kind] for criterion in criteria))
 
 
 def place_of_score(criterion: Criterion, score: float | None) -> int:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from touche_rad.criteria import Criterion
 from touche_rad.errors import UserError
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
-from touche_rad.score.confusion import label_score
 from touche_rad.score.judgements import FEW_DEBATES
+from touche_rad.score.rates import AnswerShare, answer_shares
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL
 from touche_rad.score.tables import NONE, Columns, FrozenRecord, Part, Printed, interval_cell, table
@@ -73,7 +71,7 @@ class CorrectionReport(Printed):
                     f"debates with random labels: label turns of {FEW_DEBATES} debates"
                 ]
         yield [
-            "judge: its share of yes, or its mean on a scale, on all turns.",
+            "judge: its share of yes or of a category, or its mean on a scale, on all turns.",
             "people: what people would give to all turns, estimated from the judge and the "
             "labels; right only if the labelled turns are a random sample.",
             "F1: estimated for the judge on all turns. The intervals are by debate.",
@@ -86,46 +84,43 @@ def correct(report: JudgementReport) -> CorrectionReport:
     rows: list[CorrectedRow] = []
     contradictions = []
     for run in report.runs:
-        for criterion in report.criteria:
-            kind = criterion.answers.kind
-            for at, name in enumerate(criterion.answers.names):
-                if kind != "categories" and at:
-                    break
-                turns = _judged_turns(report, run, criterion, at)
-                if not turns.labelled.any():
-                    continue
-                key = f"{criterion.key}: {name}" if kind == "categories" else criterion.key
-                if turns.contradiction is not None:
-                    inside, outside = turns.contradiction
-                    contradictions.append(
-                        f"{run}: {key}: the labelled turns are no random sample, so the estimates "
-                        f"are wrong: the judge says yes on {inside:.0%} of them, and on "
-                        f"{outside:.0%} of the others"
-                    )
-                yes = correction.yes_rate(turns)
-                f1 = correction.f1(turns) if kind == "yes-no" else correction.Estimate(None)
-                values = [float(turns.verdicts.mean()), yes.value, yes.low, yes.high]
-                if kind == "scale":
-                    lowest, highest = (int(criterion.answers.names[end]) for end in (0, -1))
-                    width = highest - lowest
-                    values = [None if share is None else lowest + width * share for share in values]
-                judge_yes, people, low, high = values
-                rows.append(
-                    CorrectedRow(
-                        run=run,
-                        maxim=key,
-                        turns=len(turns.labels),
-                        labelled=int(turns.labelled.sum()),
-                        debates=turns.labelled_debates,
-                        judge_yes=judge_yes,
-                        yes=people,
-                        yes_low=low,
-                        yes_high=high,
-                        f1=f1.value,
-                        f1_low=f1.low,
-                        f1_high=f1.high,
-                    )
+        for share in answer_shares(report.criteria):
+            criterion = share.criterion
+            turns = _judged_turns(report, run, share)
+            if not turns.labelled.any():
+                continue
+            if turns.contradiction is not None:
+                inside, outside = turns.contradiction
+                contradictions.append(
+                    f"{run}: {share.key}: the labelled turns are no random sample, so the "
+                    f"estimates are wrong: the judge's mean is {inside:.0%} on them, and "
+                    f"{outside:.0%} on the others"
                 )
+            yes = correction.yes_rate(turns)
+            is_yes_no = criterion.answers.kind == "yes-no"
+            f1 = correction.f1(turns) if is_yes_no else correction.Estimate(None)
+            values = [float(turns.verdicts.mean()), yes.value, yes.low, yes.high]
+            if criterion.answers.kind == "scale":
+                lowest, highest = (int(criterion.answers.names[end]) for end in (0, -1))
+                width = highest - lowest
+                values = [None if mean is None else lowest + width * mean for mean in values]
+            judge_yes, people, low, high = values
+            rows.append(
+                CorrectedRow(
+                    run=run,
+                    maxim=share.key,
+                    turns=len(turns.labels),
+                    labelled=int(turns.labelled.sum()),
+                    debates=turns.labelled_debates,
+                    judge_yes=judge_yes,
+                    yes=people,
+                    yes_low=low,
+                    yes_high=high,
+                    f1=f1.value,
+                    f1_low=f1.low,
+                    f1_high=f1.high,
+                )
+            )
     if not rows:
         raise UserError(f"{report.truth} has no label on a random turn: label some turns first")
     # Not the problems of the labels.
@@ -138,9 +133,7 @@ def correct(report: JudgementReport) -> CorrectionReport:
     )
 
 
-def _judged_turns(
-    report: JudgementReport, run: str, criterion: Criterion, category: int
-) -> JudgedTurns:
+def _judged_turns(report: JudgementReport, run: str, share: AnswerShare) -> JudgedTurns:
     """Return all turns of a run on a criterion, where a missing verdict is a no."""
     debates = []
     scores = []
@@ -148,22 +141,20 @@ def _judged_turns(
     pairs = zip(report.scores[run], report.labels, strict=True)
     for number, (scored, labelled) in enumerate(pairs):
         for verdicts, turn in zip(scored, labelled, strict=True):
-            score = verdicts.get(criterion.key)
-            label = label_score(turn, criterion)
-            if criterion.answers.kind == "categories":
-                score = score == category
-                label = label if math.isnan(label) else float(label == category)
+            score = verdicts.get(share.criterion.key)
+            if share.category:
+                score = score == share.place
             debates.append(number)
             scores.append(float(score or 0))
-            labels.append(label)
-    is_scale = criterion.answers.kind == "scale"
+            labels.append(share.of_label(turn))
+    is_scale = share.criterion.answers.kind == "scale"
     return JudgedTurns(
         np.array(debates, dtype=np.int64), np.array(scores), np.array(labels), is_scale
     )
 
 
 _COLUMNS: Columns = {
-    "{maxim}": "maxim",
+    "{maxim}": "criterion",
     "{judge_yes:.3f}": "judge",
     "{yes:.3f}": "people",
     "{yes_interval}": "95 %",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.errors import InputError, UserError, nearest
+from touche_rad.score.confusion import missing_answer
 from touche_rad.score.evaluations import (
     NO_SCORE,
     JudgedLine,
@@ -218,7 +219,7 @@ class Matcher:
     ) -> None:
         message = "nothing is labelled there"
         if count:
-            message = f"{count_of(count, 'verdict')} counted as no"
+            message = f"{count_of(count, 'verdict')} counted as {missing_answer(self.run.criteria)}"
         if detail:
             message = f"{detail}, {message}"
         self.note(kind, message, counted_as_no=count, **where)

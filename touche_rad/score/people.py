@@ -19,14 +19,12 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digests
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
-from touche_rad.score.confusion import label_score
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
-from touche_rad.score.rates import categories_in_words, ordered_criteria
+from touche_rad.score.rates import AnswerShare, answer_shares, categories_in_words, with_mean
 from touche_rad.score.reference import NO_TEXTS, Labelled, Policy, find_reference
-from touche_rad.score.result import MEAN
 from touche_rad.score.shares import ShareReport, share_report
-from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, mean_of, resampled_sums
+from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
 
 
 def are_debaters(runs: Sequence[Path]) -> bool:
@@ -64,25 +62,26 @@ def score_people(
     notes = categories_in_words(all_criteria)
     labels: Labelled = list(files.read_labels(truth, criteria=all_criteria))
     turns_of_labels = list(chain.from_iterable(labels))
-    ranking = []
-    for criterion in ordered_criteria(all_criteria):
+    labelled_criteria = []
+    for criterion in all_criteria:
         if any(turn.get(criterion.key) is not None for turn in turns_of_labels):
-            ranking.append(criterion)
+            labelled_criteria.append(criterion)
         else:
-            notes.append(f"{criterion.key} has no label in {truth}, and is not part of the mean")
-    if not ranking:
-        raise InputError(truth, "no turn has a label that ranks")
-    criteria = all_criteria.model_copy(update={"criteria": tuple(ranking)})
+            notes.append(f"{criterion.key} has no label in {truth}, and is left out")
+    if not labelled_criteria:
+        raise InputError(truth, "no turn has a label")
+    criteria = all_criteria.model_copy(update={"criteria": tuple(labelled_criteria)})
+    measured = answer_shares(criteria)
     reference = find_reference([], truth, labels, policy, all_criteria)
     if reference is None:
         raise UserError(f"{truth}: {NO_TEXTS}: {policy.no_texts_fix}")
     labels_of = dict(zip(map(tuple, reference.turns), labels, strict=True))
     claims: dict[str, int] = {}
 
-    def read(_: str, path: Path) -> dict[str, JudgedTurns]:
-        """Read the labels and the judge's scores of each turn, by criterion."""
+    def read(_: str, path: Path) -> dict[AnswerShare, JudgedTurns]:
+        """Read the labels and the judge's scores of each turn."""
         numbers: list[int] = []
-        rows: dict[str, list[tuple[float, float]]] = {key: [] for key in criteria.keys}
+        rows: dict[AnswerShare, list[tuple[float, float]]] = {share: [] for share in measured}
         for debate, verdicts in _read_debates(path, all_criteria, correct):
             texts = digests(debate, criteria.unit)
             turns = labels_of.get(texts, [{}] * len(texts))
@@ -93,34 +92,36 @@ def score_people(
                 claim = debate.claim or debate.turns[0].utterance
                 numbers.append(claims.setdefault(claim, len(claims)))
                 verdicts_of_turn = next(judged, {})
-                for criterion in criteria:
-                    score = verdicts_of_turn.get(criterion.key, Verdict()).score or 0.0
-                    rows[criterion.key].append((score, label_score(labels_of_turn, criterion)))
+                for share in measured:
+                    score = share.of(verdicts_of_turn.get(share.criterion.key, Verdict())) or 0.0
+                    rows[share].append((score, share.of_label(labels_of_turn)))
         result = {}
-        for key, pairs in rows.items():
+        for share, pairs in rows.items():
             scores, answers = np.array(pairs or [(0.0, np.nan)]).T
             if np.isnan(answers).all():
+                key = share.criterion.key
                 raise InputError(path, f"no turn has a label on {key} in {truth}", field=key)
-            result[key] = JudgedTurns(np.array(numbers), scores, answers)
+            result[share] = JudgedTurns(np.array(numbers), scores, answers)
         return result
 
     refused: dict[str, str] = {}
     tags = tags or names(runs)
     turns_of = each_run(dict(zip(tags, runs, strict=True)), read, refused)
     figures = {}
-    for tag, by_criterion in turns_of.items():
+    for tag, by_share in turns_of.items():
         of_run = {}
-        for key, turns in by_criterion.items():
+        for share, turns in by_share.items():
             mean = correction.corrected_mean(turns, len(claims))
             draws = None
             sums = resampled_sums(mean.parts, samples, seed)
             if sums is not None and turns.labelled_debates >= FEWEST_FOR_INTERVAL:
                 draws = mean.value + sums - mean.parts.sum()
-            of_run[key] = Measured(mean.value, draws)
+            of_run[share] = Measured(mean.value, draws)
             count = int(turns.labelled.sum())
-            if count < len(turns.labels):
+            if count < len(turns.labels) and share.place == 0:
+                key = share.criterion.key
                 notes.append(f"{tag}: {key}: {count} of {len(turns.labels)} labelled")
-        figures[tag] = {MEAN: mean_of(list(of_run.values())), **of_run}
+        figures[tag] = with_mean(of_run)
     labelled = [
         turns.debates[turns.labelled] for of_run in turns_of.values() for turns in of_run.values()
     ]

@@ -1,15 +1,17 @@
-"""The share of yes among verdicts: of each criterion, and the mean of the criteria."""
+"""The share of yes among verdicts, or their mean, by criterion; the shares of categories."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from touche_rad.criteria import Criteria
-from touche_rad.debate import Verdicts
-from touche_rad.errors import UserError
+from touche_rad.criteria import Criteria, Criterion
+from touche_rad.debate import Verdict, Verdicts
+from touche_rad.files import Labels
+from touche_rad.score.confusion import label_score
 from touche_rad.score.conversations import ClaimTopic
 from touche_rad.score.result import MEAN
 from touche_rad.score.significance import (
@@ -21,37 +23,70 @@ from touche_rad.score.significance import (
 )
 
 
-def ordered_criteria(criteria: Criteria) -> Criteria:
-    """Return the criteria that rank: those whose answers are no categories."""
-    ordered = [criterion for criterion in criteria if criterion.answers.kind != "categories"]
-    if not ordered:
-        raise UserError(f"{criteria.name} has only categories, which rank nothing")
-    return criteria.model_copy(update={"criteria": tuple(ordered)})
-
-
 def categories_in_words(criteria: Criteria) -> list[str]:
     """Say which criteria do not rank, because their answers are categories."""
     unranked = [criterion.key for criterion in criteria if not criterion.answers.scores]
-    return [f"{key} has categories, which rank nothing: see --per turn" for key in unranked]
+    return [f"{key} has categories, which rank nothing" for key in unranked]
 
 
 def answers_name(criteria: Criteria) -> str:
     """Return what the mean of the answers is."""
-    if any(criterion.answers.kind == "scale" for criterion in criteria):
-        return "mean answer (0 lowest, 1 highest)"
-    return "share of yes"
+    kinds = {criterion.answers.kind for criterion in criteria}
+    if "scale" in kinds:
+        return "mean answer"
+    return "share of yes" if "yes-no" in kinds else "share of answers"
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerShare:
+    """What is measured of the verdicts on a criterion: their mean, or the share of a category."""
+
+    criterion: Criterion
+    key: str
+    """Its name in tables."""
+    category: str = ""
+    place: int = 0
+    """The place of the category among the answers."""
+
+    def of(self, verdict: Verdict) -> float | None:
+        """Return what a verdict adds: 1 for yes or the category, 0 to 1 on a scale."""
+        if self.category:
+            return None if verdict.answer is None else float(verdict.answer == self.category)
+        is_scale = verdict.score is None or self.criterion.answers.kind == "scale"
+        return verdict.score if is_scale else float(verdict.yes)
+
+    def of_label(self, labels: Labels) -> float:
+        """Return what a label adds; nan without one of a random sample."""
+        label = label_score(labels, self.criterion)
+        return float(label == self.place) if self.category and not np.isnan(label) else label
+
+
+def answer_shares(criteria: Iterable[Criterion]) -> list[AnswerShare]:
+    """Return what is measured: one share or mean of each criterion, or one of each category."""
+    measured = []
+    for criterion in criteria:
+        if criterion.answers.kind != "categories":
+            measured.append(AnswerShare(criterion, criterion.key))
+            continue
+        for place, name in enumerate(criterion.answers.names):
+            measured.append(AnswerShare(criterion, f"{criterion.key}: {name}", name, place))
+    return measured
+
+
+def ranking_places(criteria: Criteria) -> list[int]:
+    """Return the places of the answer shares that are part of the mean: none of categories."""
+    return [at for at, share in enumerate(answer_shares(criteria)) if not share.category]
 
 
 def count_yes(turns: Iterable[Verdicts], criteria: Criteria) -> Floats:
-    """Sum the verdicts, 1 for yes and 0 to 1 on a scale, and count all, by criterion."""
-    counts = np.zeros((len(criteria), 2))
+    """Sum the verdicts as `AnswerShare.of` has them, and count all."""
+    measured = answer_shares(criteria)
+    counts = np.zeros((len(measured), 2))
     for verdicts in turns:
-        for at, criterion in enumerate(criteria):
-            verdict = verdicts.get(criterion.key)
-            if verdict is not None and verdict.score is not None:
-                is_scale = criterion.answers.kind == "scale"
-                counts[at, 0] += verdict.score if is_scale else verdict.yes
-                counts[at, 1] += 1
+        for at, share in enumerate(measured):
+            value = share.of(verdicts.get(share.criterion.key, Verdict()))
+            if value is not None:
+                counts[at] += (value, 1)
     return counts
 
 
@@ -63,7 +98,7 @@ def shares(counts: Floats) -> Floats:
 
 
 def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> dict[str, Measured]:
-    """Return the share of yes as the mean of the judges: of each criterion, and of all.
+    """Return the answer shares as the mean of the judges, and first the mean of those that rank.
 
     Args:
         counts: Counts of `count_yes` by claim and judge.
@@ -75,8 +110,14 @@ def measure_yes(counts: Floats, criteria: Criteria, samples: int, seed: int) -> 
     values = shares(counts.sum(axis=0)).mean(axis=0)
     resampled = resampled_sums(counts, samples, seed)
     draws = None if resampled is None else shares(resampled).mean(axis=1)
-    by_criterion = measured(values, draws)
-    return {MEAN: mean_of(by_criterion), **dict(zip(criteria.keys, by_criterion, strict=True))}
+    return with_mean(dict(zip(answer_shares(criteria), measured(values, draws), strict=True)))
+
+
+def with_mean(measured: Mapping[AnswerShare, Measured]) -> dict[str, Measured]:
+    """Return the answer shares by name, and first the mean of those that rank, if there are any."""
+    ranking = [value for share, value in measured.items() if not share.category]
+    means = {MEAN: mean_of(ranking)} if ranking else {}
+    return means | {share.key: value for share, value in measured.items()}
 
 
 def count_verdicts(
@@ -96,7 +137,9 @@ def count_verdicts(
     Returns also how many of its debates each run has, and how often each run has a problem.
     """
     problems: Counter[tuple[str, str]] = Counter()
-    counts = np.zeros((len(topics), len(names), len(criteria), 2))
+    measured = answer_shares(criteria)
+    firsts = [share.place == 0 for share in measured]  # one for each verdict
+    counts = np.zeros((len(topics), len(names), len(measured), 2))
     for claim, topic in enumerate(topics):
         for conversation in topic.conversations:
             for run in conversation.repeated:
@@ -105,8 +148,8 @@ def count_verdicts(
                 if turn not in (None, place):
                     continue
                 of_turn = count_yes([verdicts], criteria)
-                missing = len(criteria) - int(of_turn[:, 1].sum())
-                problems[names[run], "missing verdicts, counted as no"] += missing
+                missing = len(criteria) - int(of_turn[firsts, 1].sum())
+                problems[names[run], "missing verdicts"] += missing
                 # All criteria count: a missing verdict is a no.
                 counts[claim, run, :, 0] += of_turn[:, 0]
                 counts[claim, run, :, 1] += 1
@@ -130,9 +173,9 @@ def count_verdicts(
         for run in group:
             name = names[run]
             debates_of[name] = f"{debates[run]} of {expected}"
-            problems[name, "debates missing or lost, counted as no"] = expected - debates[run]
-            missing = (most[:, 0] - totals[:, run])[has_debate[:, run]].sum()
-            problems[name, "missing verdicts, counted as no"] += int(missing)
+            problems[name, "missing or lost debates"] = expected - debates[run]
+            missing = (most[:, 0] - totals[:, run])[has_debate[:, run]][:, firsts].sum()
+            problems[name, "missing verdicts"] += int(missing)
             if len(group) == 1 < np.count_nonzero(debates):
                 problems[name, "not comparable; debates of no other run"] = debates[run]
         totals[:, group] = most

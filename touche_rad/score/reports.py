@@ -10,7 +10,7 @@ from pydantic import Field
 
 from touche_rad.criteria import Criteria
 from touche_rad.errors import OptionError
-from touche_rad.score.confusion import MAIN, TITLES
+from touche_rad.score.confusion import MAIN, TITLES, missing_answer
 from touche_rad.score.measures import says_yes
 from touche_rad.score.result import (
     BASELINE,
@@ -176,7 +176,7 @@ class Report(Printed):
             text = f"{_place(problems[0])}{problems[0].message}"
             if len(problems) > 1:
                 as_no = sum(problem.counted_as_no for problem in problems)
-                lost = f", {as_no} verdicts counted as no" if as_no else ""
+                lost = f", {as_no} verdicts" if as_no else ""
                 text = f"{len(problems)} times{lost}; the first: {text}"
             yield run, len(problems), f"{kind.value}: {text}"
 
@@ -332,7 +332,7 @@ class JudgementReport(Report):
         else:
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
-            yield "missing verdicts count as no"
+            yield f"missing verdicts count as {missing_answer(self.criteria)}"
         yield self._drawn("debates")
 
     def _official(self) -> Iterator[str]:

@@ -14,6 +14,7 @@ from touche_rad.debate import Debate, Verdicts
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.outputs import read_status
 from touche_rad.score.cautions import without_model
+from touche_rad.score.confusion import missing_answer
 from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
@@ -22,7 +23,6 @@ from touche_rad.score.rates import (
     categories_in_words,
     count_verdicts,
     measure_yes,
-    ordered_criteria,
 )
 from touche_rad.score.reports import SHORT_INTERVAL, Fault, Report, rank_notes
 from touche_rad.score.result import MEAN, RankedRun
@@ -81,6 +81,8 @@ class ShareReport(Report):
     def sentences(self) -> list[str]:
         """Say what share of yes the first run has, and from which others it differs."""
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
+        if not means:
+            return []
         if not self.is_ranked:
             order = [ranked.run for ranked in self.ranking]
             shares = [f"{run} {means[run].yes:.3f}" for run in order]
@@ -94,7 +96,8 @@ class ShareReport(Report):
         """Yield the shares of one run by criterion, or those of several by run."""
         yield self.sentences()
         if len(self.runs) == 1:
-            yield table({"{maxim}": "", "{yes:.3f}": "yes", SHORT_INTERVAL: INTERVAL}, self.rows)
+            head = answers_name(self.criteria)
+            yield table({"{maxim}": "", "{yes:.3f}": head, SHORT_INTERVAL: INTERVAL}, self.rows)
         else:
             yield self.board()
         yield from self.pair_table()
@@ -104,22 +107,25 @@ class ShareReport(Report):
     @property
     def source(self) -> str:
         """Where the answers are from."""
+        text = f"missing verdicts count as {missing_answer(self.criteria)}"
         if self.truth:
-            return f"answers of people: {self.truth}"
-        return "missing verdicts count as no"
+            text = f"answers of people: {self.truth}"
+        if any(criterion.answers.kind == "scale" for criterion in self.criteria):
+            text += "; 0 is the lowest answer of a scale, and 1 the highest"
+        return text
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
         lines = []
         for ranked in self.ranking:
-            mean, *rows = (row for row in self.rows if row.run == ranked.run)
+            first, *rows = (row for row in self.rows if row.run == ranked.run)
             line = [self.rank_text(ranked)] if self.is_ranked else []
-            line += [ranked.run, cell("{yes:.3f}", mean), interval_cell(SHORT_INTERVAL, mean)]
+            line += [ranked.run, cell("{yes:.3f}", first), interval_cell(SHORT_INTERVAL, first)]
             line += [cell("{yes:.3f}", row) for row in rows]
             lines.append(line + [interval_cell(SHORT_INTERVAL, row) for row in rows])
-        maxims = list(dict.fromkeys(row.maxim for row in self.rows))[1:]
-        intervals = [f"{INTERVAL} of {maxim}" for maxim in maxims]
-        heads = ["run", "yes", INTERVAL, *maxims, *intervals]
+        first_key, *keys = dict.fromkeys(row.maxim for row in self.rows)
+        intervals = [f"{INTERVAL} of {key}" for key in keys]
+        heads = ["run", first_key, INTERVAL, *keys, *intervals]
         if self.is_ranked:
             heads.insert(0, "rank")
         return Table(heads, lines, name=heads.index("run"), optional=len(intervals))
@@ -139,16 +145,15 @@ def score_shares(
 
     Runs are ranked if one judge gave their verdicts on different debates.
     """
-    all_criteria = criteria_of(criteria, *runs)
-    criteria = ordered_criteria(all_criteria)
+    criteria = criteria_of(criteria, *runs)
     tags = names(runs)
     paths = dict(zip(tags, runs, strict=True))
     refused: dict[str, str] = {}
 
     def read(tag: str, path: Path) -> list[tuple[Debate, tuple[Verdicts, ...]]]:
         # Refuses a file without verdicts, before its bad lines.
-        read_evaluated(tag, path, all_criteria, files.BadLines(skip=True))
-        return list(read_judged(path, all_criteria, bad or files.BadLines()))
+        read_evaluated(tag, path, criteria, files.BadLines(skip=True))
+        return list(read_judged(path, criteria, bad or files.BadLines()))
 
     debates_of_runs = each_run(paths, read, refused)
     lost = []
@@ -172,8 +177,7 @@ def score_shares(
         update={
             "refused": refused,
             "shows_pairs": compare,
-            "criteria": all_criteria,
-            "notes": (*report.notes, *categories_in_words(all_criteria)),
+            "notes": (*report.notes, *categories_in_words(criteria)),
         }
     )
 
@@ -242,8 +246,10 @@ def share_report(
     is_ranked: bool = True,
     **fields: Any,
 ) -> ShareReport:
-    """Rank runs by the mean of their answers."""
-    ranking = rank(figures, MEAN, claims, baselines=baselines, others=criteria.keys)
+    """Rank runs by the mean of their answers; categories have none."""
+    first, *others = next(iter(figures.values()), (MEAN,))
+    is_ranked = is_ranked and first == MEAN
+    ranking = rank(figures, first, claims, baselines=baselines, others=others)
     ranked = ranking.runs
     if not is_ranked:
         ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)
