@@ -1,7 +1,7 @@
 """An endpoint that scores speakers by marks in their speeches, so that a table's values are known.
 
 A speech says MARK-a, and `known.toml` has the scores of a. Speakers without marks are scored by
-their places. Judges of single turns say no on Manner, else yes.
+their places. Judges of single turns say no to some messages.
 """
 
 from __future__ import annotations
@@ -23,9 +23,14 @@ SCORES = {"source": (9, 7, 1, 1), "language": (2, 9, 1, 1)}
 """The scores of the debaters by dimension; the first one is best in the others."""
 TEAMS = {
     "First": ("debater_2", "debater_2", "debater_4"),
-    "Second": ("debater_2", "debater_3", "debater_4"),
+    "Second": ("debater_3", "debater_2", "debater_4"),
+    "Third": ("debater_4", "", "debater_4"),
 }
-"""The teams that judges name with each random seed, by the first word of the motion."""
+"""The teams that judges name with each random seed, by the first word of the motion; GPT-4 names the
+first team. A debate without a team is too long."""
+TOO_LONG = b'{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
+NO_TO_EACH = {"relation": 3, "quality": 7, "manner": 8, "quantity": 5}
+"""The messages, such as each third one, that judges of single turns say no to, by criterion."""
 
 
 def known_answer(handler: Handler) -> None:
@@ -33,7 +38,14 @@ def known_answer(handler: Handler) -> None:
     prompt = prompt_of(handler.body)
     form = handler.body.get("response_format")
     if form is None:
-        content("no" if "by one criterion, manner" in prompt else "yes")(handler)
+        (criterion,) = re.findall(r"by one criterion, (\w+)", prompt)
+        number = int(re.findall(r"Message (\d+)", prompt)[-1])
+        content("yes" if number % NO_TO_EACH[criterion] else "no")(handler)
+        return
+    motion = re.findall("Motion: (First|Second|Third) motion", prompt)
+    team = TEAMS[motion[0]][handler.body["seed"]] if motion else ""
+    if motion and not team:
+        handler.say(400, TOO_LONG)
         return
     answer: Any = example(form["json_schema"]["schema"])
     marks = re.findall(r"MARK-([\w-]+)", prompt)
@@ -65,12 +77,13 @@ def known_answer(handler: Handler) -> None:
         answer = dict.fromkeys(answer, f"An analysis. {text}")
     elif name == "Number":
         code = re.findall(r"comment on .*(debater_\d)", prompt)[0]
-        scores = SCORES.get(_dimension(prompt), (9, 2, 1, 1))
+        scores = SCORES.get(_dimension(prompt), (9, 2, 1, 10))
         speaker_mark = _speakers(prompt).get(code)
         points = scores[int(code[-1]) - 1]
         answer["score"] = KNOWN["marks"][speaker_mark]["points"] if speaker_mark else points
     elif name == "Winner":
-        answer["winner"] = _winner(prompt, handler.body["seed"])
+        is_gpt4 = handler.body["model"] == "tiny-0"
+        answer["winner"] = ("debater_1" if is_gpt4 else team) if team else _winner(prompt)
     elif name == "Thought":
         answer["winner"] = "con"
     content(json.dumps(answer))(handler)
@@ -96,10 +109,9 @@ def _dimension(prompt: str) -> str:
     return (re.findall(r"Your dimension: (\w+)", prompt) or ["general"])[0]
 
 
-def _winner(prompt: str, seed: int) -> str:
+def _winner(prompt: str) -> str:
     dimension = _dimension(prompt)
     speakers = _speakers(prompt)
     if "naive" in speakers.values():
         return str(KNOWN["winners"][dimension].get(speakers["debater_1"], "tie"))
-    team = re.findall(r"Motion: (First|Second) motion", prompt)
-    return TEAMS[team[0]][seed] if team else NAMED.get(dimension, "debater_2")
+    return NAMED.get(dimension, "debater_2")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.known_answers import KNOWN, known_answer
+from tests.bench.known_answers import KNOWN, TOO_LONG, known_answer
 from tests.bench.small_data import command_of, example_answer, write_small_data
 from tests.models.by_schema import prompt_of
 from tests.models.scripted import Handler, Scripted, content
@@ -64,32 +64,38 @@ def test_a_debate_that_is_too_long_is_not_completed(
     tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refusal = b'{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
 
     def act(handler: Handler) -> None:
         direct = "The speeches of the debate:" in prompt_of(handler.body)
-        handler.say(400, refusal) if direct else known_answer(handler)
+        handler.say(400, TOO_LONG) if direct else known_answer(handler)
 
     server.always = act
     touche_rad(*command_of("debatrix/table7", KNOWN_DATA, f"{server.url}#tiny"), code=0)
     cells = read_json(Path("out/table.json"))["cells"]
     values = {(cell["row"], cell["column"]): cell["ours"] for cell in cells}
     assert values["Direct", "Completion"] == values["Direct", "Accuracy"] == 0
-    assert values["Debatrix-F", "Completion"] == 100
-    assert values["Debatrix-F", "Accuracy"] == pytest.approx(50)
+    assert values["Debatrix-F", "Completion"] == pytest.approx(800 / 9)
+    assert values["Debatrix-F", "Accuracy"] == pytest.approx(500 / 9)
 
 
 def test_errors_are_those_to_each_vote_if_wanted(
     tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    server.always = known_answer
+
+    def act(handler: Handler) -> None:
+        is_long = handler.body["model"] == "tiny-0" and "Ban zoos." in prompt_of(handler.body)
+        handler.say(400, TOO_LONG) if is_long else known_answer(handler)
+
+    server.always = act
     words = command_of("inspiredebate/table3", KNOWN_DATA, f"{server.url}#tiny")
     touche_rad(*words, "--votes", code=0)
-    cells = {cell["row"]: cell["ours"] for cell in read_json(Path("out/table.json"))["cells"]}
+    cells = {cell["row"]: cell for cell in read_json(Path("out/table.json"))["cells"]}
     # Of four votes, three are for the first debater, whom ChatGPT's scores prefer.
-    assert cells["ChatGPT"] == pytest.approx(100 * 0.25**0.5)
-    assert cells["always con"] == pytest.approx(100 * 0.75**0.5)
+    assert cells["ChatGPT"]["ours"] == pytest.approx(100 * 0.25**0.5)
+    assert cells["always con"]["ours"] == pytest.approx(100 * 0.75**0.5)
+    assert cells["ChatGPT"]["samples"] == {"debates": 2}, "a debate without a verdict has no error"
+    assert cells["InspireScore"]["samples"] == {"debates": 3}
     assert "--votes" in touche_rad(*command_of("sinai/table2", KNOWN_DATA, "x#y"), "--votes").err
 
 

@@ -158,6 +158,8 @@ def _ours(
             figures[bound] = runs[0].get(f"{stem}_{bound}", runs[0].get(bound))
     scaled = {key: figure and figure * column.times for key, figure in figures.items()}
     samples = {key: runs[0][key] for key in ("debates", "sides") if key in runs[0]}
+    if measure == "rmse":  # a debate without a verdict has no error
+        samples["debates"] = min(round(run["debates"] * run["completed"]) for run in runs)
     return {**scaled, "samples": classes or samples}
 
 
