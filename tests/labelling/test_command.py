@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import answer, write_run, write_verdicts
-from tests.records import write_records
+from tests.records import read_records, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
@@ -67,6 +67,22 @@ def test_two_annotators_get_the_same_queue_and_their_agreement(
     check_screen("label.agreement", touche_rad(*words, cwd=tmp_path))
     answer(run, output, [(0, Maxim.MANNER, 1)], "ben")
     check_screen("label.disagreement", touche_rad(*words, cwd=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("annotators", "code"),
+    [({"\x9b31mE\u202e": {"quantity": 1}}, 0), (5, 2), ("x", 2), ({"a": 5}, 2), ({"a": None}, 2)],
+)
+def test_answers_of_strangers(run: Path, tmp_path: Path, annotators: object, code: int) -> None:
+    labels = tmp_path / "labels.jsonl"
+    assert summarise(run, "-o", labels, "--annotator", "ana")[0] == 0
+    rows = read_records(labels)
+    rows[0][0] |= {"quantity": 1, "annotators": annotators}
+    write_records(tmp_path / "theirs.jsonl", *rows)
+    words = (run, "-o", tmp_path / "mine.jsonl", "--annotator", "zoe", "--with")
+    ended = touche_rad("label", *words, tmp_path / "theirs.jsonl", "--summary", code=code)
+    assert "internal error" not in ended.err
+    assert ended.out.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("words", [("--annotator", "a\x1b[31m"), ("--with", "missing.jsonl")])

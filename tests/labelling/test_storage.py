@@ -135,17 +135,6 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     assert [turn for row in rows for turn in row].count(nothing) == 3 * TURNS - 1
 
 
-def test_an_event_of_an_earlier_version_that_lacks_a_field_is_named(
-    run: Path, tmp_path: Path
-) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
-    session.log.close()
-    with session.log.path.open("a") as stream:
-        stream.write('{"by":"ana","maxim":"quantity"}\n')
-    with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: "):
-        open_session(run, session.output)
-
-
 def test_a_verdict_in_the_run_is_no_part_of_its_identity(run: Path, tmp_path: Path) -> None:
     first = write_verdicts(tmp_path / "a.jsonl", run, [0.1] * 12)
     second = write_verdicts(tmp_path / "b.jsonl", run, [0.9] * 12)
@@ -173,10 +162,40 @@ def test_the_labels_file_is_written_only_after_a_new_answer(run: Path, tmp_path:
     assert session.output.exists()
 
 
-def test_an_event_on_an_unknown_criterion_is_named(run: Path, tmp_path: Path) -> None:
+EVENT = {"by": "ana", "debate": 0, "turn": 0, "maxim": "quantity", "label": 1}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"maxim": "charm"},
+        {"maxim": []},
+        {"label": 2},
+        {"label": -1},
+        {"label": True},
+        {"label": []},
+        {"by": 99},
+        {"debate": "x"},
+        {"turn": None},
+        {"settle": 5},
+    ],
+)
+def test_an_event_that_is_none_is_named(
+    run: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.log.append(EVENT)
+    session.log.append({**EVENT, **change})
+    (field,) = change
+    with pytest.raises(UserError, match=rf"labels\.jsonl\.log:3: {field}: "):
+        reopen(session, run)
+
+
+@pytest.mark.parametrize("queue", [None, 5, "x", [[0]], [[0, "x"]], [[99, 0]], [[[], 0]]])
+def test_a_queue_of_other_turns_is_refused(run: Path, tmp_path: Path, queue: object) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     session.log.close()
-    with session.log.path.open("a") as stream:
-        stream.write('{"by":"ana","debate":0,"turn":0,"maxim":"charm","label":1}\n')
-    with pytest.raises(UserError, match=r"labels\.jsonl\.log:2: .*charm"):
+    session.log.path.unlink()
+    AppendLog(session.log.path, LABELS, {**session.log.header, "queue": queue}).close()
+    with pytest.raises(UserError, match="first line"):
         open_session(run, session.output)

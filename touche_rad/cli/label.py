@@ -17,6 +17,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, say, terminal_width
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
+from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.labelling.session import LabelSession
@@ -142,9 +143,10 @@ def _print_summary(session: LabelSession, options: LabelOptions) -> None:
         line = f"{name}: {done} turns labelled"
         if done < len(answers):
             line += f", {len(answers) - done} unfinished"
-        click.echo(line)
+        click.echo(printable(line))
     if len(study.annotators) > 1:
-        click.echo("\n".join(agreement(study, options.seed).lines(terminal_width())))
+        lines = agreement(study, options.seed).lines(terminal_width())
+        click.echo(printable("\n".join(lines)))
     steps: list[list[object]] = []
     chosen = ["--criteria", options.criteria] if options.criteria else []
     unsettled = len(study.open_disagreements())

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from touche_rad.criteria import Criteria
 from touche_rad.files.labels import label_place, label_value
+from touche_rad.files.models import validate
+from touche_rad.files.records import FieldError
 from touche_rad.labelling.exchanges import Exchanges, TurnPlace
 
 LabelEvent = Mapping[str, Any]
@@ -17,6 +21,22 @@ Answer = int | None
 """The place of an answer, such as 1 yes and 0 no; None: the annotator does not know."""
 Answers = dict[str, Answer]
 """The answers on a turn, by the key of the criterion."""
+
+
+class _AnswerEvent(BaseModel):
+    """An answer in the log, which a stranger may have written."""
+
+    model_config = ConfigDict(strict=True)
+
+    by: str
+    debate: int
+    turn: int
+    maxim: str
+    label: Answer
+    settle: bool = False
+
+
+_ANNOTATORS: Final = TypeAdapter(Mapping[str, Mapping[str, Any]] | None)
 
 
 class Settled(TypedDict):
@@ -34,17 +54,24 @@ class Study:
     answers: dict[str, dict[TurnPlace, Answers]] = field(default_factory=lambda: defaultdict(dict))
     settled: dict[TurnPlace, dict[str, Settled]] = field(default_factory=lambda: defaultdict(dict))
 
-    def apply(self, event: LabelEvent) -> None:
-        """Store an answer, or settle a disagreement."""
-        place = TurnPlace(event["debate"], event["turn"])
-        key = event["maxim"]
-        annotator = event["by"]
-        if key not in self.criteria.keys:
-            raise ValueError(f"{key!r} is not one of {', '.join(self.criteria.keys)}")
-        if event.get("settle"):
-            self.settled[place][key] = {"label": event["label"], "by": annotator}
+    def apply(self, record: LabelEvent) -> None:
+        """Store an answer, or settle a disagreement.
+
+        Raises:
+            FieldError: It is no answer to a question of these criteria.
+        """
+        event = validate(_AnswerEvent, record)
+        place = TurnPlace(event.debate, event.turn)
+        key = event.maxim
+        answers_of = {criterion.key: criterion.answers.values for criterion in self.criteria}
+        if key not in answers_of:
+            raise FieldError("maxim", f"expected one of {', '.join(answers_of)}, got {key!r}")
+        if event.label is not None and event.label not in range(len(answers_of[key])):
+            raise FieldError("label", f"expected less than {len(answers_of[key])}, or null")
+        if event.settle:
+            self.settled[place][key] = {"label": event.label, "by": event.by}
         else:
-            self.answers[annotator].setdefault(place, {})[key] = event["label"]
+            self.answers[event.by].setdefault(place, {})[key] = event.label
 
     def is_complete(self, annotator: str, place: TurnPlace) -> bool:
         """Whether an annotator has answered all questions on a turn."""
@@ -122,6 +149,7 @@ def labels_of(rows: Sequence[Sequence[Mapping[str, Any]]], name: str, criteria: 
 
     Raises:
         FieldError: An answer of an annotator is none of the criterion's.
+        ValidationError: The answers of annotators have another form.
     """
     study = Study(criteria)
     for debate, turns in enumerate(rows):
@@ -129,7 +157,8 @@ def labels_of(rows: Sequence[Sequence[Mapping[str, Any]]], name: str, criteria: 
             # A null in a file of one annotator says that nobody labelled it.
             plain = {key: turn[key] for key in criteria.keys if turn.get(key) is not None}
             answers_of = {name: plain}
-            for annotator, labels in (turn.get("annotators") or {}).items():
+            annotators = _ANNOTATORS.validate_python(turn.get("annotators")) or {}
+            for annotator, labels in annotators.items():
                 answers_of.pop(name, None)
                 answers_of[annotator] = {
                     criterion.key: label_place(labels[criterion.key], criterion.answers)

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.append_log import AppendLog, LogKind
@@ -74,8 +76,15 @@ class LabelSession:
         with ExitStack() as on_failure:
             on_failure.callback(self.log.close)
             self._events = [(logged.line, logged.record) for logged in self.log.entries()]
-            # Logs of earlier versions say, too, why a turn is in the queue.
-            self.queue = [TurnPlace(debate, turn) for debate, turn, *_ in self.log.header["queue"]]
+            try:
+                # Logs of earlier versions say, too, why a turn is in the queue.
+                places = [TurnPlace(*place[:2]) for place in self.log.header["queue"]]
+                is_damaged = not exchanges.views.keys() >= set(places)
+            except (KeyError, TypeError):  # it may be a stranger's
+                is_damaged = True
+            if is_damaged:
+                raise UserError(f"{self.log.path}: the first line is damaged: {LABELS.fix}")
+            self.queue = places
             self.others = {path: self._read(path) for path in others}
             self.study = self._study()
             on_failure.pop_all()
@@ -86,10 +95,8 @@ class LabelSession:
         for number, event in effective(self._events):
             try:
                 study.apply(event)
-            except (KeyError, TypeError, ValueError) as error:
-                raise InputError(
-                    self.log.path, f"expected an event: {error!r}", line=number
-                ) from None
+            except FieldError as error:
+                raise InputError(self.log.path, str(error), line=number) from None
         for path, labels in self.others.items():
             for name in labels.annotators:
                 if name == self.annotator or name in study.annotators:
@@ -107,8 +114,9 @@ class LabelSession:
             )
         try:
             study = labels_of(rows, path.name.partition(".")[0], self.criteria)
-        except FieldError as error:
-            raise InputError(path, f"annotators: {error}") from None
+        except (FieldError, ValidationError):
+            expected = "annotators: expected the answers to each question, by name"
+            raise InputError(path, expected) from None
         if not study.annotators:
             raise UserError(f"{path} has no labels")
         return study

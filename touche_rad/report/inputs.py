@@ -58,14 +58,15 @@ def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:
     return inputs
 
 
-def _inputs_below(folder: Path, labels: Path | None) -> Iterator[Path]:
+def _inputs_below(folder: Path, labels: Path | None, most: int = 30) -> Iterator[Path]:
+    """Yield the inputs of a folder, and of those in it, up to `most` levels."""
     for path in sorted(folder.iterdir()):
         if path.resolve() == labels or path.name.startswith("."):
             continue
         if (path / RATINGS).is_file() or _is_ratings(path) or _is_run(path):
             yield path
-        elif path.is_dir() and not path.is_symlink():
-            yield from _inputs_below(path, labels)
+        elif most and path.is_dir() and not path.is_symlink():
+            yield from _inputs_below(path, labels, most - 1)
 
 
 def _is_ratings(path: Path) -> bool:

@@ -29,7 +29,7 @@ def names(paths: Sequence[Path]) -> list[str]:
             folders = {path: path.parts[-1 - depth : -1] for path in group}
             if len(set(folders.values())) == len(group):
                 break
-        name_of |= {path: clean("/".join((*folders[path], stem))) for path in group}
+        name_of |= {path: printable(clean("/".join((*folders[path], stem)))) for path in group}
     seen: Counter[str] = Counter()
     numbered = []
     for path in paths:
