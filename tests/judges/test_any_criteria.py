@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.files.test_criteria import THREE
 from tests.models.by_schema import filling, prompt_of
-from tests.models.scripted import Handler, Scripted, reply, says
+from tests.models.scripted import Handler, Scripted, content, reply, says
 from tests.records import copy_lines, read_records, write_records
 from tests.terminal import touche_rad
 from touche_rad.criteria import shipped_names
@@ -30,7 +30,7 @@ from touche_rad.serve.debate_page import Offer
 
 UNITS = {"response": 3, "user": 3, "debate": 1}
 """The verdicts on a demo debate of three turns."""
-NAMES = [name for name in shipped_names() if name != "grice"]
+NAMES = [name for name in shipped_names() if name not in ("grice", "citations")]
 
 
 @pytest.fixture
@@ -88,6 +88,43 @@ def test_a_file_of_questions_is_judged_checked_and_audited(
             assert rows["repeat", criterion.key]["fails"] == 0
             for probe in criterion.expect:
                 assert rows[probe, criterion.key]["must"].startswith("be ")
+
+
+def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, debates: Path) -> None:
+    """The score is the share of the sentences, or of the arguments, that the model names."""
+
+    def act(handler: Handler) -> None:
+        parts = handler.body["response_format"]["json_schema"]["schema"]["properties"]
+        answer: dict[str, Any] = {"consistent": "no"}
+        for key, labels in {
+            "supported": ["supported", "contradicted", "not in the arguments"],
+            "precise": ["yes", "no"],
+        }.items():
+            if key in parts:  # without arguments nothing is asked about them
+                count = parts[key]["minItems"]
+                assert count == parts[key]["maxItems"]
+                answer[key] = (labels * count)[:count]
+        content(json.dumps(answer))(handler)
+
+    server.always = act
+    cited = [{"id": f"a{number}", "text": f"Argument {number}."} for number in range(3)]
+    turns = []
+    for text, arguments in (("One. Two. Three. Four.", cited), ("One only.", []), ("", cited[:1])):
+        response = {"utterance": text, "response": {"content": text, "arguments": arguments}}
+        turns.append({"utterance": "Why?", "systemResponse": response})
+    write_records(debates, {"simulation": {"userTurns": turns}})
+    (verdicts_line,) = read_records(judged(server, debates, "citations"))
+    verdicts = verdicts_line["userTurnsEvaluations"]
+    found = []
+    for turn in verdicts:
+        supported, precise = turn["Supported sentences"], turn["Supporting citations"]
+        found.append((supported["score"], supported["answer"], precise["score"], precise["answer"]))
+    assert found == [(0.5, 50, pytest.approx(2 / 3), 75), (1, 100, 0, 0), (0, 0, 1, 100)]
+    assert verdicts[0]["Supporting citations"]["arguments"] == ["yes", "no", "yes"]
+    touche_rad("check", debates.with_name("evaluations.jsonl"), code=0)
+    words = ("judge", debates, "-m", f"{server.url}#tiny", "--criteria", "citations", "-o", "x")
+    for judge in ("zsl(per=maxim)", "jury(of=zsl(per=debate))"):
+        assert "per=turn" in touche_rad(*words, "-j", judge, code=2).error
 
 
 def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, mine: Path) -> None:

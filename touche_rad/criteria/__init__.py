@@ -61,6 +61,10 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
+_LARGEST: Final = 1_000_000
+"""The largest number of a scale."""
+_MOST: Final = 100
+"""Answers to a question."""
 Value = StrictInt | Annotated[str, StringConstraints(pattern=r'^[^\s"]([^"\n\r\t]{0,58}[^\s"])?$')]
 """An answer as verdicts and labels have it: `yes`, `no`, a number of a scale, or a category."""
 
@@ -131,20 +135,29 @@ def _read_answers(value: object) -> object:
         choices.append(Choice(value=answer, text=text))
     values = [choice.value for choice in choices]
     numbers = [number for number in values if isinstance(number, int)]
-    if len(set(values)) < max(2, len(values)):
-        raise ValueError("expected at least two answers, and each once")
+    if len(set(values)) < max(2, len(values)) or len(values) > _MOST:
+        raise ValueError(f"expected at least two answers, at most {_MOST}, and each once")
     if not numbers:
         if set(values) != {"no", "yes"}:
             return Answers(kind="categories", values=tuple(choices))
         return Answers(values=tuple(sorted(choices, key=lambda choice: str(choice.value))))
-    if len(numbers) < len(values) or numbers != sorted(numbers):
-        raise ValueError("expected only whole numbers on a scale, from the lowest")
+    is_scale = len(numbers) == len(values) and numbers == sorted(numbers)
+    if not is_scale or max(map(abs, numbers)) > _LARGEST:
+        raise ValueError(f"expected only whole numbers up to {_LARGEST}, from the lowest")
     return Answers(kind="scale", values=tuple(choices))
 
 
 def _read_again(answers: Answers) -> object:
     """Return the answers as from a file; a status has them in full, and may be a stranger's."""
     return _read_answers([[choice.value, choice.text] for choice in answers.values])
+
+
+Answered = Annotated[
+    Answers,
+    BeforeValidator(_read_answers, json_schema_input_type=list[Value | tuple[Value, Text]]),
+    AfterValidator(_read_again),
+]
+"""Answers as a file has them: a list, in which each may be a pair of the answer and its meaning."""
 
 
 class CriterionExample(_Part):
@@ -174,19 +187,25 @@ class Criterion(_Part):
     """What each answer means, such as when the answer is yes, and when it is no."""
     evidence: Text = ""
     """What a model quotes before its verdict."""
-    answers: Annotated[
-        Answers,
-        BeforeValidator(_read_answers, json_schema_input_type=list[Value | tuple[Value, Text]]),
-        AfterValidator(_read_again),
-    ] = Answers()
+    answers: Answered = Answers()
     """No and yes (the default), whole numbers from the worst to the best, or categories; each may
     be a pair of the answer and what it means."""
+    each: Literal["sentence", "argument"] | None = None
+    """A model answers `question` on each sentence or cited argument; the score is the share of yes,
+    or of the first of `each_answers`. People read `reminder`, and give the share by `answers`."""
+    each_answers: Answered | None = None
+    """The answers of a model on each part; by default yes and no."""
     expect: dict[Probe, Value] = {}
     """The answer that a change of the response must lead to, by the name of the audit's probe."""
     notes: Text = ""
     """Further advice for people who label."""
     examples: tuple[CriterionExample, ...] = ()
     """Examples for people and for models."""
+
+    @property
+    def asked(self) -> Answers:
+        """The answers that a model is asked for."""
+        return self.each_answers or Answers() if self.each else self.answers
 
 
 class Sees(_Part):
@@ -226,7 +245,8 @@ class Criteria(_Part):
     @cached_property
     def digest(self) -> str:
         """A digest of the content; comments and the order of a table's fields do not count."""
-        content = self.model_dump_json(exclude={"official"})
+        # Without fields that older files do not have.
+        content = self.model_dump_json(exclude={"official"}, exclude_none=True)
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     @property

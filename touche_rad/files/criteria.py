@@ -91,8 +91,10 @@ def _check_names(path: Place, criteria: Criteria, text: str = "") -> None:
         answers = [*criterion.expect.values(), *(shot.answer for shot in criterion.examples)]
         if not set(map(str, answers)).issubset(names):
             expected = f"expected only {', '.join(names)} in expect and examples"
-        elif key in _RESERVED or key.endswith(EVIDENCE):
+        elif key in _RESERVED or key.endswith(EVIDENCE) or hasattr(BaseModel, key):
             expected = "expected another name, which no field of labels has"
+        elif criterion.each and (criteria.unit == "debate" or not criterion.answers.scores):
+            expected = "expected no each: it is for responses and messages, and not for categories"
         elif criteria.keys.count(key) > 1:
             expected = "expected another key: two criteria have it"
         elif criteria.titles.count(criterion.title) > 1:

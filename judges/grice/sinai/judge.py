@@ -23,7 +23,7 @@ from touche_rad.models.output import Line, Page
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
-from touche_rad.text import clean, plain_words
+from touche_rad.text import clean, plain_words, sentences
 
 ALL: Final = 1_000_000
 """A number of arguments that no response has."""
@@ -113,9 +113,12 @@ class _SinaiJudge:
         self._criteria = services.criteria
         self._names: dict[str, tuple[str, ...]] = {}
         for criterion in self._criteria:
-            names = criterion.answers.names
+            names = criterion.asked.names
             # Prompts say yes first.
             self._names[criterion.key] = names[::-1] if "yes" in names else names
+        self._each = [criterion for criterion in self._criteria if criterion.each]
+        if self._each and options.per != "turn":
+            raise UserError(f"{self._each[0].key}: a question on each part needs -O per=turn")
         self._shown = self._criteria.sees.arguments
         if options.shown is not None:
             self._shown = options.shown or ALL
@@ -127,9 +130,10 @@ class _SinaiJudge:
         ]
         self._examples: dict[str, list[Example]] = {}
         self._analysed: dict[str, list[Example]] = {}
+        by_part = [criterion.key for criterion in self._each]
         for key, names in self._names.items():
             strategy = self.strategy or BEST_STRATEGY[key]
-            if strategy == "zsl":
+            if strategy == "zsl" or key in by_part:
                 continue
             count = ANALYSES.get(strategy, 1)
             order = names[::-1] if strategy == "fsl2" else names
@@ -166,7 +170,8 @@ class _SinaiJudge:
         for key, names in self._names.items():
             if key in evidence:
                 fields[f"quote_{key}"] = (Line, Field("", alias=f"{key}{EVIDENCE}"))
-            fields[f"answer_{key}"] = (Literal[names], Field(alias=key))
+            if key not in by_part:
+                fields[f"answer_{key}"] = (Literal[names], Field(alias=key))
         self._answer: Any = create_model("Answer", **fields)
 
     async def judge(self, debate: Debate) -> Verdicts:
@@ -185,26 +190,43 @@ class _SinaiJudge:
             "before": lines if sees.conversation or unit == "debate" else [],
             "motion": clean(debate.thesis)[:LONGEST_TEXT] if sees.motion else "",
             "unit": unit,
+            "sentences": None,
             **judged,
         }
         if self.options.per == "maxim":
             return await self._judge_by_criterion(case)
+        schema = self._answer
+        if self._each:
+            case["sentences"] = sentences(judged["response"])
+            schema = self._answer_on_parts(case["sentences"], case["arguments"] or ())
         try:
             reasons, missing = await self._derive_all()
             prompt = Prompt.load(__package__, "turn")
             values = {**self._guidance, "reasons": reasons, **case}
             answer, chances = await self.model.ask_scored(
                 prompt.messages(**values),
-                self._answer,
+                schema,
                 choices=self._names,
                 step="sinai.turn",
                 shorten=drop_oldest(prompt, "before", values),
             )
-        except InvalidAnswer:
-            return await self._judge_by_criterion(case)
         except ModelError as error:
+            if isinstance(error, InvalidAnswer) and not self._each:
+                return await self._judge_by_criterion(case)
             return self._no_verdicts(str(error))
         return self._read_verdicts(answer, dict(chances)) | missing
+
+    def _answer_on_parts(self, sentences: Sequence[str], arguments: Sequence[str]) -> Any:
+        """Return the form of an answer that has a list with one answer for each part."""
+        fields: dict[str, Any] = {}
+        for criterion in self._each:
+            key = criterion.key
+            choice: Any = Literal[self._names[key]]
+            count = len(sentences if criterion.each == "sentence" else arguments)
+            if count:
+                answers = Field(alias=key, min_length=count, max_length=count)
+                fields[f"answer_{key}"] = (list[choice], answers)
+        return create_model("Answer", __base__=self._answer, **fields)
 
     async def judge_all(self, debate: Debate) -> list[Verdicts] | None:
         """Judge all responses in one call with `per=debate`."""
@@ -253,6 +275,12 @@ class _SinaiJudge:
         values = answer.model_dump(by_alias=True)
         for criterion in self._criteria:
             key = criterion.key
+            if criterion.each:
+                answers = values.get(key, [])  # nothing was asked about no part
+                share = answers.count(self._names[key][0]) / max(len(answers), 1)
+                extra = {f"{criterion.each}s": answers}
+                verdicts[key] = Verdict(score=share, rationale=", ".join(answers), extra=extra)
+                continue
             label = rationale = values[key]
             chance = likely.get(key, {})
             if not chance or max(chance, key=chance.__getitem__) != label:
