@@ -202,11 +202,6 @@ class Criterion(_Part):
     examples: tuple[CriterionExample, ...] = ()
     """Examples for people and for models."""
 
-    @property
-    def asked(self) -> Answers:
-        """The answers that a model is asked for."""
-        return self.each_answers or Answers() if self.each else self.answers
-
 
 class Sees(_Part):
     """What a judge sees besides the text that it judges."""
@@ -288,6 +283,8 @@ class CriteriaFile(BaseModel):
                 title = table.get("title", key.replace("_", " ").capitalize())
                 reminder = table.get("question", "-")
                 names = {"key": key, "title": title, "column": title, "reminder": reminder}
+                if "each" in table:
+                    names["each_answers"] = ["no", "yes"]
                 named[key] = names | table
         return named
 

@@ -93,6 +93,8 @@ def _check_names(path: Place, criteria: Criteria, text: str = "") -> None:
             expected = f"expected only {', '.join(names)} in expect and examples"
         elif key in _RESERVED or key.endswith(EVIDENCE) or hasattr(BaseModel, key):
             expected = "expected another name, which no field of labels has"
+        elif criterion.each_answers and not criterion.each:
+            expected = "expected each beside each_answers"
         elif criterion.each and (criteria.unit == "debate" or not criterion.answers.scores):
             expected = "expected no each: it is for responses and messages, and not for categories"
         elif criteria.keys.count(key) > 1:

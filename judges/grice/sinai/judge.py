@@ -113,7 +113,7 @@ class _SinaiJudge:
         self._criteria = services.criteria
         self._names: dict[str, tuple[str, ...]] = {}
         for criterion in self._criteria:
-            names = criterion.asked.names
+            names = (criterion.each_answers or criterion.answers).names
             # Prompts say yes first.
             self._names[criterion.key] = names[::-1] if "yes" in names else names
         self._each = [criterion for criterion in self._criteria if criterion.each]
