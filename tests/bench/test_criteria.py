@@ -25,6 +25,7 @@ KINDS = {
     "scale": '[[1, "poor"], [2, "fair"], [3, "good"]]',
     "categories": '["causal", "example", "none"]',
 }
+MEASURES = {"yes-no": "share of yes", "scale": "mean answer", "categories": "good: causal"}
 CLAIMS = 10
 PLAN = """
 format = 1
@@ -127,10 +128,8 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
     leaderboard = as_json("score", *runs, "labels.jsonl", "--correct")
     assert {row["run"] for row in leaderboard["ranking"]} == set(runs)
     assert any(row["rank"] for row in leaderboard["ranking"]) == is_ranked
-    audit = as_json("audit", "grounded", "-j", "zsl", "-m", model, *chosen, "--turns", "2")
-    assert {row["maxim"] for row in audit["flips"]} == {"good"}
-    for words in (runs, [*runs, "--labels", "labels.jsonl", *chosen]):
-        run("report", *words, "-o", "page.html", "--replace")
+    run("audit", "grounded", "-j", "zsl", "-m", model, *chosen, "--turns", "2")
+    run("report", *runs, "-o", "page.html")
 
     plan = PLAN
     if not is_ranked:  # a judge of categories asks a model
@@ -142,19 +141,11 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
     (tmp_path / "labels.jsonl").write_text(f"{json.dumps([label])}\n" * CLAIMS)
     run("bench", "run", "bench.toml", "-m", model, "-o", "results")
     figures = read_json(tmp_path / "results" / "figures.json")
-    assert (
-        figures["measure"]
-        == {
-            "yes-no": "share of yes",
-            "scale": "mean answer",
-            "categories": "good: causal",
-        }[kind]
-    )
+    assert figures["measure"] == MEASURES[kind]
     assert {debater["name"] for debater in figures["debaters"]} == {"verbatim", "grounded"}
     for debater in figures["debaters"]:
         assert list(debater["maxims"]) == keys
         assert is_ranked or debater["rank"] is None
-        assert is_ranked or sum(debater["maxims"].values()) == pytest.approx(1)
     rows = {row["run"]: row for row in figures["judges"]["rows"] if row["maxim"] == "good"}
     if is_ranked:
         assert rows["./always-yes.jsonl"]["confusion"][-1][-1] == CLAIMS

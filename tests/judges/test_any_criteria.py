@@ -94,16 +94,13 @@ def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, deba
     """The score is the share of the sentences, or of the arguments, that the model names."""
 
     def act(handler: Handler) -> None:
-        parts = handler.body["response_format"]["json_schema"]["schema"]["properties"]
         answer: dict[str, Any] = {"consistent": "no"}
-        for key, labels in {
-            "supported": ["supported", "contradicted", "not in the arguments"],
-            "precise": ["yes", "no"],
-        }.items():
-            if key in parts:  # without arguments nothing is asked about them
-                count = parts[key]["minItems"]
-                assert count == parts[key]["maxItems"]
-                answer[key] = (labels * count)[:count]
+        schema = handler.body["response_format"]["json_schema"]["schema"]
+        for key, part in schema["properties"].items():
+            if key in answer:
+                continue
+            count = part["minItems"]
+            answer[key] = (part["items"]["enum"] * count)[:count]
         content(json.dumps(answer))(handler)
 
     server.always = act
@@ -113,15 +110,13 @@ def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, deba
         response = {"utterance": text, "response": {"content": text, "arguments": arguments}}
         turns.append({"utterance": "Why?", "systemResponse": response})
     write_records(debates, {"simulation": {"userTurns": turns}})
-    (verdicts_line,) = read_records(judged(server, debates, "citations"))
-    verdicts = verdicts_line["userTurnsEvaluations"]
-    found = []
-    for turn in verdicts:
-        supported, precise = turn["Supported sentences"], turn["Supporting citations"]
-        found.append((supported["score"], supported["answer"], precise["score"], precise["answer"]))
-    assert found == [(0.5, 50, pytest.approx(2 / 3), 75), (1, 100, 0, 0), (0, 0, 1, 100)]
+    out = judged(server, debates, "citations")
+    touche_rad("check", out, code=0)
+    verdicts = read_records(out)[0]["userTurnsEvaluations"]
+    scores = [verdict["score"] for turn in verdicts for verdict in list(turn.values())[:2]]
+    assert scores == [0.5, pytest.approx(2 / 3), 1, 0, 0, 1]
+    assert verdicts[0]["Supporting citations"]["answer"] == 75
     assert verdicts[0]["Supporting citations"]["arguments"] == ["yes", "no", "yes"]
-    touche_rad("check", debates.with_name("evaluations.jsonl"), code=0)
     words = ("judge", debates, "-m", f"{server.url}#tiny", "--criteria", "citations", "-o", "x")
     for judge in ("zsl(per=maxim)", "jury(of=zsl(per=debate))"):
         assert "per=turn" in touche_rad(*words, "-j", judge, code=2).error

@@ -20,17 +20,7 @@ from touche_rad.labelling.app import create_app
 from touche_rad.labelling.session import LabelSession
 from touche_rad.score import confusion
 
-MINE = """
-name = "mine"
-[clear]
-question = "Is it clear?"
-[strong]
-question = "How strong is it?"
-answers = [[1, "weak"], [3, "fair"], [5, "strong"]]
-[kind_of]
-question = "Which kind is it?"
-answers = ["causal", "example", "none"]
-"""
+MINE = (Path(__file__).parents[1] / "mine.toml").read_text("utf-8")
 
 
 def criteria_file(folder: Path, unit: Unit = "response") -> Criteria:
@@ -64,7 +54,7 @@ def test_a_page_has_the_answers_and_hides_the_run(tmp_path: Path) -> None:
         answered = client.post("answer", json={**body, "label": 2}).json()
         assert answered["answers"] == {"strong": 2}
     row = read_records(session.output)[debate][turn]
-    assert row["strong"] == row["annotators"]["ana"]["strong"] == 5
+    assert row["strong"] == row["annotators"]["ana"]["strong"] == 3
     assert row["criteria"] == session.criteria.tag
     assert row["clear"] is row["kind_of"] is None
     assert row["words"]

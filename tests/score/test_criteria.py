@@ -15,17 +15,7 @@ from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.files.criteria import read_criteria
 
-MINE = """
-name = "mine"
-[clear]
-question = "Is the claim clear?"
-[strong]
-question = "How strong is it?"
-answers = [[1, "weak"], [2, "fair"], [3, "strong"]]
-[kind_of]
-question = "Which kind is it?"
-answers = ["causal", "example", "none"]
-"""
+MINE = (Path(__file__).parents[1] / "mine.toml").read_text("utf-8")
 DEBATES = 12
 LABELS = [
     {"clear": 1, "strong": 1, "kind_of": "causal"},
@@ -203,7 +193,7 @@ def test_a_report_has_the_labels_and_the_agreement_by_kind(folder: Path) -> None
 
 
 def test_a_verdict_on_a_whole_debate_stands_at_its_last_turn(folder: Path) -> None:
-    (folder / "mine.toml").write_text(f'unit = "debate"{MINE}')
+    (folder / "mine.toml").write_text(f'unit = "debate"\n{MINE}')
     line = verdicts_line("bees", ANSWERS, read_criteria(str(folder / "mine.toml")).tag)
     del line["userTurnsEvaluations"][1:]
     run_file(folder / "judge.jsonl", [line])
