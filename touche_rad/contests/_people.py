@@ -7,6 +7,7 @@ speaker (in debates that two debaters played), or else the speaker.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from statistics import fmean
@@ -96,20 +97,32 @@ def side_rows(
                 )
 
 
+def _debater(contest: Contest, speaker: str) -> str:
+    return debaters_of(contest).get(speaker, speaker)
+
+
+def _listed(contests: Mapping[str, Contest]) -> set[str]:
+    """Return all debaters, without those who speak in one of several debates."""
+    debates = Counter[str]()
+    for contest in contests.values():
+        debates.update({_debater(contest, speaker) for speaker in contest.sides})
+    return {debater for debater, count in debates.items() if count > 1 or len(contests) == 1}
+
+
 def mean_rows(
     run: str, contests: Mapping[str, Contest], scores: Mapping[str, Scores], samples: int, seed: int
 ) -> Iterator[MeanRow]:
     """Yield the mean of each debater in each dimension, with an interval over debates."""
+    listed = _listed(contests)
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for key, scores_of_contest in scores.items():
         for speaker, marks in scores_of_contest.items():
             for dimension, mark in marks.items():
-                if mark is not None:
-                    place = (debaters_of(contests[key]).get(speaker, speaker), dimension)
+                debater = _debater(contests[key], speaker)
+                if mark is not None and debater in listed:
+                    place = (debater, dimension)
                     values.setdefault(place, {}).setdefault(key, []).append(mark)
     for (debater, dimension), by_debate in values.items():
-        if len(by_debate) == 1 < len(contests):
-            continue  # people who each speak in one debate
         sums = [sum(marks) for marks in by_debate.values()]
         counts = [len(marks) for marks in by_debate.values()]
         low, high = ratio_interval(sums, counts, samples, seed)
@@ -128,6 +141,7 @@ def win_rows(
     run: str, contests: Mapping[str, Contest], judgements: Mapping[str, Judgement]
 ) -> Iterator[WinRow]:
     """Yield the wins of each debater in each dimension with a winner."""
+    listed = _listed(contests)
     points: dict[tuple[str, str], list[float]] = {}
     for key, judgement in judgements.items():
         outcome = judgement.outcome
@@ -135,12 +149,11 @@ def win_rows(
             if winner is None:
                 continue
             for speaker in contests[key].sides:
-                place = (debaters_of(contests[key]).get(speaker, speaker), dimension)
-                result = 2.0 if winner == speaker else float(winner == TIE)
-                points.setdefault(place, []).append(result)
+                debater = _debater(contests[key], speaker)
+                if debater in listed:
+                    result = 2.0 if winner == speaker else float(winner == TIE)
+                    points.setdefault((debater, dimension), []).append(result)
     for (debater, dimension), results in points.items():
-        if len(results) == 1 < len(contests):
-            continue
         yield WinRow(
             run=run,
             debater=debater,
