@@ -12,7 +12,15 @@ from typing import ClassVar, Final, NamedTuple
 
 from touche_rad import plugins
 from touche_rad.debate import Argument, Debate, Response, Verdict, Verdicts
-from touche_rad.evidence.support import ECHO, NEAR, Finding, read_sentences, repeated_share
+from touche_rad.evidence.support import (
+    ECHO,
+    NEAR,
+    USER_MESSAGES,
+    Finding,
+    read_sentences,
+    read_user,
+    repeated_share,
+)
 from touche_rad.evidence.words import (
     NO_WORDS,
     Words,
@@ -26,8 +34,6 @@ from touche_rad.text import clean
 
 SHOWN_ARGUMENTS: Final = 2
 """Cited arguments whose texts the official annotators saw."""
-EARLIER_TURNS: Final = 6
-"""Earlier turns that are read."""
 BEST_SCORE: Final = 0.95
 """Score of a response without faults."""
 WORST_SCORE: Final = 0.05
@@ -139,9 +145,9 @@ def read_response(debate: Debate, index: ArgumentIndex | None = None) -> Respons
     content = _LABEL.sub("", clean(response.content))
     cited = read_citations(response, index)
     sources = [read_words(clean(argument.text)) for argument in cited]
-    turns = debate.turns[-EARLIER_TURNS - 1 :]
+    turns = debate.turns[-USER_MESSAGES:]
     users = [read_words(turn.utterance) for turn in turns]
-    spoken = read_words(clean(" ".join([debate.thesis, *(turn.utterance for turn in turns)])))
+    spoken = read_user(debate.thesis, debate.turns)
     sentences = read_sentences(content, sources, spoken)
     claims = [sentence for sentence in sentences if sentence.claims]
     systems = [read_words(turn.response.content) for turn in turns[:-1] if turn.response]
@@ -166,7 +172,7 @@ def read_response(debate: Debate, index: ArgumentIndex | None = None) -> Respons
             claimed = f"{argument.topic} {argument.attacks} {argument.supports}"
             used_words |= topical_words(read_words(clean(claimed)))
     shared = common_topic(user_words, used_words.keys(), names=names)
-    topic = [word for stem, word in used_words.items() if stem in shared]
+    topic = [word for stem, word in (used_words | claimed_words).items() if stem in shared]
     by_user = set().union(*(message.senses for message in users))
     asked = content_senses(users[-1]) | content_senses(read_words(debate.thesis))
 
@@ -264,7 +270,9 @@ def relation(response: ResponseFeatures) -> Iterator[RuleFault]:
         yield RuleFault(DECISIVE, OFF_TOPIC)
     else:
         size = MOST_DOUBT * max(0.0, 1 - response.closeness)
-        words = "”, “".join(response.topic[:4])
+        # Words of the answer are named, if it shares some itself.
+        said = [word for word in response.topic if word in response.text.split()]
+        words = "”, “".join((said or response.topic)[:4])
         yield RuleFault(size, f"shares “{words}” with the user. {SIDE_UNSEEN}")
     if response.repeated >= ECHO:
         yield RuleFault(DECISIVE, "the response says what the system said before")

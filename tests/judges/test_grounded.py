@@ -104,6 +104,9 @@ def test_relation_names_the_shared_words_and_says_what_it_cannot_see() -> None:
     rationale = verdict(Maxim.RELATION, ZOO, ZOO).rationale
     assert "“zoos”" in rationale
     assert rationale.endswith("The judge cannot see the side of an argument.")
+    answer = "a good zoo has saved an animal"
+    rationale = verdict(Maxim.RELATION, answer, ZOO).rationale
+    assert set(re.findall("“(.*?)”", rationale)) <= set(answer.split()), "as the answer has them"
 
 
 def test_an_answer_that_was_given_before_is_no_answer() -> None:

@@ -12,9 +12,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser import OpenPage, assert_accessible, assert_fits
-from tests.records import read_records, write_lines
+from tests.records import read_records, write_lines, write_records
 from tests.report.makers import NASTY, make_debate, write_evaluations
 from touche_rad import files
+from touche_rad.criteria import grice
 from touche_rad.demo import demo_file
 from touche_rad.report import write_report
 
@@ -206,15 +207,48 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
     assert turns == count
 
 
-def test_two_rows_show_their_difference_and_the_turns(open_page: OpenPage, judges: str) -> None:
-    page = open_page(judges)
+@pytest.mark.parametrize("phone", [False, True])
+def test_two_rows_show_their_difference_and_the_turns(
+    open_page: OpenPage, judges: str, twenty: str, phone: bool
+) -> None:
+    page = open_page(judges, phone=phone)
     for name in ("kind", "almost"):
         page.get_by_role("checkbox", name=f"Compare {name}").check()
-    pair = page.locator(".reason")
-    assert re.search(r"kind − almost: \+?−?\.\d\d \[", pair.inner_text())
+    pair = page.locator(".pair")
+    assert re.search(r"kind − almost: \+?−?\.\d\d \[.*\] not significant", pair.inner_text())
     pair.locator("li a").click()
     page.wait_for_selector(".verdict-table")
     assert page.locator(".verdict-table tbody tr:not(.label)").count() == 2
+    page = open_page(twenty, phone=phone)
+    boxes = page.locator(".run input")
+    for place in (0, 20):
+        boxes.nth(place).check()
+    assert page.evaluate(IS_IN_THE_WINDOW, ".pair")
+    assert "] significant" in page.locator(".pair").inner_text()
+    assert page.locator(".pair li").count() == 10
+    assert_fits(page)
+    ranks = page.locator("td.rank").all_inner_texts()
+    equal = [rank for rank in ranks if "=" in rank]
+    assert ranks[0] == "1"
+    assert 1 <= len(equal) < 19
+    page.get_by_role("button", name="Compare no runs").click()
+    assert page.locator(".pair").count() == 0
+
+
+def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(
+    open_page: OpenPage, judges: str
+) -> None:
+    page = open_page(f"{judges}#claims")
+    rows = page.locator(".grid tbody tr")
+    assert rows.count() == 20
+    assert rows.nth(0).locator("td").all_inner_texts() == [".00", "1.00", ".92", "1.00"]
+    rows.nth(0).locator("a").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("td a:focus").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".verdict-table")
+    assert "with=0" in page.url
+    assert page.locator(".verdict-table tbody tr:not(.label)").count() == 1
 
 
 def test_a_ranking_of_twenty_runs_is_on_the_first_screen(open_page: OpenPage, twenty: str) -> None:
@@ -251,7 +285,7 @@ def test_a_table_is_sorted_by_keyboard_and_downloaded_as_csv(
 def test_pages_are_accessible_and_fit(
     open_page: OpenPage, judges: str, debaters: str, size: str, dark: bool
 ) -> None:
-    addresses = [f"{judges}#{tab}" for tab in ("ranking", "d1", "agreement", "files")]
+    addresses = [f"{judges}#{tab}" for tab in ("ranking", "d1", "claims", "agreement", "files")]
     for address in (*addresses, f"{debaters}#d1&with=0.1"):
         page = open_page(address, phone=size == "phone", dark=dark)
         if size == "tablet":
@@ -260,6 +294,8 @@ def test_pages_are_accessible_and_fit(
         assert_accessible(page)
         assert_fits(page)
         assert page.evaluate(TAB_STOPS) <= 120
+        page.set_viewport_size({"width": 344, "height": 800})
+        assert_fits(page)
         page.emulate_media(media="print")
         assert not page.locator("header.bar").is_visible()
 
@@ -280,6 +316,11 @@ def test_a_report_of_592_debates_opens_fast(open_page: OpenPage, tmp_path: Path)
         seconds = {metric["name"]: metric["value"] for metric in metrics}
         spent.append(sum(seconds[name] for name in WORK))
     assert min(spent) < 0.7
+    rows = page.locator(".list li")
+    drawn = rows.count()
+    assert drawn < 60
+    page.locator(".list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+    rows.nth(drawn).wait_for()
 
 
 @pytest.mark.parametrize("out", ["report.html", "report"])
@@ -298,16 +339,36 @@ def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str)
 def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     run = tmp_path / "a.run"
     run.write_text("claim-1 Q0 101.1 1 2.0 t\nclaim-2 Q0 102.1 1 2.0 t\n", "utf-8")
+    qrels = tmp_path / "qrels"
+    qrels.write_text("claim-1 0 101.1 1\nclaim-2 0 102.2 1\n", "utf-8")
     texts = {"claim-1": "First claim", "claim-2": "Second claim"}
-    write_report([run], tmp_path / "r.html", queries=texts, index="demo")
+    write_report([run], tmp_path / "r.html", labels=qrels, queries=texts, index="demo")
     page = open_page(f"{(tmp_path / 'r.html').as_uri()}#q2", phone=True)
     wait_for_position(page, "2 of 2")
     page.wait_for_selector(".reader li .text")
     assert "Second claim" in page.locator(TITLE).inner_text()
     assert page.locator(".reader li .text").inner_text()
+    values = page.locator(".list a .soft").all_inner_texts()
+    assert [text.split(" a ")[1] for text in values] == ["1.00", ".00"]
     assert page.locator("select").count() == 0
     assert_accessible(page)
     assert_fits(page)
+
+
+def test_verdicts_on_a_whole_debate_stand_above_its_turns(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    turns = [(f"Why {n}?", f"Answer {n}.", "t") for n in range(3)]
+    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(*turns)])
+    (record,) = read_records(run)
+    del record["userTurnsEvaluations"][1:]
+    write_records(run, record)
+    criteria = grice().model_copy(update={"unit": "debate"})
+    write_report([run], tmp_path / "r.html", criteria=criteria)
+    page = open_page(f"{(tmp_path / 'r.html').as_uri()}#d1-t2")
+    assert page.get_by_label("Verdicts on the whole debate").locator(".cell").count() == 4
+    assert page.locator(".turn").get_by_text("Why 1?").is_visible()
+    assert page.locator(".turn .cell").count() == 0
 
 
 def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:

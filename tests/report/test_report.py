@@ -454,7 +454,8 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline(tmp_path: Pat
             turn["Quality"]["score"] = of_turn["quality"]
     run = write_records(tmp_path / "a.jsonl", *records)
     (board,) = report_page([run], tmp_path / "r.html", labels=LABELS).data["report"]["boards"]
-    assert board["title"] == "a beats always-yes, on Quality only"
+    only = "a beats always-yes, on Quality (+.21) only: +.05 [.04, .07], p < .001"
+    assert board["title"] == only
     row = next(row for row in board["rows"] if row["run"] == "a")
     significant = [delta[1] for delta in row["cells"][:4]]
     assert significant == [False, True, False, False]

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -258,7 +259,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     again.locator("#t4").focus()
     with again.expect_download() as download:
         again.keyboard.press("e")
-    again.get_by_text("The debate is saved as debate.jsonl.").wait_for()
+    again.get_by_text("saved as debate.jsonl, without 3 turns of other branches").wait_for()
     path = tmp_path / "debate.jsonl"
     download.value.save_as(path)
     turns = read_json(path)["simulation"]["userTurns"]
@@ -330,7 +331,9 @@ def test_turns_fit_the_window(open_page: OpenPage, url: str, size: Any, dark: bo
     for kind in ("html", "txt"):
         with page.expect_download() as download:
             page.locator(f"#{kind}").click()
-        assert ZOOS in Path(download.value.path()).read_text("utf-8")
+        text = Path(download.value.path()).read_text("utf-8")
+        assert text.count(ZOOS) > 1, "the name, and the message"
+        assert str(datetime.now().year) in text
 
 
 @pytest.mark.services

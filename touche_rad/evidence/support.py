@@ -13,8 +13,9 @@ from difflib import SequenceMatcher
 from itertools import islice, pairwise
 from typing import Final
 
+from touche_rad.debate import Turn
 from touche_rad.evidence.words import Words, lexicon, read_words
-from touche_rad.text import content_words, sentences
+from touche_rad.text import clean, content_words, sentences
 
 NEAR: Final = 0.75
 """Share of a sentence's words in order from which it is a changed quotation."""
@@ -28,6 +29,8 @@ MAX_SENTENCES: Final = 20
 """Sentences that are compared; the next one counts as unsupported, and ends the text."""
 LONGEST: Final = 80
 """Words of a sentence that is compared in other ways than word for word."""
+USER_MESSAGES: Final = 7
+"""Messages of a user that are read: the last ones."""
 _LONGEST_TEXT: Final = 600
 _SHORT: Final = 6
 """Words of a sentence such as "I disagree." that may be in an argument by chance."""
@@ -93,9 +96,15 @@ class Finding:
     """The words before `words`, unless the argument has them, too."""
 
 
-def findings_in(content: str, texts: Iterable[str]) -> list[Finding]:
+def read_user(thesis: str, turns: Sequence[Turn]) -> Words:
+    """Return the words of a user: those of the thesis and of the last messages."""
+    messages = [turn.utterance for turn in turns[-USER_MESSAGES:]]
+    return read_words(clean(" ".join([thesis, *messages])))
+
+
+def findings_in(content: str, texts: Iterable[str], user: Words | None = None) -> list[Finding]:
     """Return the support of each sentence of a response that claims something."""
-    findings = read_sentences(content, [read_words(text) for text in texts])
+    findings = read_sentences(content, [read_words(clean(text)) for text in texts], user)
     return [finding for finding in findings if finding.claims]
 
 

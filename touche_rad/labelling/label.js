@@ -21,29 +21,7 @@
   let last = Promise.resolve(),
     pending = 0,
     hasFailed = false;
-  const request = async (path, body) => {
-    const options = body && {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    };
-    let reply;
-    try {
-      reply = await fetch(`./${path}`, options);
-    } catch {
-      throw new Error(
-        "the server does not answer: is `touche-rad label` still running? " +
-          "A restarted one has another address",
-      );
-    }
-    const value = await reply.json().catch(() => ({}));
-    if (!reply.ok) {
-      throw new Error(
-        typeof value.detail === "string" ? value.detail : `the server answers ${reply.status}`,
-      );
-    }
-    return value;
-  };
+  const request = async (path, body) => (await rad.request(`./${path}`, body)).json();
   const inOrder = (work) => {
     pending += 1;
     draw();
@@ -58,7 +36,7 @@
   };
   const fail = (error) => {
     hasFailed = true;
-    say(`${error.message}. The last answer is not saved.`, "error");
+    say(`${rad.failure(error)} The last answer is not saved.`, "error");
     if (shown) {
       load(shown.debate, shown.turn).catch(() => {});
     }
@@ -352,42 +330,31 @@
 
   /* Keys: with two answers each, a digit is a question; otherwise an answer to the framed one. */
   const HAS_TWO = QUESTIONS.every(({ answers }) => answers.length === 2);
-  const rubric = () => {
-    const dialog = $("rubric");
-    if (dialog.open) {
-      dialog.close();
-    } else {
-      dialog.showModal();
-    }
-  };
   const frame = (number) => {
     active = Math.max(0, Math.min(LAST, number));
     draw();
     document.querySelector(".question.active").scrollIntoView({ block: "nearest" });
   };
-  const map = {};
   if (HAS_TWO) {
     QUESTIONS.slice(0, 9).forEach(({ title, answers }, number) => {
       answers.forEach(({ label, text }, second) => {
         const key = `${second ? "Shift+" : ""}${number + 1}`;
-        map[key] = [`${title}: ${text}`, () => answer(number, label)];
+        rad.keys({ [key]: [`${title}: ${text}`, () => answer(number, label)] });
       });
     });
   } else {
     const most = Math.max(...QUESTIONS.map(({ answers }) => answers.length));
-    for (let number = 0; number < Math.min(most, 9); number += 1) {
-      map[String(number + 1)] = [
-        `Answer ${number + 1} of the framed question`,
-        () => {
-          const choice = QUESTIONS[active].answers[number];
-          if (choice) {
-            answer(active, choice.label);
-          }
-        },
-      ];
+    for (let number = 1; number <= Math.min(most, 9); number += 1) {
+      const choose = () => {
+        const choice = QUESTIONS[active].answers[number - 1];
+        if (choice) {
+          answer(active, choice.label);
+        }
+      };
+      rad.keys({ [number]: [`Answer ${number} of the framed question`, choose] });
     }
   }
-  Object.assign(map, {
+  rad.keys({
     d: ["Don't know, on the framed question", () => answer(active, null)],
     u: ["Undo the last answer", undo],
     Enter: ["Next open turn", nextOpen],
@@ -395,18 +362,7 @@
     ArrowLeft: ["Previous turn", () => move(at - 1)],
     ArrowDown: ["Frame the next question", () => frame(active + 1)],
     ArrowUp: ["Frame the question above", () => frame(active - 1)],
-    "?": ["Show or hide this rubric", rubric],
   });
-  rad.keys(map);
-  rad.keys.help = rubric;
-  show(
-    "key-list",
-    Object.entries(map).map(
-      ([key, [what]]) =>
-        html`<dt><kbd>${key}</kbd></dt>
-          <dd>${what}</dd>`,
-    ),
-  );
   $("undo").addEventListener("click", undo);
   $("next").addEventListener("click", nextOpen);
   $("previous").addEventListener("click", () => move(at - 1));

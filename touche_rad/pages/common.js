@@ -1,5 +1,5 @@
 "use strict";
-/* What each page's script uses: rad.visible, rad.island, rad.keys, rad.address. */
+/* What each page's script uses: rad.visible, rad.island, rad.request, rad.once, rad.address, rad.keys. */
 const rad = {};
 
 /* Control characters and direction overrides, written out so that they change nothing else. */
@@ -8,37 +8,51 @@ rad.visible = (text) =>
     .replace(/\r\n/g, "\n")
     .replace(
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/g,
-      (one) => `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
+      (letter) => `‹U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
     );
 
 rad.island = (id) => JSON.parse(document.getElementById(id).textContent);
 
+/* Ask this server: rad.request("queue"), or with a body. rad.failure says why there is no reply. */
+rad.request = async (path, body, signal) => {
+  const reply = await fetch(
+    path,
+    body && {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    },
+  );
+  if (!reply.ok) {
+    const { detail } = await reply.json().catch(() => ({}));
+    const why = typeof detail === "string" ? `: ${detail}` : "";
+    throw new Error(`The server refused it (status ${reply.status})${why}.`);
+  }
+  return reply;
+};
+rad.failure = (error) =>
+  error instanceof TypeError
+    ? "The server cannot be reached. Does it still run? A restarted one can have another address."
+    : error.message;
+
+/* What a function makes, made when it is first needed. */
+rad.once = (make) => {
+  let made;
+  return () => (made ??= make());
+};
+
 /* The address: #TARGET&name=value&... The target is an element's id; plain #TARGET works too. */
 rad.address = {
   read() {
-    const values = {};
-    for (const part of location.hash.slice(1).split("&")) {
-      const at = part.indexOf("=");
-      try {
-        if (at > 0) {
-          values[decodeURIComponent(part.slice(0, at))] = decodeURIComponent(
-            part.slice(at + 1).replace(/\+/g, " "),
-          );
-        } else if (part) {
-          values.at = decodeURIComponent(part);
-        }
-      } catch {
-        /* a broken escape is left out */
-      }
-    }
-    return values;
+    const values = new URLSearchParams(location.hash.slice(1));
+    const at = [...values.keys()].find((name) => !values.get(name));
+    values.delete(at);
+    return { ...Object.fromEntries(values), at };
   },
-  text(values) {
-    const { at, ...rest } = values;
-    const pairs = Object.entries(rest)
-      .filter(([, value]) => value !== "" && value !== null && value !== undefined)
-      .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
-    return `#${[at ? encodeURIComponent(at) : "", ...pairs].filter(Boolean).join("&")}`;
+  text({ at = "", ...rest }) {
+    const values = new URLSearchParams(Object.entries(rest).filter(([, value]) => value));
+    return `#${[encodeURIComponent(at), String(values)].filter(Boolean).join("&")}`;
   },
   write(values) {
     history.replaceState(history.state, "", rad.address.text(values));
@@ -64,29 +78,20 @@ rad.address = {
       actions.set(name, action);
     }
   };
-  rad.keys.help = () => {
-    const open = document.getElementById("rad-keys");
-    if (open) {
-      open.close();
+  const dialog = document.getElementById("help");
+  const help = () => {
+    if (dialog.open) {
+      dialog.close();
       return;
     }
-    const dialog = document.createElement("dialog");
-    dialog.id = "rad-keys";
-    dialog.setAttribute("aria-labelledby", "rad-keys-title");
-    dialog.addEventListener("close", () => dialog.remove());
-    const rows = [...actions].map(
-      ([name, [what]]) => rad.html`<dt><kbd>${name}</kbd></dt><dd>${what}</dd>`,
-    );
     rad.mount(
-      rad.html`<h2 id="rad-keys-title">Keys</h2>
-        <dl class="keys">${rows}</dl>
-        <p class="row end"><button onClick=${() => dialog.close()}>Close</button></p>`,
-      dialog,
+      [...actions].map(([name, [what]]) => rad.html`<dt><kbd>${name}</kbd></dt><dd>${what}</dd>`),
+      dialog.querySelector(".keys"),
     );
-    document.body.append(dialog);
     dialog.showModal();
   };
-  rad.keys({ "?": ["Show or hide this help", rad.keys.help] });
+  rad.keys({ "?": ["Show or hide this help", help] });
+  document.getElementById("keys").addEventListener("click", help);
   document.addEventListener("keydown", (event) => {
     if (
       event.isComposing ||
@@ -97,7 +102,7 @@ rad.address = {
     ) {
       return;
     }
-    const name = names(event).find((one) => actions.has(one));
+    const name = names(event).find((named) => actions.has(named));
     if (!name || typing(event.target)) {
       return;
     }
@@ -113,39 +118,25 @@ rad.address = {
 }
 
 /* Words that belong together: an element's data-marks names its groups.
-     Hover or focus lights them. */
+   Hover or focus lights them. */
 {
-  const light = (element) => {
-    const wanted = element ? element.dataset.marks.split(" ").filter(Boolean) : [];
-    const scope = element ? element.closest("[data-scope]") || document : document;
-    for (const one of document.querySelectorAll(".lit")) {
-      one.classList.remove("lit");
+  const marked = (element) => element.closest?.("[data-marks]");
+  const light = ({ target }) => {
+    const source = marked(target) ?? marked(document.activeElement);
+    const scope = source?.closest("[data-scope]") ?? document;
+    for (const part of document.querySelectorAll(".lit")) {
+      part.classList.remove("lit");
     }
-    for (const group of wanted) {
-      for (const one of scope.querySelectorAll(`[data-marks~="${CSS.escape(group)}"]`)) {
-        one.classList.add("lit");
+    for (const group of source?.dataset.marks.split(" ") ?? []) {
+      for (const part of scope.querySelectorAll(`[data-marks~="${CSS.escape(group)}"]`)) {
+        part.classList.add("lit");
       }
     }
   };
-  const of = (event) => event.target instanceof Element && event.target.closest("[data-marks]");
-  document.addEventListener("mouseover", (event) => {
-    const one = of(event);
-    if (one) {
-      light(one);
-    }
-  });
-  document.addEventListener("mouseout", (event) => {
-    if (of(event)) {
-      const active = document.activeElement;
-      light(active && active.matches("[data-marks]") ? active : null);
-    }
-  });
-  document.addEventListener("focusin", (event) => {
-    light(of(event) || null);
-  });
+  document.addEventListener("mouseover", light);
+  document.addEventListener("focusin", light);
 }
 
-document.getElementById("keys").addEventListener("click", () => rad.keys.help());
 /* Elements that stick to the top stand below the bar. */
 new ResizeObserver(([{ target }]) =>
   document.documentElement.style.setProperty("--bar", `${target.offsetHeight}px`),

@@ -9,34 +9,24 @@ from typing import Any
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Response, Verdicts, path_of
 from touche_rad.evidence.support import findings_in, supporting_spans
+from touche_rad.evidence.words import Words
 from touche_rad.text import count_words, sentences
 
 MarkedPart = tuple[str, list[int]]
 """A piece of an argument, and the numbers of the sentences that it supports."""
 
 
-def marked_answer(response: Response) -> dict[str, Any]:
-    """Return an answer as JSON data: `content`, `words`, `sentences` and `citations`.
+def marked_answer(response: Response, user: Words) -> dict[str, Any]:
+    """Return an answer to a user as JSON data: `content`, `words`, `sentences` and `citations`.
 
     A sentence has `number`, `text`, `state` (supported, unsupported or free), `why`, and `source`,
     the number of its citation or None. A sentence is free if it claims nothing. A citation has
-    `number`, `id`, `parts`, `topic`, `attacks`, `path`, and `uses`, which says what it supports.
+    `number`, `id`, `parts`, `topic`, `attacks` and `path`.
     """
-    rows = _sentences(response)
+    rows = _sentences(response, user)
     citations = []
     for number, argument in enumerate(response.arguments, 1):
-        supported = []
-        sentences_by_reason: dict[str, list[str]] = {}
-        for row in rows:
-            if row["source"] == number:
-                supported.append((row["number"], row["text"]))
-                sentences_by_reason.setdefault(row["why"], []).append(str(row["number"]))
-        uses = []
-        for why, numbers in sentences_by_reason.items():
-            if len(numbers) > 1:
-                uses.append(f"sentences {' and '.join(numbers)}: each {why}")
-            else:
-                uses.append(f"sentence {numbers[0]} {why}")
+        supported = [(row["number"], row["text"]) for row in rows if row["source"] == number]
         citations.append(
             {
                 "number": number,
@@ -45,7 +35,6 @@ def marked_answer(response: Response) -> dict[str, Any]:
                 "topic": argument.topic,
                 "attacks": argument.attacks,
                 "path": list(path_of(argument)),
-                "uses": "; ".join(uses),
             }
         )
     return {
@@ -87,10 +76,10 @@ def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[MarkedPart]:
     return parts
 
 
-def _sentences(response: Response) -> list[dict[str, Any]]:
+def _sentences(response: Response, user: Words) -> list[dict[str, Any]]:
     """Return the sentences of the whole text; those that claim something have their support."""
     texts = [argument.text for argument in response.arguments]
-    findings = findings_in(response.content, texts)
+    findings = findings_in(response.content, texts, user)
     rows = []
     for number, text in enumerate(sentences(response.content), 1):
         row = {"number": number, "text": text, "state": "free", "why": "", "source": None}

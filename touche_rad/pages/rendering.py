@@ -110,11 +110,6 @@ def render_served(
     )
 
 
-def render_fragment(template: str, **context: object) -> str:
-    """Return a part of a page, for templates without a frame."""
-    return _environment().get_template(template).render(context)
-
-
 def _render(template: str, context: Mapping[str, Any], **frame: object) -> str:
     parts = ("policy", "scripts", "styles", "linked_scripts", "linked_styles")
     values = {"version": __version__, **context, **dict.fromkeys(parts, ()), **frame}

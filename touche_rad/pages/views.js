@@ -1,6 +1,6 @@
 "use strict";
 /* Views: rad.html`<p>${text}</p>` makes elements with Preact. Texts are only ever set as texts.
-   Components: Verdict, VerdictTable, Reason, Notice, Answer, Citation, Chips, Pick.
+   Components: Verdict, VerdictTable, Reasons, Notice, Answer, Citation, Chips, Pick.
    Numbers: rad.number, rad.signed, rad.between. */
 {
   const { h, render } = preact;
@@ -88,65 +88,64 @@
     event.currentTarget.querySelector(`[data-at="${row + step[0]}.${column + step[1]}"]`)?.focus();
   };
 
-  /* Verdicts as a table: criteria are the columns.
-     rows: [{ name, about, verdicts: [{ yes, answer, score, differs }], end }]; the label is the
-     first row. choose(row, column) makes cells that can be selected; at is "row.column". */
-  rad.VerdictTable = ({ criteria, label, rows, at, choose, end }) => {
-    const first = rows.length ? at || "0.0" : "";
-    const cell = (verdict, row, column) => {
-      const mark = verdict && html`<${rad.Verdict} ...${{ ...verdict, name: "" }} />`;
-      const place = `${row}.${column}`;
-      return html`<td class=${verdict?.differs ? "differs" : ""}>
-        ${
-          verdict && choose
-            ? html`<button
-                class="cell"
-                data-at=${place}
-                tabindex=${place === first ? 0 : -1}
-                aria-pressed=${place === at}
-                aria-label=${`${rows[row].name}, ${criteria[column]}: ${word(verdict) || verdict.answer}${verdict.differs ? ", differs" : ""}`}
-                onClick=${() => choose(row, column)}
-              >
-                ${mark}
-              </button>`
-            : mark || "–"
-        }
+  /* Verdicts as a table: criteria are the columns, the label is the first row, and a selected cell
+     shows its reason below. rows: [{ name, about, verdicts: [{ name, yes, answer, score, rationale,
+     differs }], end }]; start is "row.column"; more(row) is shown with a reason. */
+  rad.VerdictTable = ({ criteria, label, rows, start = "", end, more }) => {
+    const [at, select] = rad.useState(start);
+    const [chosen, column] = at.split(".");
+    const verdict = rows[chosen]?.verdicts[column];
+    const mark = (shown) => (shown ? html`<${rad.Verdict} ...${shown} name="" />` : "–");
+    const cell = (shown, row, place) => {
+      const here = `${row}.${place}`;
+      return html`<td class=${shown.differs ? "differs" : ""}>
+        <button
+          class="cell"
+          data-at=${here}
+          tabindex=${here === (at || "0.0") ? 0 : -1}
+          aria-pressed=${here === at}
+          aria-label=${`${rows[row].name}, ${criteria[place]}: ${word(shown) || shown.answer}${shown.differs ? ", differs" : ""}`}
+          onClick=${() => select(here)}
+        >
+          ${mark(shown)}
+        </button>
       </td>`;
     };
     return html`<table class="verdict-table" onKeyDown=${rad.roving}>
-      <thead>
-        <tr>
-          <td></td>
-          ${criteria.map((name) => html`<th scope="col">${name}</th>`)}${end && html`<th scope="col">${end}</th>`}
-        </tr>
-      </thead>
-      <tbody>
-        ${
-          label &&
-          html`<tr class="label">
-            <th scope="row">label</th>
-            ${label.map((verdict) => html`<td>${verdict ? html`<${rad.Verdict} ...${{ ...verdict, name: "" }} />` : "–"}</td>`)}${end && html`<td></td>`}
-          </tr>`
-        }
-        ${rows.map(
-          ({ name, about, verdicts, end: last }, row) =>
-            html`<tr>
-              <th scope="row" title=${about || null}>${name}</th>
-              ${verdicts.map((verdict, column) => cell(verdict, row, column))}${end && html`<td class="soft">${last}</td>`}
-            </tr>`,
-        )}
-      </tbody>
-    </table>`;
+        <thead>
+          <tr>
+            <td></td>
+            ${criteria.map((name) => html`<th scope="col">${name}</th>`)}${end && html`<th scope="col">${end}</th>`}
+          </tr>
+        </thead>
+        <tbody>
+          ${
+            label &&
+            html`<tr class="label">
+              <th scope="row">label</th>
+              ${label.map((shown) => html`<td>${mark(shown)}</td>`)}${end && html`<td></td>`}
+            </tr>`
+          }
+          ${rows.map(
+            ({ name, about, verdicts, end: last }, row) =>
+              html`<tr>
+                <th scope="row" title=${about || null}>${name}</th>
+                ${verdicts.map((shown, place) => cell(shown, row, place))}${end && html`<td class="soft">${last}</td>`}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+      ${
+        verdict &&
+        html`<div class="reason" role="status">
+          <p>
+            <b>${rows[chosen].name}, </b><${rad.Verdict} ...${verdict} />${": "}
+            <span class="text" dir="auto">${verdict.rationale || "no reason given"}</span>
+          </p>
+          ${more?.(rows[chosen])}
+        </div>`
+      }`;
   };
-  /* The reason of one verdict. */
-  rad.Reason = ({ name, verdict, reason, children }) =>
-    html`<div class="reason" role="status">
-      <p>
-        <b>${name}, </b><${rad.Verdict} ...${verdict} />${": "}
-        <span class="text" dir="auto">${reason || "no reason given"}</span>
-      </p>
-      ${children}
-    </div>`;
 
   /* Verdicts of one judge with their reasons. */
   rad.Reasons = ({ verdicts }) =>
@@ -202,7 +201,7 @@
     >`;
   /* A cited argument; one that is quoted in full is not repeated. */
   rad.Citation = ({ citation, scope, find = (text) => text, isQuoted, isBrief, children }) => {
-    const { number, id, parts, topic, uses, attacks, path } = citation;
+    const { number, id, parts, topic, attacks, path } = citation;
     return html`<article
       class="citation"
       id=${`${scope}-c${number}`}
@@ -218,7 +217,7 @@
       </p>
       <p class="soft">
         ${attacks && html`argues against “<bdi>${attacks}</bdi>” · `}<bdi>${id}</bdi>
-        ${!isBrief && html`${topic && html` · <bdi>${topic}</bdi>`}${uses && ` · ${uses}`}`}
+        ${!isBrief && topic && html` · <bdi>${topic}</bdi>`}
       </p>
       ${!isBrief && path.length > 0 && html`<p class="soft">found: ${path.map((step, at) => html`${at ? " → " : ""}<bdi>${step}</bdi>`)}</p>`}
       ${children}

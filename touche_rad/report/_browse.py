@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Turn
+from touche_rad.evidence.support import read_user
 from touche_rad.pages import marked_answer, to_json
 from touche_rad.score.confusion import place_of_verdict
 from touche_rad.score.conversations import ClaimTopic, Conversation
@@ -86,6 +87,7 @@ def debates_as_json(
     index = {
         "runs": list(runs),
         "criteria": [_about(criterion) for criterion in criteria],
+        "unit": criteria.unit,
         "parts": len(texts),
         "claims": [topic.claim for topic in topics],
         **_filters(debates, runs, criteria),
@@ -157,7 +159,9 @@ def _turns(
         if turn.response is None:
             mark |= UNANSWERED
         else:
-            answer = marked_answer(turn.response)
+            turns_so_far = conversation.turns[: place + 1]
+            user = read_user(turns_so_far[0].utterance, turns_so_far)
+            answer = marked_answer(turn.response, user)
             record["answer"] = answer
             if answer["words"] > WORD_LIMIT:
                 mark |= LONG

@@ -117,7 +117,7 @@ def _record(
     if len(winners_of_runs) > 1:
         tags["only"].append("panels disagree")
     motion = contest.motion if contest else key
-    entry = {"id": key, "text": motion, "sides": list(sides), "tags": tags}
+    entry = {"id": key, "text": motion, "about": " against ".join(sides), "tags": tags}
     heads = ["panel", "winner", "sides swapped", *dimensions]
     record = {
         "sides": dict(sides),

@@ -9,8 +9,10 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.files import BadLines, Kind
 from touche_rad.plugins import open_index
+from touche_rad.report.boards import short
 from touche_rad.report.sources import Source
 from touche_rad.score import kind_of
+from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.retrieval import read_qrels
 
 _SHOWN_ARGUMENTS: Final = 10
@@ -20,16 +22,27 @@ RankedArgument = tuple[str, str, int | None]
 """An argument's id and text, and its relevance; the last two may be unknown."""
 
 
+def per_query(report: RetrievalReport) -> dict[str, str]:
+    """Return the value of each run by query, in the measure that ranks."""
+    measure = report.measures[0]
+    texts: dict[str, str] = {}
+    for run, by_measure in report.values.items():
+        for query, value in by_measure[measure].items():
+            texts[query] = f"{texts.get(query, measure)} · {run} {short(value)}"
+    return texts
+
+
 def query_records(
     sources: Sequence[Source],
     texts: Mapping[str, str],
     index: str | None,
     labels: Path | None,
     bad: BadLines,
+    values: Mapping[str, str],
 ) -> Iterator[tuple[dict[str, Any], dict[str, list[RankedArgument]]]]:
     """Yield the queries of TREC runs, with the first arguments of each run.
 
-    They have the texts that the queries and the index have.
+    They have the texts that the queries and the index have, and the values of the runs by query.
     """
     runs = {source.name: source.path for source in sources if source.kind is Kind.RUN}
     if not runs:
@@ -49,6 +62,11 @@ def query_records(
                 ranking.append((row.document, text, relevance))
     for query in sorted(rankings):
         yield (
-            {"id": query, "text": texts.get(query) or query, "sides": (), "tags": {}},
+            {
+                "id": query,
+                "text": texts.get(query) or query,
+                "about": values.get(query, ""),
+                "tags": {},
+            },
             rankings[query],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain, combinations
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
 
 from touche_rad.criteria import Criteria
 from touche_rad.score.confusion import (
@@ -16,8 +16,15 @@ from touche_rad.score.confusion import (
     size_of,
 )
 from touche_rad.score.conversations import ClaimTopic, Conversation
-from touche_rad.score.rates import count_verdicts, ranking_places
+from touche_rad.score.rates import count_verdicts, ranking_places, shares
 from touche_rad.text import count_words
+
+_KAPPA: Final = (
+    "Cohen’s kappa on the verdicts that both give, weighted on scales, as the mean of the "
+    "criteria: 1 is full agreement, 0 is chance. A run that always says the same has .00 with "
+    "every run, also with an identical one, because chance would agree as well. “–”: the two have "
+    "no verdict on the same turn. Each stands beside the one with which it agrees most."
+)
 
 
 def shares_by_turn(
@@ -32,6 +39,15 @@ def shares_by_turn(
         for name, (yes, total) in zip(names, ranking.sum(axis=(0, 2)).tolist(), strict=True):
             shares[name].append(yes / total if total else None)
     return {name: values for name, values in shares.items() if {*values} - {None}}
+
+
+def shares_by_claim(
+    topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
+) -> list[list[float]]:
+    """Return the share of yes by claim and run, counted as in the ranking."""
+    counts, _, _ = count_verdicts(topics, names, lost, criteria)
+    by_claim: list[list[float]] = shares(counts.sum(axis=2)).round(4).tolist()
+    return by_claim
 
 
 def lengths_of(
@@ -93,8 +109,13 @@ def agreement_of(
     while len(order) < len(raters):
         last = order[-1]
         rest = [name for name in raters if name not in order]
-        order.append(max(rest, key=lambda name: kappas[frozenset((last, name))] or -1.0))
+        order.append(max(rest, key=lambda name: kappas[frozenset((last, name))] or 0.0))
     rows = []
     for at, name in enumerate(order):
         rows.append([kappas[frozenset((name, before))] for before in order[:at]])
-    return {"names": order, "rows": rows}
+    return {
+        "title": "How far judges agree, beyond chance",
+        "note": _KAPPA,
+        "names": order,
+        "rows": rows,
+    }

@@ -24,7 +24,7 @@ from touche_rad.score.cautions import WITHOUT_MODEL
 from touche_rad.score.confusion import MAIN, TITLES
 from touche_rad.score.rates import answer_shares, answers_name
 from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
-from touche_rad.score.result import BASELINE, MEAN, JudgementRow
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RunComparison
 from touche_rad.score.shares import ShareReport
 from touche_rad.score.significance import compare_runs
 from touche_rad.score.tables import NONE, Table, cells, csv_rows, table
@@ -35,6 +35,7 @@ Board = dict[str, Any]
 Scored = Report | ContestReport
 _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
+EQUAL: Final = "“=”: not significantly different from the first run."
 _MEASURES: Final = ("precision", "recall", "kappa", "weighted_kappa", "rmse", "spearman")
 """The measures of a criterion that an opened row shows, beside its errors."""
 
@@ -57,17 +58,19 @@ def between(low: float | None, high: float | None) -> str:
     return "" if low is None else f"[{short(low)}, {short(high)}]"
 
 
-def page_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Board:
-    """Return a table that can be sorted and downloaded.
+def page_table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], **fields: str
+) -> Board:
+    """Return a table that can be sorted and downloaded; `fields` are the title and note of a tab.
 
-    A cell may be a list: its text, its class, and a link.
+    A cell may be a list: its text or number, its class, and a link.
     """
     plain = []
     for row in rows:
         plain.append([cell[0] if isinstance(cell, list) else cell for cell in row])
     text = csv_rows([heads, *plain])
     csv = "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
-    return {"caption": caption, "heads": list(heads), "rows": rows, "csv": csv}
+    return {"caption": caption, "heads": list(heads), "rows": rows, "csv": csv, **fields}
 
 
 def _page_table(caption: str, content: Table) -> Board:
@@ -79,7 +82,9 @@ def _page_table(caption: str, content: Table) -> Board:
 
 def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
+    is_ranked = any(row["rank"] for row in rows)
     empty: Board = {"text": [], "warnings": [], "note": "", "digits": 2, "columns": []}
+    empty["legend"] = EQUAL if is_ranked else ""
     empty |= {"tables": [], "matrix": None, "pairs": [], "link": ""}
     return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
 
@@ -89,11 +94,12 @@ def boards_of(report: Scored) -> list[Board]:
     if isinstance(report, ContestReport):
         return list(_boards_of_panels(report))
     if isinstance(report, JudgementReport):
-        return [{**_judgements(report), "pairs": _pairs(report, MEAN)}]
+        return [{**_judgements(report), "pairs": _pairs(report, MEAN, report.debates)}]
     if isinstance(report, ShareReport):
-        return [{**_shares(report), "pairs": _pairs(report, MEAN)}]
+        return [{**_shares(report), "pairs": _pairs(report, MEAN, report.claims)}]
     assert isinstance(report, RetrievalReport)
-    return [{**_retrieval(report), "pairs": _pairs(report, report.measures[0])}]
+    pairs = _pairs(report, report.measures[0], report.queries)
+    return [{**_retrieval(report), "pairs": pairs}]
 
 
 def faults_of(report: Scored) -> Iterator[Fault]:
@@ -108,14 +114,14 @@ def faults_of(report: Scored) -> Iterator[Fault]:
         yield run, 1, f"not scored: {error}"
 
 
-def _pairs(report: Report, measure: str) -> list[tuple[object, ...]]:
+def _pairs(report: Report, measure: str, units: int) -> list[tuple[object, ...]]:
     """Return the differences of each two runs with their intervals."""
     names = [ranked.run for ranked in report.ranking]
     if len(names) > _MOST_PAIRED or any(measure not in report.figures[name] for name in names):
         return []  # categories have no mean
     pairs: list[tuple[object, ...]] = []
     for at, name in enumerate(names):
-        for row in compare_runs(report.figures, names[at + 1 :], name, [measure], 0):
+        for row in compare_runs(report.figures, names[at + 1 :], name, [measure], units):
             pairs.append((row.run, row.against, row.difference, row.low, row.high, row.significant))
     return pairs
 
@@ -230,6 +236,14 @@ def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
     return [criterion.title, short(row.value), *counts]
 
 
+def _tested(row: RunComparison | None) -> str:
+    """Return a difference of the means with its interval and its corrected p."""
+    if row is None:
+        return ""
+    p = "p < .001" if (row.p_holm or 1) < 0.001 else f"p = {short(row.p_holm, 3)}"
+    return f"{signed(row.difference)} {between(row.low, row.high)}, {p}"
+
+
 def _against_baseline(
     runs: Sequence[str],
     baseline: str,
@@ -250,23 +264,21 @@ def _against_baseline(
         if sure:
             relation = "better" if delta > 0 else "worse"
         groups.setdefault(relation, []).append(f"{title} ({signed(delta)})")
-    good = [title for title, (delta, sure) in deltas.items() if sure and delta > 0]
-    on = f"on {names_of(good)} only" if good else "on no single criterion"
-    if len(good) == len(deltas):
+    on = f"on {names_of(groups['better'])} only" if groups["better"] else "on no single criterion"
+    if len(groups["better"]) == len(deltas):
         on = "on all criteria"
-    head = f"No run beats {baseline}" + (f"; {leader} does {on}" if good else "")
+    gain = _tested(difference(leader, baseline))
+    head = f"No run beats {baseline}: {leader} {gain}"
     if len(better) > 1:
-        head = f"{len(better)} of {len(runs)} runs beat {baseline}; {leader} does {on}"
+        head = f"{len(better)} of {len(runs)} runs beat {baseline}; {leader} does {on}: {gain}"
     elif better:
         only = "Only " if len(runs) > 1 else ""
-        head = f"{only}{better[0]} beats {baseline}, {on}"
+        head = f"{only}{better[0]} beats {baseline}, {on}: {gain}"
+    elif groups["better"]:
+        head = f"{head}; it does {on}"
     text = []
     if len(runs) > 1:
-        row = difference(runs[1], leader)
-        if row is not None and row.low is not None and row.high is not None:
-            end = "" if row.significant else ", not significantly"
-            gain = f"{short(-row.difference)} {between(-row.high, -row.low)}"
-            text.append(f"{leader} leads {runs[1]} by {gain}{end}.")
+        text.append(f"{runs[1]} against {leader}: {_tested(difference(runs[1], leader))}.")
     relations = [f"{relation} on {', '.join(on)}" for relation, on in groups.items() if on]
     text.append(f"Against {baseline}, {leader} is {'; '.join(relations)}.")
     if worse:

@@ -1,6 +1,6 @@
 "use strict";
 /* The data of the report, the parts that are loaded on demand, and what several views use. */
-rad.report = { data: rad.island("report") };
+rad.report = { data: rad.island("report"), tabs: {} };
 {
   const { html } = rad;
   const parts = new Map();
@@ -42,12 +42,12 @@ rad.report = { data: rad.island("report") };
     return loaded.name === name ? loaded : {};
   };
   rad.report.range = (size) => [...Array(size).keys()];
-  rad.report.section = (name) =>
-    document.getElementById(`data-${name}`) && rad.island(`data-${name}`);
+  rad.report.section = (name) => rad.island(`data-${name}`);
+  rad.report.hasDebates = document.getElementById("data-debates") !== null;
 
   /* The claims, their debates, and the verdicts as letters: y, n, or - for none. */
-  const index = rad.report.section("debates");
-  if (index) {
+  rad.report.debates = rad.once(() => {
+    const index = rad.report.section("debates");
     const size = index.criteria.length;
     const claims = index.claims.map((text, at) => ({ index: at, text, debates: [], turns: 0 }));
     const places = new Map();
@@ -78,19 +78,20 @@ rad.report = { data: rad.island("report") };
         label: (turn, criterion) => labels[turn * size + criterion] || "-",
       });
     }
-    rad.report.names = index.runs;
-    rad.report.keys = index.criteria.map(([key]) => key);
-    rad.report.titles = index.criteria.map(([, title]) => title);
-    /* What a letter says on a criterion: yes or no, or another answer. */
-    rad.report.answer = (letter, at) => ({
-      yes: { y: true, n: false }[letter] ?? null,
-      answer: index.criteria[at][2][letter.charCodeAt(0) - 65],
-    });
-    rad.report.letter = (name, at) =>
-      ({ yes: "y", no: "n", none: "-" })[name] ??
-      String.fromCharCode(65 + index.criteria[at][2].indexOf(name));
-    Object.assign(rad.report, { claims, filters: index.filters, red: index.red });
-  }
+    return {
+      ...{ claims, names: index.runs, filters: index.filters, red: index.red, unit: index.unit },
+      keys: index.criteria.map(([key]) => key),
+      titles: index.criteria.map(([, title]) => title),
+      /* What a letter says on a criterion: yes or no, or another answer. */
+      answerOf: (letter, at) => ({
+        yes: { y: true, n: false }[letter] ?? null,
+        answer: index.criteria[at][2][letter.charCodeAt(0) - 65],
+      }),
+      letterOf: (name, at) =>
+        ({ yes: "y", no: "n", none: "-" })[name] ??
+        String.fromCharCode(65 + index.criteria[at][2].indexOf(name)),
+    };
+  });
 
   /* Show an address: #AT&name=value. */
   let refresh;
@@ -114,36 +115,49 @@ rad.report = { data: rad.island("report") };
     typeof a === "number" && typeof b === "number"
       ? a - b
       : String(a).localeCompare(String(b), "en", { numeric: true });
-  rad.report.Table = ({ caption, heads, rows, csv }) => {
+  rad.report.Table = ({ caption, heads, rows, csv, isGrid }) => {
     const [{ by, down }, sort] = rad.useState({});
-    const empty = (value) => value === null || value === "" || value === "–";
-    const numeric = heads.map((_, at) => rows.some((row) => /^[-−\d.,]+$/.test(row[at])));
+    const plain = (value) => (Array.isArray(value) ? value[0] : value);
+    const empty = (value) => [null, "", "–"].includes(value);
+    const numeric = heads.map((_, at) =>
+      rows.some((row) => /^[-−\d.,]+$/.test(plain(row[at]) ?? "")),
+    );
     const shown = [...rows];
     if (by !== undefined) {
-      shown.sort(
-        ({ [by]: a }, { [by]: b }) =>
-          empty(a) - empty(b) || (empty(a) ? 0 : order(a, b) * (down ? -1 : 1)),
-      );
+      shown.sort((first, second) => {
+        const [a, b] = [plain(first[by]), plain(second[by])];
+        return empty(a) - empty(b) || (empty(a) ? 0 : order(a, b) * (down ? -1 : 1));
+      });
     }
     const text = (value) => {
-      if (Array.isArray(value)) {
-        const [content, kind, href] = value;
-        return href && rad.report.claims
-          ? html`<a href=${href}>${content}</a>`
-          : html`<span class=${kind}>${content}</span>`;
-      }
       if (typeof value !== "number") {
         return value || "–";
       }
-      return Number.isInteger(value) ? value.toLocaleString("en") : rad.number(value);
+      return Number.isInteger(value) && !isGrid ? value.toLocaleString("en") : rad.number(value);
     };
+    const view = (value, row, at) => {
+      const [content, kind, href] = Array.isArray(value) ? value : [value];
+      return href && rad.report.hasDebates
+        ? html`<a href=${href} data-at="${row}.${at}" tabindex=${isGrid && (row || at) ? -1 : null}
+            >${text(content)}</a
+          >`
+        : html`<span class=${kind}>${text(content)}</span>`;
+    };
+    const shade = (value) => (isGrid && Array.isArray(value) ? rad.report.shade(value[0]) : null);
     return html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
-      <table>
+      <table class=${isGrid && "grid"} onKeyDown=${rad.roving}>
         <caption>
           ${caption}${" "}
-          <a class="no-print" href=${csv} download="${caption}.csv" aria-label="${caption} as CSV"
-            >CSV</a
-          >
+          ${
+            csv &&
+            html`<a
+              class="no-print"
+              href=${csv}
+              download="${caption}.csv"
+              aria-label="${caption} as CSV"
+              >CSV</a
+            >`
+          }
         </caption>
         <thead>
           <tr>
@@ -155,7 +169,6 @@ rad.report = { data: rad.island("report") };
                   aria-sort=${by === at ? (down ? "descending" : "ascending") : null}
                 >
                   <button
-                    type="button"
                     class="sort"
                     onClick=${() => sort({ by: at, down: by === at ? !down : numeric[at] })}
                   >
@@ -167,42 +180,53 @@ rad.report = { data: rad.island("report") };
         </thead>
         <tbody>
           ${shown.map(
-            ([name, ...row]) =>
+            ([name, ...values], row) =>
               html`<tr>
-                <th scope="row"><bdi>${text(name)}</bdi></th>
-                ${row.map((value, at) => html`<td class=${numeric[at + 1] && "num"}>${text(value)}</td>`)}
+                <th scope="row"><bdi>${view(name, row, 0)}</bdi></th>
+                ${values.map((value, at) => html`<td class=${numeric[at + 1] && "num"} style=${shade(value)}>${view(value, row, at + 1)}</td>`)}
               </tr>`,
           )}
         </tbody>
       </table>
     </div>`;
   };
-  /* A square or a triangle of shares. */
-  rad.report.Matrix = ({ caption, names, rows }) => {
-    const square = rows[0].length > 0;
-    return html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
+  /* A table of shares: heads are views, and a row is [name, [[share, view]], end]. */
+  rad.report.Shares = ({ caption, heads, rows }) =>
+    html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
       <table class="shares">
         <caption>
           ${caption}
         </caption>
         <tbody>
           ${
-            square &&
+            heads &&
             html`<tr>
               <td></td>
-              ${names.map((name, at) => html`<th scope="col" title=${name}>${at + 1}</th>`)}
+              ${heads}
             </tr>`
           }
           ${rows.map(
-            (row, at) =>
+            ([name, cells, end]) =>
               html`<tr>
-                <th scope="row">${at + 1} ${names[at]}</th>
-                ${row.map((value) => html`<td style=${rad.report.shade(value)}>${rad.number(value)}</td>`)}
-                ${!square && html`<th scope="col" title=${names[at]}>${at + 1}</th>`}
+                <th scope="row">${name}</th>
+                ${cells.map(([share, view]) => html`<td style=${rad.report.shade(share)}>${view}</td>`)}${end}
               </tr>`,
           )}
         </tbody>
       </table>
     </div>`;
+  /* A square or a triangle of shares. */
+  rad.report.Matrix = ({ caption, names, rows }) => {
+    const heads = names.map((name, at) => html`<th scope="col" title=${name}>${at + 1}</th>`);
+    const isSquare = rows[0].length > 0;
+    return html`<${rad.report.Shares}
+      caption=${caption}
+      heads=${isSquare && heads}
+      rows=${rows.map((row, at) => [
+        `${at + 1} ${names[at]}`,
+        row.map((value) => [value, rad.number(value)]),
+        !isSquare && heads[at],
+      ])}
+    />`;
   };
 }

@@ -1,18 +1,11 @@
 "use strict";
 /* The tab Debates: a claim with its debates, one turn at a time, and the verdicts on it. Runs with
    other answers stand side by side. */
-if (rad.report.claims) {
+rad.report.tabs.debates = () => {
   const { html, count } = rad;
-  const {
-    names,
-    keys,
-    titles,
-    claims,
-    range,
-    contains,
-    answer: answerOf,
-    letter: letterOf,
-  } = rad.report;
+  const { range, contains } = rad.report;
+  const { claims, names, keys, titles, answerOf, letterOf, filters, red, unit } =
+    rad.report.debates();
   const { abouts } = rad.report.data;
   const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8 };
   const MANY = 8;
@@ -142,9 +135,9 @@ if (rad.report.claims) {
         </details>`,
     );
 
-  /* The verdicts on a turn: counts first if there are many judges, then the table, then a reason. */
-  const Verdicts = ({ columns, turn, runs, state }) => {
-    const labelOf = ({ debate }) => keys.map((_, at) => debate.label(turn, at));
+  /* The verdicts on a turn: counts first if there are many judges, then the table with a reason. */
+  const Verdicts = ({ columns, runs, state }) => {
+    const labelOf = ({ debate, turn }) => keys.map((_, at) => debate.label(turn, at));
     const letters = labelOf(columns[0]);
     const isLabelled = letters.some((letter) => letter !== "-");
     const isAlike = columns.every((column) => labelOf(column).join() === letters.join());
@@ -152,30 +145,26 @@ if (rad.report.claims) {
       isLabelled && isAlike
         ? letters.map((letter, at) => letter !== "-" && answerOf(letter, at))
         : null;
-    const rows = columns.flatMap(({ debate, record }) =>
+    const rows = columns.flatMap(({ debate, record, turn }) =>
       (record.judged || [])
         .filter(([run]) => runs.includes(run) || (state.run && !picked(state).length))
         .map(([run, scores, reasons]) => {
-          const verdicts = keys.map((_, at) => {
-            const letter = debate.letter(run, turn, at);
-            const expected = debate.label(turn, at);
-            const isKnown = expected !== "-" && letter !== "-";
-            const verdict = { ...answerOf(letter, at), name: titles[at], score: scores[at] };
-            return {
-              ...verdict,
-              reason: reasons[at],
-              isRight: isKnown && letter === expected,
-              differs: isKnown && letter !== expected,
-            };
-          });
-          const right = verdicts.filter(({ isRight }) => isRight).length;
-          const scored = labelOf({ debate }).filter((letter) => letter !== "-").length;
+          const expected = labelOf({ debate, turn });
+          const said = keys.map((_, at) => debate.letter(run, turn, at));
+          const isKnown = (at) => expected[at] !== "-" && said[at] !== "-";
+          const right = said.filter((letter, at) => isKnown(at) && letter === expected[at]).length;
           return {
             run,
             name: names[run],
             about: abouts[names[run]],
-            verdicts,
-            end: `${right} of ${scored}`,
+            verdicts: said.map((letter, at) => ({
+              ...answerOf(letter, at),
+              name: titles[at],
+              score: scores[at],
+              rationale: reasons[at],
+              differs: isKnown(at) && letter !== expected[at],
+            })),
+            end: `${right} of ${expected.filter((letter) => letter !== "-").length}`,
           };
         }),
     );
@@ -184,21 +173,18 @@ if (rad.report.claims) {
       rows.findIndex(({ name }) => name === state.run),
     );
     const differing = rows[first]?.verdicts.findIndex(({ differs }) => differs);
-    const [at, choose] = rad.useState(
-      `${first}.${Math.max(0, keys.indexOf(state.maxim), state.maxim ? 0 : (differing ?? 0))}`,
-    );
-    const [row, cell] = at.split(".");
-    const chosen = rows[row]?.verdicts[cell];
+    const column = Math.max(0, keys.indexOf(state.maxim), state.maxim ? 0 : (differing ?? 0));
+    const cells = () => document.querySelector(".cell[tabindex='0']").closest("tr").cells;
     rad.keys(
       Object.fromEntries(
-        titles.map((title, place) => [
-          place + 1,
-          [`The reason for ${title}`, () => choose(`${row}.${place}`)],
+        titles.map((title, at) => [
+          at + 1,
+          [`The reason for ${title}`, () => cells()[at + 1].firstElementChild.click()],
         ]),
       ),
     );
     const calls = columns.flatMap(({ record }) => record.calls || []);
-    const own = calls.filter(([run]) => run === rows[row]?.run);
+    const isRow = ([run]) => rows.some((row) => row.run === run);
     const votes = (place, yes) => rows.filter(({ verdicts }) => verdicts[place].yes === yes).length;
     return html`${
         rows.length > MANY &&
@@ -211,14 +197,14 @@ if (rad.report.claims) {
         html`<div class="scroll">
           <${rad.VerdictTable}
             criteria=${titles}
-            ...${{ label, rows, at }}
-            choose=${(...place) => choose(place.join("."))}
+            ...${{ label, rows }}
+            start="${first}.${column}"
             end=${isLabelled && rows.length > 0 && "right"}
+            more=${(row) => html`<${Calls} calls=${calls.filter(([run]) => run === row.run)} />`}
           />
         </div>`
       }
-      ${chosen && html`<${rad.Reason} name=${rows[row].name} verdict=${chosen} reason=${chosen.reason}><${Calls} calls=${own} /><//>`}
-      <${Calls} calls=${calls.filter((call) => !own.includes(call))} />
+      <${Calls} calls=${calls.filter((call) => !isRow(call))} />
       ${isLabelled && rows.length > 0 && html`<p class="soft">A framed verdict differs from the label.</p>`}`;
   };
 
@@ -252,15 +238,13 @@ if (rad.report.claims) {
   const Claim = ({ item: claim, value, match, state, turn, turnTo, find, id }) => {
     const runs = runsOf(claim, state);
     const at = Math.min(turn, claim.turns - 1);
-    const columns = debatesOf(claim, runs)
-      .filter((debate) => at < debate.turns)
-      .map((debate) => ({
-        debate,
-        records: value[debate.place],
-        record: value[debate.place][at],
-        turn: at,
-        find,
-      }));
+    const columnsAt = (turnOf) =>
+      debatesOf(claim, runs)
+        .map((debate) => ({ debate, turn: turnOf(debate), records: value[debate.place], find }))
+        .filter((column) => column.turn < column.debate.turns)
+        .map((column) => ({ ...column, record: column.records[column.turn] }));
+    const columns = columnsAt(() => at);
+    const whole = unit === "debate" && columnsAt(({ turns }) => turns - 1);
     const isSame = new Set(columns.map(({ record }) => record.user)).size === 1;
     const scope = `${id}-t${at + 1}`;
     const one = columns.length === 1;
@@ -272,6 +256,13 @@ if (rad.report.claims) {
     return html`<p class="soft">
         ${[count(runs.length, "run"), ...new Set(claim.debates.map((debate) => debate.id))].join(" · ")}
       </p>
+      ${
+        whole.length > 0 &&
+        html`<section aria-label="Verdicts on the whole debate">
+          <h3>On the whole debate</h3>
+          <${Verdicts} ...${{ columns: whole, runs, state }} />
+        </section>`
+      }
       <div class="row turns no-print" role="group" aria-label="Turns">
         ${range(claim.turns).map(
           (place) =>
@@ -287,7 +278,7 @@ if (rad.report.claims) {
       ${
         columns.length > 0 &&
         html`<section
-          class="turn ${one && "beside"}"
+          class="turn ${one && !whole && "beside"}"
           key=${at}
           id=${scope}
           aria-label="Turn ${at + 1}"
@@ -327,7 +318,7 @@ if (rad.report.claims) {
                   </div>`
             }
           </div>
-          <div><${Verdicts} ...${{ columns, runs, state }} turn=${at} /></div>
+          ${!whole && html`<div><${Verdicts} ...${{ columns, runs, state }} /></div>`}
         </section>`
       }`;
   };
@@ -348,20 +339,21 @@ if (rad.report.claims) {
         remove=${(run) => pick(chosen.filter((other) => other !== run))}
       />`;
   };
-  const contested = ({ debates }) =>
-    debates.reduce(
-      (sum, { levels }) =>
-        sum + [...levels].reduce((total, level) => total + Number(level), 0) / (levels.length || 1),
-      0,
-    ) / debates.length;
+  const sum = (levels) => [...levels].reduce((total, level) => total + Number(level), 0);
+  const contested = new Map(
+    claims.map((claim) => {
+      const means = claim.debates.map(({ levels }) => sum(levels) / (levels.length || 1));
+      return [claim, means.reduce((total, mean) => total + mean, 0) / means.length];
+    }),
+  );
   const spec = {
     name: "debates",
     noun: "debate",
     nouns: "debates",
     Tools: names.length > 1 && Tools,
-    fields: rad.report.filters,
-    items: isJudged ? [...claims].sort((a, b) => contested(b) - contested(a)) : claims,
-    about: isJudged && `Most contested first. Strip: turns →, criteria ↓; red: ${rad.report.red}.`,
+    fields: filters,
+    items: isJudged ? [...claims].sort((a, b) => contested.get(b) - contested.get(a)) : claims,
+    about: isJudged && `Most contested first. Strip: turns →, criteria ↓; red: ${red}.`,
     matches,
     search,
     Row: ({ item, match }) =>
@@ -371,5 +363,5 @@ if (rad.report.claims) {
         ${match.turns.length < item.turns && html`<span class="soft">${match.turns.length} of ${count(item.turns, "turn")}</span>`}`,
     Item: Claim,
   };
-  rad.report.Debates = ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
-}
+  return ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
+};

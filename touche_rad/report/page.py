@@ -26,8 +26,13 @@ from touche_rad.files.records import write_text
 from touche_rad.pages import read_asset, render_page, to_json
 from touche_rad.report._browse import PART_LETTERS, WORD_LIMIT, debates_as_json
 from touche_rad.report._contests import contest_records
-from touche_rad.report._rankings import query_records
-from touche_rad.report._responses import agreement_of, lengths_of, shares_by_turn
+from touche_rad.report._rankings import per_query, query_records
+from touche_rad.report._responses import (
+    agreement_of,
+    lengths_of,
+    shares_by_claim,
+    shares_by_turn,
+)
 from touche_rad.report.boards import (
     Board,
     Scored,
@@ -45,7 +50,7 @@ from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, known_reference
-from touche_rad.score.reports import Fault
+from touche_rad.score.reports import Fault, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import shares_of_debates
 from touche_rad.text import count_of, count_words
@@ -53,7 +58,12 @@ from touche_rad.text import count_of, count_words
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SCRIPTS: Final = ("data", "ranking", "tables", "reader", "debates", "wholes", "report")
-_TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Queries"}
+_TABS: Final = {
+    "claims": "Claims",
+    "debates": "Debates",
+    "wholes": "Whole debates",
+    "queries": "Queries",
+}
 _SAMPLES: Final = 10_000
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
@@ -73,7 +83,7 @@ class ReportSummary:
 
 @dataclass(frozen=True)
 class _Section:
-    """Debates, whole debates or queries: an index that the page reads at once, and parts."""
+    """Debates, whole debates or queries: an index that its tab reads, and parts."""
 
     name: str
     index: str
@@ -154,15 +164,18 @@ def write_report(
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     if conversations:
         responses["by_turn"] = shares_by_turn(all_topics, names_of_runs, lost, criteria)
+        if has_verdicts and len(names_of_runs) > 1:
+            responses["by_claim"] = shares_by_claim(all_topics, names_of_runs, lost, criteria)
         responses["lengths"] = lengths_of(conversations, names_of_runs)
         responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
         if flagged:
             warnings.append(flagged)
         sections.append(_Section("debates", *debates_as_json(all_topics, names_of_runs, criteria)))
+    by_query = per_query(scored) if isinstance(scored, RetrievalReport) else {}
     for name, records in (
         ("wholes", contest_records(sources, labels, bad)),
-        ("queries", query_records(sources, queries or {}, index, labels, bad)),
+        ("queries", query_records(sources, queries or {}, index, labels, bad, by_query)),
     ):
         section = _section(name, records)
         if section:
@@ -193,8 +206,10 @@ def write_report(
         "warnings": warnings,
         "abouts": {source.name: source.origin.about for source in sources},
         "faults": faults,
-        "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
-        "costs": page_table("Model calls by step", cost_heads, cost_rows) if cost_rows else None,
+        "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files, title="Files"),
+        "costs": page_table(
+            "Model calls by step", cost_heads, cost_rows, title="Model calls", note=_COST_NOTE
+        ),
         **responses,
     }
     page = _write(out, data, sections, seed)
@@ -228,6 +243,7 @@ def _section(name: str, records: Iterable[tuple[dict[str, Any], Any]]) -> _Secti
     return _Section(name, to_json(entries), [f"[{','.join(part)}]" for part in parts])
 
 
+_COST_NOTE: Final = "Calls run in parallel, so the sum of their seconds is more than the run took."
 _FILE_HEADS: Final = (
     *("name", "finished", "kind", "debater", "judge", "debates", "file", "sha256"),
 )
@@ -308,8 +324,9 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
         islands.append((f"data-{section.name}", Markup(section.index)))
         for number, part in enumerate(section.parts):
             parts[f"{section.name[0]}{number}"] = part
+    tabs |= {"claims": "Claims"} if data.get("by_claim") else {}
     tabs |= {"agreement": "Agreement"} if data.get("agreement") else {}
-    tabs |= {"cost": "Cost"} if data["costs"] else {}
+    tabs |= {"cost": "Cost"} if data["costs"]["rows"] else {}
     is_file = out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))
     if is_file:
         islands += [(f"part-{name}", Markup(part)) for name, part in parts.items()]

@@ -2,7 +2,7 @@
 /* The tab Ranking: the finding, and one table with an interval and the differences in each row. */
 {
   const { html, number, signed, between, count } = rad;
-  const { data, claims, keys, names, range, Table, Matrix } = rad.report;
+  const { data, range, Table, Matrix } = rad.report;
   const faultsOf = (run) => data.faults.filter(([name]) => name === run);
 
   /* A value with its interval on the scale of the table, over the band of the baseline. */
@@ -84,60 +84,63 @@
     </div>`;
   };
 
-  /* The ten turns where two runs differ on most criteria. */
+  /* The ten turns where two runs differ on most criteria: [[claim, turn, number]]. */
   const differing = (pair) => {
-    const runs = pair.map((name) => names?.indexOf(name));
+    const { claims, names, keys } = rad.report.debates();
+    const runs = pair.map((name) => names.indexOf(name));
     const turns = [];
-    for (const claim of claims || []) {
-      const debates = runs.map((run) =>
-        claim.debates.find((debate) => debate.judges.includes(run)),
-      );
-      for (let turn = 0; debates.every(Boolean) && turn < claim.turns; turn += 1) {
-        const said = runs.map((run, at) =>
-          keys.map((_, key) => debates[at].letter(run, turn, key)),
-        );
-        const size = said[0].filter((letter, key) => letter !== said[1][key]).length;
-        turns.push({ claim, turn, size });
+    for (const claim of claims) {
+      const [first, second] = runs.map((run) => [
+        run,
+        claim.debates.find(({ judges }) => judges.includes(run)),
+      ]);
+      const letter = ([run, debate], ...place) => debate.letter(run, ...place);
+      for (let turn = 0; first[1] && second[1] && turn < claim.turns; turn += 1) {
+        const differs = (_, at) => letter(first, turn, at) !== letter(second, turn, at);
+        turns.push([claim, turn, keys.filter(differs).length]);
       }
     }
+    const link = ([{ index, text }, turn, size]) => {
+      const at = `d${index + 1}-t${turn + 1}`;
+      return html`<li>
+        <a href=${rad.address.text({ at, with: runs.join(".") })}>${index + 1}. ${text}</a>${" "}
+        <span class="soft">turn ${turn + 1}, ${count(size, "criterion", "criteria")}</span>
+      </li>`;
+    };
     return turns
-      .filter(({ size }) => size)
-      .sort((a, b) => b.size - a.size)
-      .slice(0, 10);
+      .filter(([, , size]) => size)
+      .sort((a, b) => b[2] - a[2])
+      .slice(0, 10)
+      .map(link);
   };
-  const Pair = ({ board, pair }) => {
-    const [first, second] = pair;
-    const turns = rad.useMemo(() => differing(pair), pair);
-    const row = board.pairs.find(([run, against]) => pair.includes(run) && pair.includes(against));
-    const turned = row && row[0] !== first;
-    const [low, high] =
-      row && row[3] !== null ? (turned ? [-row[4], -row[3]] : row.slice(3, 5)) : [null];
-    return html`<section class="reason" role="status">
+  /* What is selected to be compared: it stays in the window. */
+  const Pair = ({ board, pair, clear }) => {
+    const turns = rad.useMemo(
+      () => (pair[1] && rad.report.hasDebates ? differing(pair) : []),
+      pair,
+    );
+    const [run, , ...figures] =
+      board.pairs.find(([first, second]) => pair.includes(first) && pair.includes(second)) || [];
+    const [difference, low, high] =
+      run === pair[0] ? figures : [-figures[0], -figures[2], -figures[1]];
+    const interval = figures[1] === null ? "" : between(low, high);
+    const text = `${signed(difference)} ${interval} ${figures[3] ? "significant" : "not significant"}.`;
+    return html`<section class="reason pair" role="status">
+      <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
-        <b>${first} − ${second}: ${row ? signed(turned ? -row[2] : row[2]) : "not compared"}</b
-        >${" "} ${between(low, high)} ${row && (row[5] ? "significant." : "not significant.")}
+        <b>${pair.join(" − ")}: </b>${pair[1] ? text : "select a second run."}
         ${turns.length > 0 && html` <span class="soft">They differ most on:</span>`}
       </p>
       <ol>
-        ${turns.map(({ claim, turn, size }) => {
-          const at = `d${claim.index + 1}-t${turn + 1}`;
-          const href = rad.address.text({
-            at,
-            with: pair.map((name) => names.indexOf(name)).join("."),
-          });
-          return html`<li>
-            <a href=${href}>${claim.index + 1}. ${claim.text}, turn ${turn + 1}</a>${" "}
-            <span class="soft">${count(size, "criterion", "criteria")}</span>
-          </li>`;
-        })}
+        ${turns}
       </ol>
     </section>`;
   };
 
   const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
     const problems = faultsOf(row.run).reduce((total, [, size]) => total + size, 0);
-    return html`<tr class=${`${row.baseline ? "base" : ""} ${row.begins ? "begins" : ""}`}>
-        <td class="num rank">${row.begins && row.rank}</td>
+    return html`<tr class=${row.baseline ? "base" : ""}>
+        <td class="num rank">${row.rank === 1 && row.place > 1 && "="} ${row.place}</td>
         <th scope="row">
           <span class="run">
             <button
@@ -193,11 +196,11 @@
       row.cells.map((cell) => (Array.isArray(cell) ? cell[0] : 0)),
     );
     const most = Math.max(...differences.map(Math.abs), 0.01);
-    let rank = null;
-    for (const row of rows) {
-      row.begins = row.rank !== null && row.rank !== rank;
-      rank = row.rank ?? rank;
-    }
+    rows
+      .filter((row) => !row.baseline)
+      .forEach((row, place) => {
+        row.place = place + 1;
+      });
     const flip = (list, name) =>
       list.includes(name) ? list.filter((other) => other !== name) : [...list, name];
     return html`<div class="scroll" tabindex="0" role="group" aria-label="Ranking by ${measure}">
@@ -232,10 +235,13 @@
           </tbody>
         </table>
       </div>
-      ${pair.length === 2 && html`<${Pair} ...${{ board, pair }} />`}`;
+      <p class="soft">
+        ${board.legend}${board.pairs.length > 0 && " Select two runs to compare them."}
+      </p>
+      ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };
 
-  rad.report.Ranking = () =>
+  const Ranking = () =>
     data.boards.map((board, at) => {
       const cautions = [...(at ? [] : data.warnings), ...board.warnings];
       return html`<section class="board">
@@ -257,4 +263,5 @@
         ${board.link && html`<p><a href=${board.link}>Read the labelled debates with all verdicts</a></p>`}
       </section>`;
     });
+  rad.report.tabs.ranking = () => Ranking;
 }

@@ -76,6 +76,15 @@
       }
     };
 
+    /* The rows that are drawn: more as the reader scrolls. */
+    const [drawn, draw] = rad.useState(30);
+    const size = Math.max(drawn, row + 15);
+    const drawMore = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+      if (size < found.length && scrollTop + 3 * clientHeight > scrollHeight) {
+        draw(size + 30);
+      }
+    };
+
     const reader = rad.useRef();
     const list = rad.useRef();
     rad.useEffect(() => {
@@ -127,12 +136,9 @@
       filter({ [field]: chosen.join("=") });
     };
     const { value, error } = usePart(item && name[0] + item.part);
-    const size = found.length.toLocaleString("en");
-    const status = searching
-      ? "searching …"
-      : row < 0
-        ? `${size} ${nouns}`
-        : `${row + 1} of ${size}`;
+    const total = found.length.toLocaleString("en");
+    const place = row < 0 ? `${total} ${nouns}` : `${row + 1} of ${total}`;
+    const status = searching ? "searching …" : place;
     return html`<form
         class="row tools no-print"
         role="search"
@@ -168,10 +174,16 @@
         <${rad.Chips} chips=${chips} remove=${(field) => filter({ [field]: "" })} />
       </form>
       <div class="panes">
-        <nav class="list no-print" aria-label="List of ${nouns}" ref=${list} onKeyDown=${arrows}>
+        <nav
+          class="list no-print"
+          aria-label="List of ${nouns}"
+          ref=${list}
+          onKeyDown=${arrows}
+          onScroll=${drawMore}
+        >
           ${spec.about && html`<p class="soft">${spec.about}</p>`}
           <ol>
-            ${found.map((line, place) => {
+            ${found.slice(0, size).map((line, place) => {
               const values = { ...address, at: id(line.item.index) };
               const open = (event) => {
                 event.preventDefault();

@@ -4,6 +4,8 @@
   const { html } = rad;
   const tabs = [...document.querySelectorAll(".bar nav a")];
   const names = tabs.map((tab) => tab.hash.slice(1));
+  /* Each view makes what it needs of the data when it is first shown. */
+  const views = {};
   const App = () => {
     const address = rad.report.useAddress();
     const { at = "" } = address;
@@ -16,10 +18,8 @@
       }
       scrollTo({ top: 0, behavior: "instant" });
     }, [name]);
-    return html`<${rad.report[name[0].toUpperCase() + name.slice(1)]}
-      key=${name}
-      ...${{ address }}
-    />`;
+    const View = (views[name] ??= rad.report.tabs[name]());
+    return html`<${View} key=${name} ...${{ address }} />`;
   };
   const main = document.getElementById("main");
   main.replaceChildren();

@@ -1,29 +1,48 @@
 "use strict";
-/* The tabs Agreement, Cost and Files. */
+/* The tabs Claims, Agreement, Cost and Files: tables, each with a title and a note. */
 {
   const { html } = rad;
-  const { data, Table, Matrix } = rad.report;
-  rad.report.Agreement = () =>
-    html`<h1>How far judges agree, beyond chance</h1>
-      <p class="soft">
-        Cohen’s kappa on the verdicts that both give, weighted on scales, as the mean of the
-        criteria: 1 is full agreement, 0 is chance. Each stands beside the one with which it agrees
-        most; “–”: no common verdicts.
-      </p>
-      <${Matrix} caption="Agreement" ...${data.agreement} />`;
-  rad.report.Cost = () =>
-    html`<h1>Model calls</h1>
-      <p class="soft">
-        Calls run in parallel, so the sum of their seconds is more than the run took.
-      </p>
-      <${Table} ...${data.costs} />`;
-  rad.report.Files = () =>
-    html`<h1>Files</h1>
-      ${data.faults.map(
+  const { data, tabs, Table, Matrix } = rad.report;
+  const page =
+    ({ title, note }, view) =>
+    () =>
+      html`<h1>${title}</h1>
+        ${note && html`<p class="soft">${note}</p>`} ${view}`;
+  /* A row for each claim and a column for each run: those that differ most are first. */
+  tabs.claims = () => {
+    const { claims, names } = rad.report.debates();
+    const rows = claims.map(({ index, text, debates }) => {
+      const at = `#d${index + 1}`;
+      const cells = names.map(
+        (_, run) =>
+          debates.some(({ runs }) => runs.includes(run)) && [
+            data.by_claim[index][run],
+            "",
+            `${at}&with=${run}`,
+          ],
+      );
+      const values = cells.filter(Boolean).map(([share]) => share);
+      const spread = Math.max(...values) - Math.min(...values);
+      return [[`${index + 1}. ${text}`, "", at], ...cells, spread];
+    });
+    rows.sort((a, b) => b.at(-1) - a.at(-1));
+    const caption = `The ${data.measure} of each run`;
+    return page(
+      { title: "Where the runs differ most", note: "A cell opens the debate of its run." },
+      html`<${Table} ...${{ caption, rows }} heads=${["claim", ...names, "spread"]} isGrid />`,
+    );
+  };
+  tabs.agreement = () =>
+    page(data.agreement, html`<${Matrix} caption="Agreement" ...${data.agreement} />`);
+  tabs.cost = () => page(data.costs, html`<${Table} ...${data.costs} />`);
+  tabs.files = () =>
+    page(data.files, [
+      data.faults.map(
         ([name, , text]) =>
           html`<p class="notice error" role="note">
             <b>${name}:</b> <span class="text">${text}</span>
           </p>`,
-      )}
-      <${Table} ...${data.files} />`;
+      ),
+      html`<${Table} ...${data.files} />`,
+    ]);
 }

@@ -2,7 +2,7 @@
 /* The tabs Whole debates and Queries. */
 {
   const { html, number } = rad;
-  const { contains, Table, shade } = rad.report;
+  const { contains, Table, Shares } = rad.report;
 
   /* A graph of arguments as an indented tree: who supports and who attacks stands below. */
   const Tree = ({ graph }) => {
@@ -32,39 +32,20 @@
   };
 
   /* The scores by dimension and speech, which open their comments. */
-  const Timeline = ({ timeline: { speeches, rows }, sides }) =>
-    html`<div class="scroll" tabindex="0" role="group" aria-label="Scores by speech">
-      <table class="shares">
-        <caption>
-          Scores by speech
-        </caption>
-        <tbody>
-          <tr>
-            <td></td>
-            ${speeches.map(([at, name]) => html`<th scope="col" class="side ${sides[name]}">${at} ${name}</th>`)}
-          </tr>
-          ${rows.map(
-            ([dimension, cells]) =>
-              html`<tr>
-                <th scope="row">${dimension}</th>
-                ${cells.map(
-                  ([score, comment]) =>
-                    html`<td style=${shade(Math.min(score, 10) / 10)}>
-                      ${
-                        score === null
-                          ? "–"
-                          : html`<details>
-                              <summary>${number(score, Number.isInteger(score) ? 0 : 1)}</summary>
-                              <span class="text" dir="auto">${comment || "no comment"}</span>
-                            </details>`
-                      }
-                    </td>`,
-                )}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`;
+  const Timeline = ({ timeline: { speeches, rows }, sides }) => {
+    const view = (score, comment) =>
+      html`<details>
+        <summary>${number(score, Number.isInteger(score) ? 0 : 1)}</summary>
+        <span class="text" dir="auto">${comment || "no comment"}</span>
+      </details>`;
+    const cell = ([score, comment]) =>
+      score === null ? [0, "–"] : [Math.min(score, 10) / 10, view(score, comment)];
+    return html`<${Shares}
+      caption="Scores by speech"
+      heads=${speeches.map(([at, name]) => html`<th scope="col" class="side ${sides[name]}">${at} ${name}</th>`)}
+      rows=${rows.map(([dimension, cells]) => [dimension, cells.map(cell)])}
+    />`;
+  };
 
   const Whole = ({ record: { sides, speeches, winners, verdicts }, find, id }) =>
     html`${winners && html`<${Table} ...${winners} />`}
@@ -120,8 +101,8 @@
     </div>`;
 
   /* Items are filtered by their tags: { name: [values] }. */
-  const reader = (name, noun, nouns, View) => {
-    const items = (rad.report.section(name) || []).map((item, index) => ({ ...item, index }));
+  const reader = (name, noun, nouns, View) => () => {
+    const items = rad.report.section(name).map((item, index) => ({ ...item, index }));
     const tags = [...new Set(items.flatMap((item) => Object.keys(item.tags)))];
     const valuesOf = (tag) => [...new Set(items.flatMap((item) => item.tags[tag]))];
     const spec = { name, noun, nouns, items };
@@ -134,12 +115,12 @@
       const part = await rad.report.part(name[0] + item.part);
       return contains([item.id, item.text, part[item.place]], words) && match;
     };
-    spec.Row = ({ item }) => html`<span class="soft">${item.sides.join(" against ")}</span>`;
+    spec.Row = ({ item }) => html`<span class="soft">${item.about}</span>`;
     spec.Item = ({ item, value, ...rest }) =>
-      html`<p class="soft">${item.id}</p>
+      html`<p class="soft">${item.id} · ${item.about}</p>
         <${View} ...${rest} record=${value[item.place]} />`;
     return ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
   };
-  rad.report.Wholes = reader("wholes", "whole debate", "whole debates", Whole);
-  rad.report.Queries = reader("queries", "query", "queries", Query);
+  rad.report.tabs.wholes = reader("wholes", "whole debate", "whole debates", Whole);
+  rad.report.tabs.queries = reader("queries", "query", "queries", Query);
 }

@@ -66,21 +66,15 @@
       new TextEncoder().encode(JSON.stringify(value)),
       new CompressionStream("deflate-raw"),
     );
-    const text = bytes.reduce((letters, byte) => letters + String.fromCharCode(byte), "");
-    return btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+    return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
   };
   const decode = async (text) => {
     if (text.length > LONGEST) {
       throw new Error("it is too long");
     }
-    const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) =>
-      letter.charCodeAt(0),
-    );
-    return check(
-      JSON.parse(
-        new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"))),
-      ),
-    );
+    const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
+    const json = await through(bytes, new DecompressionStream("deflate-raw"));
+    return check(JSON.parse(new TextDecoder().decode(json)));
   };
   /* An address may come from anybody: what cannot be shown as text is refused. */
   const check = ({ turns, at }) => {
@@ -208,8 +202,6 @@
     return `model: ${what}, ${seconds(event.seconds)}, ${tokens} tokens${failed}`;
   };
   const textOf = (citation) => citation.parts.map(([text]) => text).join("");
-  /* Verdicts in links of earlier versions call their criterion `maxim`. */
-  const shownVerdict = ({ name, maxim, ...verdict }) => ({ ...verdict, name: name ?? maxim });
 
   /* Topics of the collection, each with claims with which a debate can begin. */
   const Topics = ({ names }) => {
@@ -242,7 +234,7 @@
       ${answer.judged.map(
         (judged) =>
           html`<h3>Judge ${judged.judge} <small class="soft">${spent(judged)}</small></h3>
-            <${rad.Reasons} verdicts=${judged.list.map(shownVerdict)} />`,
+            <${rad.Reasons} verdicts=${judged.list} />`,
       )}
       <h3>How it was found <small class="soft">${spent(answer)}</small></h3>
       <${Steps}
@@ -323,7 +315,7 @@
             ${
               !isCompared &&
               answer.judged[0]?.list.map(
-                ({ score, ...verdict }) => html`<${rad.Verdict} ...${shownVerdict(verdict)} />`,
+                ({ score, ...verdict }) => html`<${rad.Verdict} ...${verdict} />`,
               )
             }
             <button class="plain" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
@@ -364,47 +356,28 @@
 
   /* The verdicts on the answers to one message: a row for each judge and debater. */
   const Comparison = ({ turn }) => {
-    const [at, select] = rad.useState("");
     const lists = turn.answers.flatMap(({ debater, judged }) =>
       judged.filter(({ list }) => list.length).map((judgement) => ({ debater, ...judgement })),
     );
-    if (!lists.length) {
-      return null;
-    }
     const judges = [...new Set(lists.map(({ judge }) => judge))];
     lists.sort((one, two) => judges.indexOf(one.judge) - judges.indexOf(two.judge));
-    const answer = ({ yes, answer: given }) => given ?? yes;
+    const answer = (verdict) => verdict?.answer ?? verdict?.yes;
     const rows = lists.map(({ debater, judge, list }) => ({
       name: debater,
       about: judges.length > 1 ? `judge ${judge}` : "",
       verdicts: list.map((verdict, column) => ({
-        ...shownVerdict(verdict),
+        ...verdict,
         differs: lists.some(
-          (other) =>
-            other.judge === judge &&
-            other.list[column] &&
-            answer(other.list[column]) !== answer(verdict),
+          (other) => other.judge === judge && answer(other.list[column]) !== answer(verdict),
         ),
       })),
     }));
-    const [row, column] = at.split(".");
-    const verdict = rows[row]?.verdicts[column];
-    return html`<div class="compared">
-      <${rad.VerdictTable}
-        criteria=${rows[0].verdicts.map(({ name }) => name)}
-        rows=${rows}
-        at=${at}
-        choose=${(...place) => select(place.join("."))}
-      />
-      ${
-        verdict &&
-        html`<${rad.Reason}
-          name=${rows[row].name}
-          verdict=${verdict}
-          reason=${verdict.rationale}
-        />`
-      }
-    </div>`;
+    return (
+      rows.length > 0 &&
+      html`<div class="compared">
+        <${rad.VerdictTable} criteria=${lists[0].list.map(({ name }) => name)} rows=${rows} />
+      </div>`
+    );
   };
 
   const Turn = ({ index, place }) => {
@@ -570,17 +543,7 @@
   };
   const ask = async (answer, body, signal) => {
     try {
-      const reply = await fetch("/debate/answer", {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(body),
-        signal,
-      });
-      if (!reply.ok) {
-        const { detail } = await reply.json().catch(() => ({}));
-        const why = typeof detail === "string" ? `: ${detail}` : "";
-        throw new Error(`the server refused the message (status ${reply.status})${why}`);
-      }
+      const reply = await rad.request("/debate/answer", body, signal);
       const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (;;) {
@@ -597,15 +560,10 @@
         draw();
       }
       if (!answer.live.ended && !answer.problem) {
-        throw new Error("the connection to the server broke off");
+        throw new Error("The connection to the server broke off.");
       }
     } catch (error) {
-      answer.problem = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
-      if (error.name === "AbortError") {
-        answer.problem = STOPPED;
-      } else if (error instanceof TypeError) {
-        answer.problem = "The server cannot be reached. Is touche-rad serve still running?";
-      }
+      answer.problem = error.name === "AbortError" ? STOPPED : rad.failure(error);
     } finally {
       work(answer.live, "");
       draw();
@@ -693,7 +651,6 @@
   };
   const words = (judged) =>
     (judged?.list ?? [])
-      .map(shownVerdict)
       .map(({ name, yes, answer }) => `${name} ${answer ?? (yes ? "yes" : "no")}`)
       .join(", ");
   const heard = ({ debater, notices, system, judged }) =>
@@ -792,21 +749,37 @@
       }
       return rows;
     });
-  const STYLE =
-    "body{max-width:40rem;margin:auto;font:1rem/1.5 sans-serif}dt{font-weight:bold}" +
-    "dd{margin:0 0 1rem;white-space:pre-line;overflow-wrap:anywhere}";
+  /* A file has only the branch that is shown. */
+  const others = () => {
+    const number = state.turns.length - path(state.at).length;
+    return number ? `, without ${rad.count(number, "turn")} of other branches` : "";
+  };
+  const head = () => [
+    `Debate: ${state.turns[path(state.at)[0]].say.slice(0, 80)}`,
+    `${new Date().toLocaleDateString("en", { dateStyle: "long" })}${others()}`,
+  ];
   const contents = {
     jsonl: () => `${JSON.stringify(simulation(state.at))}\n`,
     txt: () =>
-      transcript()
-        .map(([who, text]) => `${who}: ${rad.visible(text)}\n`)
-        .join("\n"),
+      [...head(), ...transcript().map(([who, text]) => `${who}: ${text}`), ""]
+        .map(rad.visible)
+        .join("\n\n"),
     html() {
-      const page = document.createElement("div");
-      const rows = transcript();
-      const views = rows.map(([who, text]) => [html`<dt>${who}</dt>`, html`<dd>${text}</dd>`]);
-      rad.mount(html`<dl>${views}</dl>`, page);
-      return `<!doctype html><meta charset="utf-8"><title>Debate</title><style>${STYLE}</style>${page.innerHTML}`;
+      const page = $("exported");
+      const [title, main] = page.content.querySelectorAll("title, main");
+      const [name, date] = head();
+      const rows = transcript().map(([who, text]) => [
+        html`<dt>${who}</dt>`,
+        html`<dd>${text}</dd>`,
+      ]);
+      title.textContent = rad.visible(name);
+      rad.mount(
+        html`<h1>${name}</h1>
+          <p>${date}</p>
+          <dl>${rows}</dl>`,
+        main,
+      );
+      return `<!doctype html>${page.innerHTML}`;
     },
   };
   const saveAs = (kind) => () => {
@@ -818,7 +791,7 @@
     link.href = URL.createObjectURL(file);
     link.download = `debate.${kind}`;
     link.click();
-    say(`The debate is saved as debate.${kind}.`);
+    say(`The debate is saved as debate.${kind}${others()}.`);
   };
   const move = (by) => () => {
     const turns = [...document.querySelectorAll(".turn")];
