@@ -15,10 +15,8 @@ from touche_rad.debate import Argument, Debate, Response, Verdict, Verdicts
 from touche_rad.evidence.support import (
     ECHO,
     NEAR,
-    USER_MESSAGES,
     Finding,
     read_sentences,
-    read_user,
     repeated_share,
 )
 from touche_rad.evidence.words import (
@@ -34,6 +32,8 @@ from touche_rad.text import clean
 
 SHOWN_ARGUMENTS: Final = 2
 """Cited arguments whose texts the official annotators saw."""
+EARLIER_TURNS: Final = 6
+"""Earlier turns that are read."""
 BEST_SCORE: Final = 0.95
 """Score of a response without faults."""
 WORST_SCORE: Final = 0.05
@@ -145,9 +145,9 @@ def read_response(debate: Debate, index: ArgumentIndex | None = None) -> Respons
     content = _LABEL.sub("", clean(response.content))
     cited = read_citations(response, index)
     sources = [read_words(clean(argument.text)) for argument in cited]
-    turns = debate.turns[-USER_MESSAGES:]
+    turns = debate.turns[-EARLIER_TURNS - 1 :]
     users = [read_words(turn.utterance) for turn in turns]
-    spoken = read_user(debate.thesis, debate.turns)
+    spoken = [debate.thesis, *(turn.utterance for turn in turns)]
     sentences = read_sentences(content, sources, spoken)
     claims = [sentence for sentence in sentences if sentence.claims]
     systems = [read_words(turn.response.content) for turn in turns[:-1] if turn.response]

@@ -13,7 +13,6 @@ import pytest
 from tests.judges.makers import judge
 from tests.screens import check_record
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
-from touche_rad.evidence.support import read_user
 from touche_rad.pages import (
     json_island,
     marked_answer,
@@ -55,7 +54,7 @@ def test_an_answer_says_what_each_citation_supports_in_which_words() -> None:
         "Zoos breed rare animals. Hello! Visitors learn about nature there. "
         "The moon is made of green cheese. Tickets pay for rangers."
     )
-    user = read_user("Close zoos.", [])
+    user = ["Close zoos."]
     answer = marked_answer(Response(content=content, arguments=(zoos, tickets)), user)
     check_record("answer", answer)
 
@@ -68,7 +67,7 @@ def test_a_page_and_the_judge_count_the_same_words_of_a_sentence() -> None:
     )
     response = Response(content=content, arguments=(zoos,))
     debate = Debate(turns=(Turn(utterance="Cages harm every animal.", response=response),))
-    (sentence,) = marked_answer(response, read_user(debate.thesis, debate.turns))["sentences"]
+    (sentence,) = marked_answer(response, debate.user_texts)["sentences"]
     rationale = judge().judge(debate)[Maxim.QUALITY].rationale
     assert "% of its content words" in sentence["why"]
     assert sentence["why"] in rationale

@@ -13,7 +13,6 @@ from difflib import SequenceMatcher
 from itertools import islice, pairwise
 from typing import Final
 
-from touche_rad.debate import Turn
 from touche_rad.evidence.words import Words, lexicon, read_words
 from touche_rad.text import clean, content_words, sentences
 
@@ -29,8 +28,6 @@ MAX_SENTENCES: Final = 20
 """Sentences that are compared; the next one counts as unsupported, and ends the text."""
 LONGEST: Final = 80
 """Words of a sentence that is compared in other ways than word for word."""
-USER_MESSAGES: Final = 7
-"""Messages of a user that are read: the last ones."""
 _LONGEST_TEXT: Final = 600
 _SHORT: Final = 6
 """Words of a sentence such as "I disagree." that may be in an argument by chance."""
@@ -96,34 +93,29 @@ class Finding:
     """The words before `words`, unless the argument has them, too."""
 
 
-def read_user(thesis: str, turns: Sequence[Turn]) -> Words:
-    """Return the words of a user: those of the thesis and of the last messages."""
-    messages = [turn.utterance for turn in turns[-USER_MESSAGES:]]
-    return read_words(clean(" ".join([thesis, *messages])))
-
-
-def findings_in(content: str, texts: Iterable[str], user: Words | None = None) -> list[Finding]:
+def findings_in(content: str, texts: Iterable[str], user: Iterable[str] = ()) -> list[Finding]:
     """Return the support of each sentence of a response that claims something."""
     findings = read_sentences(content, [read_words(clean(text)) for text in texts], user)
     return [finding for finding in findings if finding.claims]
 
 
 def read_sentences(
-    content: str, sources: Sequence[Words], user: Words | None = None
+    content: str, sources: Sequence[Words], user: Iterable[str] = ()
 ) -> list[Finding]:
     """Return the support of each sentence that has a word.
 
-    First clauses that only name what the user said claim nothing, if `user` has the user's words.
+    First clauses that only name what the user said claim nothing, if `user` has the user's texts.
     """
     results: list[Finding] = []
+    spoken = read_words(clean(" ".join(user)))
     for text in sentences(content):
         # What only names words of the user says nothing of its own.
         sentence = read_words(_NAMED.sub("", text))
         if not sentence.words:
             continue
         core = without_opening(sentence)
-        if user is not None:
-            core = without_opening(without_attribution(core, user, sources))
+        if spoken.words:
+            core = without_opening(without_attribution(core, spoken, sources))
         words = core if core.words else sentence
         if len(results) >= MAX_SENTENCES:
             results.append(Finding(text, words, TOO_MANY))

@@ -9,15 +9,14 @@ from typing import Any
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Response, Verdicts, path_of
 from touche_rad.evidence.support import findings_in, supporting_spans
-from touche_rad.evidence.words import Words
 from touche_rad.text import count_words, sentences
 
 MarkedPart = tuple[str, list[int]]
 """A piece of an argument, and the numbers of the sentences that it supports."""
 
 
-def marked_answer(response: Response, user: Words) -> dict[str, Any]:
-    """Return an answer to a user as JSON data: `content`, `words`, `sentences` and `citations`.
+def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
+    """Return an answer to `user` as JSON data: `content`, `words`, `sentences` and `citations`.
 
     A sentence has `number`, `text`, `state` (supported, unsupported or free), `why`, and `source`,
     the number of its citation or None. A sentence is free if it claims nothing. A citation has
@@ -76,7 +75,7 @@ def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[MarkedPart]:
     return parts
 
 
-def _sentences(response: Response, user: Words) -> list[dict[str, Any]]:
+def _sentences(response: Response, user: Sequence[str]) -> list[dict[str, Any]]:
     """Return the sentences of the whole text; those that claim something have their support."""
     texts = [argument.text for argument in response.arguments]
     findings = findings_in(response.content, texts, user)

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Turn
-from touche_rad.evidence.support import read_user
 from touche_rad.pages import marked_answer, to_json
 from touche_rad.score.confusion import place_of_verdict
 from touche_rad.score.conversations import ClaimTopic, Conversation
@@ -159,8 +158,7 @@ def _turns(
         if turn.response is None:
             mark |= UNANSWERED
         else:
-            turns_so_far = conversation.turns[: place + 1]
-            user = read_user(turns_so_far[0].utterance, turns_so_far)
+            user = [earlier.utterance for earlier in conversation.turns[: place + 1]]
             answer = marked_answer(turn.response, user)
             record["answer"] = answer
             if answer["words"] > WORD_LIMIT:

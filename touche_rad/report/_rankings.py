@@ -12,7 +12,6 @@ from touche_rad.plugins import open_index
 from touche_rad.report.boards import short
 from touche_rad.report.sources import Source
 from touche_rad.score import kind_of
-from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.retrieval import read_qrels
 
 _SHOWN_ARGUMENTS: Final = 10
@@ -22,23 +21,13 @@ RankedArgument = tuple[str, str, int | None]
 """An argument's id and text, and its relevance; the last two may be unknown."""
 
 
-def per_query(report: RetrievalReport) -> dict[str, str]:
-    """Return the value of each run by query, in the measure that ranks."""
-    measure = report.measures[0]
-    texts: dict[str, str] = {}
-    for run, by_measure in report.values.items():
-        for query, value in by_measure[measure].items():
-            texts[query] = f"{texts.get(query, measure)} · {run} {short(value)}"
-    return texts
-
-
 def query_records(
     sources: Sequence[Source],
     texts: Mapping[str, str],
     index: str | None,
     labels: Path | None,
     bad: BadLines,
-    values: Mapping[str, str],
+    values: Mapping[str, Mapping[str, float]],
 ) -> Iterator[tuple[dict[str, Any], dict[str, list[RankedArgument]]]]:
     """Yield the queries of TREC runs, with the first arguments of each run.
 
@@ -61,11 +50,14 @@ def query_records(
                 relevance = qrels.get((row.query, row.document))
                 ranking.append((row.document, text, relevance))
     for query in sorted(rankings):
+        shown = [
+            f"{run} {short(of_run[query])}" for run, of_run in values.items() if query in of_run
+        ]
         yield (
             {
                 "id": query,
                 "text": texts.get(query) or query,
-                "about": values.get(query, ""),
+                "about": " · ".join(shown),
                 "tags": {},
             },
             rankings[query],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
 
@@ -27,27 +28,22 @@ _KAPPA: Final = (
 )
 
 
-def shares_by_turn(
+def shares_by_turn_and_claim(
     topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
-) -> dict[str, list[float | None]]:
-    """Return the share of yes or mean answer of each run by turn, counted as in the ranking."""
+) -> dict[str, Any]:
+    """Return shares of yes or mean answers, counted as in the ranking: by turn, and by claim."""
     turns = max(len(debate.turns) for topic in topics for debate in topic.conversations)
-    shares: dict[str, list[float | None]] = {name: [] for name in names}
+    by_turn: dict[str, list[float | None]] = {name: [] for name in names}
     for turn in range(turns):
         counts, _, _ = count_verdicts(topics, names, lost, criteria, turn)
         ranking = counts[:, :, ranking_places(criteria)]
         for name, (yes, total) in zip(names, ranking.sum(axis=(0, 2)).tolist(), strict=True):
-            shares[name].append(yes / total if total else None)
-    return {name: values for name, values in shares.items() if {*values} - {None}}
-
-
-def shares_by_claim(
-    topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
-) -> list[list[float]]:
-    """Return the share of yes by claim and run, counted as in the ranking."""
+            by_turn[name].append(yes / total if total else None)
+    by_turn = {name: values for name, values in by_turn.items() if {*values} - {None}}
     counts, _, _ = count_verdicts(topics, names, lost, criteria)
-    by_claim: list[list[float]] = shares(counts.sum(axis=2)).round(4).tolist()
-    return by_claim
+    of_claims = counts[:, :, ranking_places(criteria)].sum(axis=2)
+    by_claim = shares(of_claims).round(4).tolist()
+    return {"by_turn": by_turn, "by_claim": by_claim if len(by_turn) > 1 else None}
 
 
 def lengths_of(
@@ -77,21 +73,19 @@ def agreement_of(
     It is the mean of the criteria, as in the ranking; on scales it is weighted. Neighbours agree:
     each judge follows the one before it with which it agrees most.
     """
-    keys = criteria.keys
-    votes: dict[str, dict[str, list[int | None]]] = {}
-    for name in ("label", *names):
-        votes[name] = {key: [] for key in keys}
+    votes: dict[tuple[str, str], list[int | None]] = defaultdict(list)
     for conversation in conversations:
         verdicts_of = dict(conversation.verdicts)
         for labels in conversation.labels or [{}] * len(conversation.turns):
-            for key in keys:
-                votes["label"][key].append(labels.get(key))
+            for key in criteria.keys:
+                votes["label", key].append(labels.get(key))
         for run, name in enumerate(names):
             for verdicts in verdicts_of.get(run) or [{}] * len(conversation.turns):
                 for criterion in criteria:
                     place = place_of_verdict(criterion, verdicts.get(criterion.key))
-                    votes[name][criterion.key].append(place)
-    raters = [name for name, of_rater in votes.items() if {*chain(*of_rater.values())} - {None}]
+                    votes[name, criterion.key].append(place)
+    voted = {rater for (rater, _), places in votes.items() if {*places} - {None}}
+    raters = [name for name in ("label", *names) if name in voted]
     if len(raters) < 2:
         return None
 
@@ -99,7 +93,7 @@ def agreement_of(
     for first, second in combinations(raters, 2):
         of_criteria = []
         for criterion in criteria:
-            pairs = zip(votes[first][criterion.key], votes[second][criterion.key], strict=True)
+            pairs = zip(votes[first, criterion.key], votes[second, criterion.key], strict=True)
             table = count_answers(pairs, size_of(criterion))
             if table.any():
                 of_criteria.append(float(kappa(table, distances(criterion))))
@@ -114,7 +108,7 @@ def agreement_of(
     for at, name in enumerate(order):
         rows.append([kappas[frozenset((name, before))] for before in order[:at]])
     return {
-        "title": "How far judges agree, beyond chance",
+        "caption": "How far judges agree, beyond chance",
         "note": _KAPPA,
         "names": order,
         "rows": rows,

@@ -59,9 +59,9 @@ def between(low: float | None, high: float | None) -> str:
 
 
 def page_table(
-    caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], **fields: str
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], note: str = ""
 ) -> Board:
-    """Return a table that can be sorted and downloaded; `fields` are the title and note of a tab.
+    """Return a table that can be sorted and downloaded.
 
     A cell may be a list: its text or number, its class, and a link.
     """
@@ -70,7 +70,7 @@ def page_table(
         plain.append([cell[0] if isinstance(cell, list) else cell for cell in row])
     text = csv_rows([heads, *plain])
     csv = "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
-    return {"caption": caption, "heads": list(heads), "rows": rows, "csv": csv, **fields}
+    return {"caption": caption, "heads": list(heads), "rows": rows, "csv": csv, "note": note}
 
 
 def _page_table(caption: str, content: Table) -> Board:
@@ -82,9 +82,7 @@ def _page_table(caption: str, content: Table) -> Board:
 
 def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
-    is_ranked = any(row["rank"] for row in rows)
     empty: Board = {"text": [], "warnings": [], "note": "", "digits": 2, "columns": []}
-    empty["legend"] = EQUAL if is_ranked else ""
     empty |= {"tables": [], "matrix": None, "pairs": [], "link": ""}
     return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
 

@@ -26,14 +26,14 @@ from touche_rad.files.records import write_text
 from touche_rad.pages import read_asset, render_page, to_json
 from touche_rad.report._browse import PART_LETTERS, WORD_LIMIT, debates_as_json
 from touche_rad.report._contests import contest_records
-from touche_rad.report._rankings import per_query, query_records
+from touche_rad.report._rankings import query_records
 from touche_rad.report._responses import (
     agreement_of,
     lengths_of,
-    shares_by_claim,
-    shares_by_turn,
+    shares_by_turn_and_claim,
 )
 from touche_rad.report.boards import (
+    EQUAL,
     Board,
     Scored,
     boards_of,
@@ -58,12 +58,7 @@ from touche_rad.text import count_of, count_words
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SCRIPTS: Final = ("data", "ranking", "tables", "reader", "debates", "wholes", "report")
-_TABS: Final = {
-    "claims": "Claims",
-    "debates": "Debates",
-    "wholes": "Whole debates",
-    "queries": "Queries",
-}
+_TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Queries"}
 _SAMPLES: Final = 10_000
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
@@ -163,19 +158,20 @@ def write_report(
     all_topics = topics(debates_of_runs)
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     if conversations:
-        responses["by_turn"] = shares_by_turn(all_topics, names_of_runs, lost, criteria)
-        if has_verdicts and len(names_of_runs) > 1:
-            responses["by_claim"] = shares_by_claim(all_topics, names_of_runs, lost, criteria)
+        responses = shares_by_turn_and_claim(all_topics, names_of_runs, lost, criteria)
         responses["lengths"] = lengths_of(conversations, names_of_runs)
         responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
         if flagged:
             warnings.append(flagged)
         sections.append(_Section("debates", *debates_as_json(all_topics, names_of_runs, criteria)))
-    by_query = per_query(scored) if isinstance(scored, RetrievalReport) else {}
+    values: Mapping[str, Mapping[str, float]] = {}
+    if isinstance(scored, RetrievalReport):
+        measure = scored.measures[0]
+        values = {run: by_measure[measure] for run, by_measure in scored.values.items()}
     for name, records in (
         ("wholes", contest_records(sources, labels, bad)),
-        ("queries", query_records(sources, queries or {}, index, labels, bad, by_query)),
+        ("queries", query_records(sources, queries or {}, index, labels, bad, values)),
     ):
         section = _section(name, records)
         if section:
@@ -204,12 +200,11 @@ def write_report(
         "title": title or "touche-rad report",
         "boards": all_boards,
         "warnings": warnings,
+        "equal": EQUAL,
         "abouts": {source.name: source.origin.about for source in sources},
         "faults": faults,
-        "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files, title="Files"),
-        "costs": page_table(
-            "Model calls by step", cost_heads, cost_rows, title="Model calls", note=_COST_NOTE
-        ),
+        "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
+        "costs": page_table("Model calls by step", cost_heads, cost_rows, note=_COST_NOTE),
         **responses,
     }
     page = _write(out, data, sections, seed)

@@ -236,7 +236,7 @@
         </table>
       </div>
       <p class="soft">
-        ${board.legend}${board.pairs.length > 0 && " Select two runs to compare them."}
+        ${rows.some(({ rank, place }) => rank === 1 && place > 1) && data.equal}${board.pairs.length > 0 && " Select two runs to compare them."}
       </p>
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };

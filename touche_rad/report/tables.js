@@ -4,9 +4,9 @@
   const { html } = rad;
   const { data, tabs, Table, Matrix } = rad.report;
   const page =
-    ({ title, note }, view) =>
+    ({ caption, note }, view) =>
     () =>
-      html`<h1>${title}</h1>
+      html`<h1>${caption}</h1>
         ${note && html`<p class="soft">${note}</p>`} ${view}`;
   /* A row for each claim and a column for each run: those that differ most are first. */
   tabs.claims = () => {
@@ -26,14 +26,13 @@
       return [[`${index + 1}. ${text}`, "", at], ...cells, spread];
     });
     rows.sort((a, b) => b.at(-1) - a.at(-1));
-    const caption = `The ${data.measure} of each run`;
-    return page(
-      { title: "Where the runs differ most", note: "A cell opens the debate of its run." },
-      html`<${Table} ...${{ caption, rows }} heads=${["claim", ...names, "spread"]} isGrid />`,
-    );
+    const table = {
+      ...{ caption: "Yes by claim and run", heads: ["claim", ...names, "spread"], rows },
+      note: "The mean of all verdicts: yes is 1, no is 0. The runs differ most on the first claims. A cell opens the debate of its run.",
+    };
+    return page(table, html`<${Table} ...${table} isGrid />`);
   };
-  tabs.agreement = () =>
-    page(data.agreement, html`<${Matrix} caption="Agreement" ...${data.agreement} />`);
+  tabs.agreement = () => page(data.agreement, html`<${Matrix} ...${data.agreement} />`);
   tabs.cost = () => page(data.costs, html`<${Table} ...${data.costs} />`);
   tabs.files = () =>
     page(data.files, [

@@ -2,7 +2,7 @@
 /* The tabs Whole debates and Queries. */
 {
   const { html, number } = rad;
-  const { contains, Table, Shares } = rad.report;
+  const { data, contains, Table, Shares } = rad.report;
 
   /* A graph of arguments as an indented tree: who supports and who attacks stands below. */
   const Tree = ({ graph }) => {
@@ -101,11 +101,11 @@
     </div>`;
 
   /* Items are filtered by their tags: { name: [values] }. */
-  const reader = (name, noun, nouns, View) => () => {
+  const reader = (name, noun, nouns, View, about) => () => {
     const items = rad.report.section(name).map((item, index) => ({ ...item, index }));
     const tags = [...new Set(items.flatMap((item) => Object.keys(item.tags)))];
     const valuesOf = (tag) => [...new Set(items.flatMap((item) => item.tags[tag]))];
-    const spec = { name, noun, nouns, items };
+    const spec = { name, noun, nouns, items, about };
     spec.fields = tags
       .map((tag) => [tag, tag, valuesOf(tag).map((value) => [value, value])])
       .filter(([, , options]) => options.length);
@@ -122,5 +122,5 @@
     return ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
   };
   rad.report.tabs.wholes = reader("wholes", "whole debate", "whole debates", Whole);
-  rad.report.tabs.queries = reader("queries", "query", "queries", Query);
+  rad.report.tabs.queries = reader("queries", "query", "queries", Query, data.boards[0]?.measure);
 }

@@ -22,7 +22,6 @@ from touche_rad.calls import Calls
 from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import NOTHING_FOUND, Debate
 from touche_rad.errors import ToucheRadError
-from touche_rad.evidence.support import read_user
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
 from touche_rad.pages.marks import marked_answer, shown_verdicts
@@ -215,7 +214,7 @@ class _Steps:
         self._put(
             "answer",
             system=system_response(answer.response),
-            shown=marked_answer(answer.response, read_user(self.debate.thesis, self.debate.turns)),
+            shown=marked_answer(answer.response, self.debate.user_texts),
             near=near,
             notices=[] if answer.fallback is None else [redact(answer.fallback.notice)],
             **self._spent(),
