@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import files
-from touche_rad.criteria import grice
+from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import UserError
 from touche_rad.files import BadLines
+from touche_rad.files.criteria import criteria_of
+from touche_rad.files.labels import label_value
 from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
 from touche_rad.score.naming import names
@@ -40,14 +42,14 @@ _PLACE: Final = {"run": _TEXT, "debate": _TEXT, "turn": _COUNT}
 
 def verdicts(*runs: File) -> DataFrame:
     """Return the verdicts of evaluations, by run, debate, turn and criterion."""
-    criteria = grice()
-    sources = _read(runs)
+    criteria = criteria_of(None, *map(Path, runs))
+    sources = _read(runs, criteria)
     rows: list[Mapping[str, Any]] = []
     for debate in debates_of(sources, None, criteria):
         name = sources[debate.run].name
         rows += verdict_rows(name, debate.debate, debate.verdicts, criteria)
-    columns = {"criterion": _TEXT, "score": _NUMBER, "yes": _TRUTH, "reason": _TEXT}
-    return _frame(rows, {**_PLACE, **columns, "fallback": _TEXT})
+    columns = {"criterion": _TEXT, "score": _NUMBER, "answer": _TEXT, "yes": _TRUTH}
+    return _frame(rows, {**_PLACE, **columns, "reason": _TEXT, "fallback": _TEXT})
 
 
 def responses(*runs: File) -> DataFrame:
@@ -78,25 +80,33 @@ def responses(*runs: File) -> DataFrame:
     return _frame(rows, {**_PLACE, **texts, "cited": "object", "fallback": _TEXT})
 
 
-def labels(path: File, debates: File | None = None) -> DataFrame:
+def labels(
+    path: File, debates: File | None = None, *, criteria: Criteria | None = None
+) -> DataFrame:
     """Return people's labels; the debates in the same order give them their ids.
 
-    Without debates, a debate is the number of its line.
+    Without debates, a debate is the number of its line. Labels on other criteria than shipped ones
+    need `criteria`. `answer` is the label as a text, `label` as a number; a category has none.
     """
+    criteria = criteria_of(criteria, Path(path))
     names_of_debates: Iterable[str] = ()
     if debates is not None:
         names_of_debates = (debate.id for debate in files.read_debates(Path(debates)))
     rows = []
-    pairs = zip_longest(files.read_labels(Path(path)), names_of_debates)
+    pairs = zip_longest(files.read_labels(Path(path), criteria=criteria), names_of_debates)
     for number, (turns, name) in enumerate(pairs, 1):
         if turns is None or (name is None and debates is not None):
             raise UserError(f"{path} and {debates} have different numbers of debates")
         for turn, labels_of_turn in enumerate(turns, 1):
-            for key in grice().keys:
-                row = {"debate": name or str(number), "turn": turn, "criterion": key}
-                rows.append({**row, "label": labels_of_turn.get(key)})
+            for criterion in criteria:
+                row = {"debate": name or str(number), "turn": turn, "criterion": criterion.key}
+                place = labels_of_turn.get(criterion.key)
+                label = label_value(place, criterion.answers)
+                answer = None if place is None else criterion.answers.names[place]
+                is_number = isinstance(label, int)
+                rows.append({**row, "label": label if is_number else None, "answer": answer})
     columns = {"debate": _TEXT, "turn": _COUNT, "criterion": _TEXT, "label": _COUNT}
-    return _frame(rows, columns)
+    return _frame(rows, {**columns, "answer": _TEXT})
 
 
 def outcomes(*runs: File) -> DataFrame:
@@ -144,13 +154,13 @@ def calls(*runs: File) -> DataFrame:
     return _frame(rows, {**_PLACE, **columns, "fault": _TEXT, "answer": _TEXT})
 
 
-def _read(runs: Sequence[File]) -> list[Source]:
+def _read(runs: Sequence[File], criteria: Criteria | None = None) -> list[Source]:
     """Read runs of one or several kinds; a bad line is an error."""
     paths = [Path(run) for run in runs]
     by_name = dict(zip(names(paths), paths, strict=True))
     skipped = {path: BadLines() for path in paths}
     refused: dict[str, str] = {}
-    sources = read_sources(by_name, grice(), origins_of(paths), skipped, refused)
+    sources = read_sources(by_name, criteria or grice(), origins_of(paths), skipped, refused)
     for error in refused.values():
         raise UserError(error)
     return sources

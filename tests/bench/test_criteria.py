@@ -127,7 +127,6 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
     assert [row["maxim"] for row in corrected["rows"]] == keys
     leaderboard = as_json("score", *runs, "labels.jsonl", "--correct")
     assert {row["run"] for row in leaderboard["ranking"]} == set(runs)
-    assert any(row["rank"] for row in leaderboard["ranking"]) == is_ranked
     run("audit", "grounded", "-j", "zsl", "-m", model, *chosen, "--turns", "2")
     run("report", *runs, "-o", "page.html")
 

@@ -13,6 +13,7 @@ from tests.report.makers import Page
 from tests.score.makers import run_file, user_turn
 from tests.screens import check_screen
 from tests.terminal import touche_rad
+from touche_rad import frames
 from touche_rad.files.criteria import read_criteria
 
 MINE = (Path(__file__).parents[1] / "mine.toml").read_text("utf-8")
@@ -24,8 +25,6 @@ LABELS = [
     {"clear": 0, "strong": 3, "kind_of": "none"},
 ]
 """Labels of the turns of each debate."""
-KINDS = {"causal": 0.25, "example": 0.5, "none": 0.25}
-"""The shares of the last answers below."""
 ANSWERS = [("yes", 1, "causal"), ("no", 3, "example"), ("yes", 3, "example"), ("no", 2, "none")]
 
 
@@ -172,10 +171,18 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
     report = json.loads(ended.out)
     assert report["notes"][0].startswith("kind_of has categories")
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
-    shares = {f"kind_of: {name}": share for name, share in KINDS.items()}
     # Half are yes; answers 1, 3, 3, 2 are 0, 1, 1 and 1/2 of the scale.
-    means = {"mean": pytest.approx(9 / 16), "clear": 0.5, "strong": pytest.approx(5 / 8)}
-    assert rows == means | shares
+    assert list(rows.values()) == pytest.approx([9 / 16, 0.5, 5 / 8, 0.25, 0.5, 0.25])
+    assert list(rows)[:4] == ["mean", "clear", "strong", "kind_of: causal"]
+
+
+def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder: Path) -> None:
+    words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "debate", "--json")
+    rows = json.loads(touche_rad("score", *words, cwd=folder, code=0).out)[:3]
+    assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (None, 2), (None, 3)]
+    criteria = read_criteria(str(folder / "mine.toml"))
+    labels = frames.labels(folder / "labels.jsonl", criteria=criteria)
+    assert labels["answer"].tolist()[:3] == ["yes", "1", "causal"]
 
 
 def report(folder: Path, *arguments: str) -> dict[str, Any]:

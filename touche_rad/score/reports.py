@@ -10,8 +10,8 @@ from pydantic import Field
 
 from touche_rad.criteria import Criteria
 from touche_rad.errors import OptionError
-from touche_rad.score.confusion import MAIN, TITLES, missing_answer
-from touche_rad.score.measures import says_yes
+from touche_rad.files.labels import label_value
+from touche_rad.score.confusion import MAIN, TITLES, missing_answer, place_of_score
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
@@ -296,15 +296,22 @@ class JudgementReport(Report):
             for debate, turns in enumerate(self.labels, 1):
                 for turn, labels in enumerate(turns, 1):
                     scores = self.scores[run][debate - 1][turn - 1]
-                    for key in self.criteria.keys:
+                    for criterion in self.criteria:
+                        key = criterion.key
+                        answers = criterion.answers
+                        score = scores.get(key)
+                        label = labels.get(key)
+                        place = place_of_score(criterion, score)
                         yield {
                             "run": run,
                             "debate": debate,
                             "turn": turn,
                             "criterion": key,
-                            "score": scores.get(key),
-                            "yes": says_yes(scores.get(key)),
-                            "label": labels.get(key),
+                            "score": score if answers.scores else None,
+                            "answer": [*answers.names, None][place],
+                            "yes": place == 1 if answers.kind == "yes-no" else None,
+                            "label": label_value(label, answers),
+                            "agree": None if label is None else place == label,
                         }
 
     def records(self) -> Iterator[Mapping[str, Any]]:

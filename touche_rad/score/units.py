@@ -23,7 +23,8 @@ def verdict_rows(
     is_on_responses = debate.turns and criteria.unit == "response"
     turns = answered if is_on_responses else range(1, len(verdicts) + 1)
     for turn, of_turn in zip(turns, verdicts, strict=False):
-        for key in criteria.keys:
+        for criterion in criteria:
+            key = criterion.key
             verdict = of_turn.get(key)
             if verdict is not None:
                 yield {
@@ -33,7 +34,7 @@ def verdict_rows(
                     "criterion": key,
                     "score": verdict.score,
                     "answer": verdict.answer,
-                    "yes": verdict.yes,
+                    "yes": verdict.yes if criterion.answers.kind == "yes-no" else None,
                     "reason": verdict.rationale,
                     "fallback": verdict.fallback,
                 }
@@ -47,9 +48,11 @@ def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
     for (run, debate, criterion), of_group in groups.items():
         counted: dict[str, Any] = {"run": run, "debate": debate, "criterion": criterion}
         counted["turns"] = len(of_group)
-        counted["yes"] = sum(bool(row["yes"]) for row in of_group)
+        counted["yes"] = None
+        if of_group[0]["yes"] is not None:  # not of scales and categories
+            counted["yes"] = sum(row["yes"] for row in of_group)
         labelled = [row for row in of_group if row.get("label") is not None]
         if "label" in of_group[0]:
             counted["labelled"] = len(labelled)
-            counted["agree"] = sum(row["yes"] == bool(row["label"]) for row in labelled)
+            counted["agree"] = sum(row["agree"] for row in labelled)
         yield counted
