@@ -175,7 +175,9 @@ def graph(prompt: str) -> dict[str, Any]:
 
 def speech(prompt: str) -> dict[str, Any]:
     """Return an argument that quotes the first piece of evidence, with 60 words of reasoning."""
-    evidence = re.search(r"^1\. (?:\[.*?\] )?(.*)$", prompt, re.MULTILINE)
+    evidence = re.search(
+        r'^1\. (?:\[.*?\] )?(.*?)(?: \((?:attacks|supports): ".*)?$', prompt, re.MULTILINE
+    )
     argument = evidence[1] if evidence else "I disagree with that."
     reasoning = "The opponent makes a claim, and the evidence speaks against it. " * 6
     return {"reasoning": reasoning, "evidence": [1], "argument": cut_to_words(argument, 60)}

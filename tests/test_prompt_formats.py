@@ -71,7 +71,7 @@ USUAL = """
 debater grounded: Choice
 debater composed: Written
 debater composed guard=model: Written Entailments
-debater sinai: Outline Numbers Written
+debater sinai: Ideas Numbers Written
 debater sinai profile=paper: Plan Searches Best Choice Written
 debater inspiredebate profile=paper: Terms Speech
 debater inspiredebate profile=paper-no-retrieval: Speech
@@ -98,8 +98,8 @@ PLAYS = (
     *map(play_of, USUAL.strip().splitlines()),
     Play("debater", "grounded", "Choice", answers={"number": 0}),
     Play("debater", "composed", "Written", answers={"numbers": []}),
-    Play("debater", "sinai", "Outline Numbers Written", answers={"response": LONG}),
-    Play("debater", "sinai", "Outline Numbers Uncited", answers={"selected": []}),
+    Play("debater", "sinai", "Ideas Numbers Written", answers={"response": LONG}),
+    Play("debater", "sinai", "Ideas Numbers Uncited", answers={"selected": []}),
     Play("debater", "sinai", "Plan Searches Best Uncited", PAPER, {"arguments": []}),
     Play("debater", "inspiredebate", "Terms Speech Corrected", answers={"argument": LONG}),
     Play("debater", "inspiredebate", "Terms Speech Corrected", answers=UNSUPPORTED),

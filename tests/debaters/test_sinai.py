@@ -11,7 +11,9 @@ from tests.debaters.world import (
     ARGUMENTS,
     CHARITY,
     JARS,
+    LOUD,
     PENNY,
+    QUIET,
     ROUNDED,
     WORTH,
     WORTHLESS,
@@ -83,7 +85,7 @@ def test_a_turn_of_the_paper_costs_four_calls_and_one_a_query(server: Scripted, 
 def lean(ideas: list[str], *numbers: int) -> dict[str, Any]:
     """What the model answers in the lean profile."""
     return {
-        "Outline": {**ANSWERS["Plan"], "ideas": ideas},
+        "Ideas": {"ideas": ideas},
         "Numbers": {"selected": numbers},
         "Written": {**WRITTEN, "arguments": [1]},
     }
@@ -92,8 +94,7 @@ def lean(ideas: list[str], *numbers: int) -> dict[str, Any]:
 def test_the_lean_profile_asks_three_times_and_for_no_reasons(server: Scripted) -> None:
     answering(server, lean([IDEA, CASH], 1))
     answer(server)
-    assert called(server) == ["Outline", "Numbers", "Written"]
-    assert "Socratic" in prompts(server, "Written")[0]
+    assert called(server) == ["Ideas", "Numbers", "Written"]
     asked = str(server.asked)
     assert not [word for word in ("REASON", "justification", "approach") if word in asked]
 
@@ -112,18 +113,33 @@ def test_an_idea_is_searched_once_and_an_argument_shown_once(server: Scripted) -
     index = BothSides()
     answering(server, lean([IDEA.upper(), CASH], 1))
     answer(server, debate(IDEA), index)
-    assert sum(words.lower() == IDEA.lower() for _, words, _ in index.searched) == 3
+    assert (
+        sum(words.lower() == IDEA.lower() for field, words, _ in index.searched if field != "all")
+        == 3
+    )
     (prompt,) = prompts(server, "Numbers")
     shown = prompt.partition("Search 1")[2]
     assert all(shown.count(argument.text) <= 1 for argument in ARGUMENTS)
     assert shown.count(ROUNDED) == 1
 
 
+@pytest.mark.parametrize(("on_topic", "shown"), [("yes", False), ("no", True)])
+def test_an_idea_that_leads_elsewhere_is_searched_on_the_topic_of_the_debate(
+    server: Scripted, on_topic: str, shown: bool
+) -> None:
+    answering(server, lean([QUIET], 1))
+    pointing = argument(9, PENNY, QUIET, LOUD, "Charities need coins, and this coin fills tins.")
+    answer(server, debate(IDEA), BothSides([*ARGUMENTS, pointing]), on_topic=on_topic)
+    (prompt,) = prompts(server, "Numbers")
+    assert (ARGUMENTS[4].text in prompt) == shown
+    assert f'{pointing.text} (attacks: "{QUIET}")' in prompt
+
+
 def test_numbers_run_in_the_order_in_which_arguments_are_shown(server: Scripted) -> None:
     answering(server, lean([IDEA, CASH], 1))
     answer(server, debate(WORTH))
     (prompt,) = prompts(server, "Numbers")
-    assert f'Search 1, against the idea "{WORTH}"' in prompt
+    assert f"Search 1: {WORTH}\n" in prompt
     numbers = [*numbered(prompt).values()]
     assert numbers == [*range(1, len(numbers) + 1)]
     assert len(numbers) > 2

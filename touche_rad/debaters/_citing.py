@@ -20,7 +20,7 @@ UNNAMED: Final = 0.6
 _MIN_SHARED_WORDS: Final = 2
 """Fewest content words that a sentence shares with an argument that it may use."""
 _MIN_QUOTED_WORDS: Final = 5
-"""Fewest words that an earlier answer quotes of an argument."""
+"""Fewest words of whole sentences of an argument that an answer quotes."""
 _TRIED: Final = 2
 """Hits that are compared with an earlier answer."""
 
@@ -61,10 +61,15 @@ def earlier_citations(
     hits_by_answer = index.search_all("text", uncited, _TRIED) if uncited else []
     for answer, hits in zip(uncited, hits_by_answer, strict=True):
         for hit in hits:
-            quoted = quoted_from(answer, sentences(hit.argument.text))
-            if count_words(" ".join(quoted)) >= _MIN_QUOTED_WORDS:
+            if _quotes(answer, hit.argument):
                 arguments.append(hit.argument)
     return EarlierCitations(tuple(arguments))
+
+
+def _quotes(answer: str, argument: Argument) -> bool:
+    """Whether an answer has whole sentences of an argument."""
+    quoted = quoted_from(answer, sentences(argument.text))
+    return count_words(" ".join(quoted)) >= _MIN_QUOTED_WORDS
 
 
 def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
@@ -103,8 +108,11 @@ def cited(
 def _share(content: str, argument: Argument) -> float:
     """Return the largest share of the content words of a claim that an argument has.
 
-    A claim that says the contrary of the argument does not count.
+    A claim that says the contrary of the argument does not count. A quotation in a longer sentence
+    counts as all.
     """
+    if _quotes(content, argument):
+        return 1.0
     source = read_words(clean(argument.text))
     source_words = set(content_words(argument.text))
     sources = Sources([argument.text])

@@ -88,7 +88,9 @@ class CheckedAnswer:
         return " ".join(kept)
 
 
-_NO_NUMBERS: Final = frozenset("both double majority minority percent percentage".split())
+_NO_NUMBERS: Final = frozenset(
+    "both,double,majority,minority,percent,percentage,the two,these two,those two".split(",")
+)
 _NO_SOURCES: Final = frozenset(
     "shown demonstrates demonstrated documented official finding trial trials reported proof "
     "published science".split()
@@ -193,7 +195,9 @@ class Sources:
         for at, word in enumerate(words):
             if self._has(word):
                 continue
-            if known.counts(word) and word not in _NO_NUMBERS:
+            if known.counts(word) and _NO_NUMBERS.isdisjoint(
+                (word, " ".join(words[at - 1 : at + 1]))
+            ):
                 yield "number", word
             # "You give no evidence" and "your evidence" name no source.
             asked_for = not _ASKED_FOR.isdisjoint(words[max(0, at - 3) : at])

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from touche_rad.debate import Argument
 from touche_rad.text import clean, content_words, count_words, cut_to_words, sentences
 
 _MARKUP = re.compile(
@@ -154,6 +155,8 @@ _NOUN: Final = 3
 """Words after "these" or "such" that contain its noun."""
 _ROOT: Final = 5
 """Letters that are compared of two words."""
+_LONGEST_CLAIM: Final = 30
+"""Words of a claim beside a text."""
 
 
 @lru_cache(maxsize=2_048)
@@ -176,6 +179,15 @@ def missing_context(text: str) -> str:
         if not several or not _explained(before, parts[0][early.end() :]):
             return early.group().strip()
     return other_text(line)
+
+
+def text_with_claim(argument: Argument) -> str:
+    """Return a text for a prompt; if it may point to the claim that it answers, with this claim."""
+    text = clean(argument.text)
+    claim = argument.attacks if argument.original == "attacks" else argument.supports
+    if claim and _EARLY.search(text):
+        text += f' ({argument.original}: "{cut_to_words(claim, _LONGEST_CLAIM)}")'
+    return text
 
 
 def other_text(text: str) -> str:

@@ -18,6 +18,7 @@ from touche_rad.text import NEGATIONS, stopwords
 _TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|[^\W_]+(?:'[^\W_]+)*|%|[,;:.!?…()\[\]—–]")
 _PLAIN: Final = (
     (",", re.compile(r"(?<=\d),(?=\d)"), ""),
+    ("or not", re.compile(r"(?<=\bwhether) or not\b| or not(?=\s*(?:[.,;:!?]|$))"), ""),
     ("can", re.compile(r"\bcan(?:no|')t\b"), "can not"),
     ("won't", re.compile(r"\bwon't\b"), "will not"),
     ("n't", re.compile(r"n't\b"), " not"),

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import chain, zip_longest
 from typing import Final, Literal
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import Wording, max_letters, on_topic
 from touche_rad.debaters._citing import earlier_citations
-from touche_rad.evidence.quotable import missing_context
+from touche_rad.evidence.quotable import missing_context, text_with_claim
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
-from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex
 from touche_rad.text import clean, plain_words
 from touche_rad.users.contest_views import opens
 
@@ -37,6 +37,11 @@ class EvidencePiece:
     argument: Argument | None = None
     """The argument, if the evidence is one of the index."""
 
+    @property
+    def with_claim(self) -> str:
+        """The text, and the claim that an argument may point to."""
+        return self.text if self.argument is None else text_with_claim(self.argument)[:MAX_TEXT]
+
 
 def arguments_for(
     index: ArgumentIndex,
@@ -50,31 +55,32 @@ def arguments_for(
     """Return the best arguments of the queries, by rank, without cited ones and equal texts.
 
     Arguments that contradict earlier citations, or need another text to be understood, are left
-    out if there are others, and so are those off the topics of the debate, if that is asked for.
+    out if there are others, and so are those off the topics of the debate, if that is asked for:
+    then each query finds more, so that all of them have a part in the evidence.
     """
     earlier = earlier_citations(debate, index, repeat=repeat)
     by_query: list[list[Argument]] = []
-    usable: list[list[Argument]] = []
     for query in dict.fromkeys(queries):
         # More hits than needed, because cited, equal and unclear arguments drop out.
-        hits = index.search(*query, 2 * k + len(earlier.ids))
-        arguments = [hit.argument for hit in hits if hit.argument.id not in earlier.ids]
-        by_query.append(arguments)
-        usable.append(
-            [
-                argument
-                for argument in arguments
-                if not earlier.contradicts(argument) and not missing_context(argument.text)
-            ]
-        )
+        hits = index.search(*query, TOPIC_DEPTH if only_on_topic else 2 * k + len(earlier.ids))
+        by_query.append([hit.argument for hit in hits if hit.argument.id not in earlier.ids])
+    retrieved = list(chain(*by_query))
+    usable: Sequence[Argument] = [
+        argument
+        for argument in retrieved
+        if not earlier.contradicts(argument) and not missing_context(argument.text)
+    ] or retrieved
+    if only_on_topic:
+        usable = on_topic(index, debate, usable)
+    usable_ids = {argument.id for argument in usable}
+    shown: list[list[Argument]] = []
+    for of_query in by_query:
+        shown.append([argument for argument in of_query if argument.id in usable_ids][:k])
     best: dict[str, Argument] = {}
-    for arguments_of_rank in islice(zip_longest(*(usable if any(usable) else by_query)), k):
+    for arguments_of_rank in zip_longest(*shown):
         for argument in filter(None, arguments_of_rank):
             best.setdefault(plain_words(argument.text), argument)
-    shown: Sequence[Argument] = list(best.values())
-    if only_on_topic:
-        shown = on_topic(index, debate, shown)
-    return [of_argument(argument) for argument in shown]
+    return [of_argument(argument) for argument in best.values()]
 
 
 def of_argument(argument: Argument) -> EvidencePiece:

@@ -77,7 +77,7 @@ class InspireDebate:
         message: bool = setting(True, description="search for the message and the topic too")
         on_topic: bool = setting(True, description=ON_TOPIC)
         per_term: int = setting(3, ge=1, le=20, description="hits of each search")
-        shown: int = setting(6, ge=1, le=30, description="pieces of evidence in the prompt")
+        shown: int = setting(5, ge=1, le=30, description="pieces of evidence in the prompt")
         wording: Wording = setting(
             "close", description="close to the evidence's words, and checked; or free"
         )

@@ -18,11 +18,15 @@ from touche_rad.debaters.inspiredebate._conversation import (
 from touche_rad.evidence.guard import CheckedAnswer
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
-from touche_rad.models.prompts import Thesis
+from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, content_words, count_words, excerpt
-from touche_rad.users.contest_views import opens
+from touche_rad.users.contest_views import opens, speaks_first
 
 TERM_WORDS: Final = 4
+MAX_MESSAGE: Final = 2_000
+"""Maximum letters of a message in the request for search terms."""
+RECENT: Final = 3
+"""Messages in it: the last one, and what it answers."""
 
 
 class Terms(BaseModel):
@@ -32,14 +36,19 @@ class Terms(BaseModel):
 
 
 async def search_terms(model: Model, debate: Debate, most: int, wording: Wording) -> list[str]:
-    """Ask for search terms, from the topic, the position and the opponent's last message."""
+    """Ask for search terms, from the topic, the position, and what was said.
+
+    With free wording, as in the paper, the opponent's last message alone is shown.
+    """
+    lines = render_dialogue(debate, max_letters=MAX_MESSAGE)[speaks_first(debate) :]
     messages = Prompt.load(__package__, "keywords").messages(
         most=most,
         longest=TERM_WORDS,
         topic=Thesis(topic_of(debate)),
         side=debate.side,
         wording=wording,
-        opponent="" if opens(debate) else clean(debate.last.utterance)[:2_000],
+        opponent="" if opens(debate) else clean(debate.last.utterance)[:MAX_MESSAGE],
+        recent=lines[-RECENT:],
     )
     limits: object = Field(json_schema_extra={"minItems": 1, "maxItems": most})
     schema = narrowed("Terms", Terms, terms=Annotated[list[Line], limits])

@@ -18,7 +18,7 @@ from touche_rad.debate import Debate
 from touche_rad.debaters._asking import ask_about, at_most, narrowed
 from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import OverBudget
-from touche_rad.models.output import Page, Paragraph
+from touche_rad.models.output import Page
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, content_words, plain_words
 from touche_rad.users.contest_views import opens, speaks_first
@@ -223,10 +223,8 @@ async def ask_keywords(
 
 
 class Reading(BaseModel):
-    """The answer of four agents in one call; each step uses the one before it."""
+    """The answer of both agents in one call, without what no later step reads."""
 
-    predicates: list[Formula] = Field(json_schema_extra={"maxItems": 8})
-    chain: Paragraph
     flaws: list[Flaw] = Field(json_schema_extra={"maxItems": 3})
     keywords: list[Keyword]
 
@@ -234,7 +232,7 @@ class Reading(BaseModel):
 async def read_at_once(
     model: Model, debate: Debate, most: int, allowance: Allowance, *, keep: int
 ) -> tuple[Logic, tuple[str, ...]]:
-    """Ask for the opponent's logic and the keywords in one call."""
+    """Ask for the flaws of the opponent's logic and for the keywords in one call."""
     allowance.take(keep=keep)
     values = neutral_values(debate)
     answer = await ask_about(
@@ -247,5 +245,5 @@ async def read_at_once(
         **values,
     )
     of_opponent = [flaw.replace(values["other"], "the opponent") for flaw in answer.flaws]
-    logic = Logic(predicates(answer.predicates), answer.chain.strip(), flaws(of_opponent))
+    logic = Logic(flaws=flaws(of_opponent))
     return logic, different(answer.keywords, most) or plain_keywords(debate, most)

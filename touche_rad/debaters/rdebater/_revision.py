@@ -189,6 +189,8 @@ class Agents:
             **brief.limits,
             schemes=brief.wanted,
             evidence=brief.texts,
+            flaws=list(brief.flaws),
+            numbers=brief.numbers(candidate.named),
             cited=options.cited,
             revise=issubclass(schema, CorrectedAssessment),
             candidate=candidate.text,

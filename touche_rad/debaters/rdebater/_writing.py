@@ -16,6 +16,7 @@ from touche_rad.debaters.rdebater._reading import sided_values
 from touche_rad.debaters.rdebater._retrieval import RetrievedArgument
 from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
+from touche_rad.evidence.quotable import text_with_claim
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import numbers_to
 from touche_rad.text import clean
@@ -61,8 +62,16 @@ class Brief:
                     says_why = mark.reason and self.options.wording == "free"
                     reason = f" ({mark.reason})" if says_why else ""
                     marks.append(f"{scheme.value}: {mark.level.word}{reason}")
-            texts.append({"text": clean(record.argument.text), "marks": marks})
+            text = text_with_claim(record.argument)
+            if self.options.wording == "free":
+                text = clean(record.argument.text)
+            texts.append({"text": text, "marks": marks})
         return texts
+
+    def numbers(self, arguments: Sequence[Argument]) -> list[int]:
+        """Return the numbers with which the agents see arguments."""
+        shown = [record.argument for record in self.evidence]
+        return [shown.index(argument) + 1 for argument in arguments]
 
     def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
         """Return the arguments with these numbers; unknown and repeated numbers are ignored."""

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Debate, Response
-from touche_rad.debaters._asking import Wording
+from touche_rad.debaters._asking import ON_TOPIC, Wording, arguments_on_topic
 from touche_rad.debaters._citing import NO_CITATIONS, earlier_citations
 from touche_rad.debaters.sinai._step1_plan import FIXED, Plan, plan
 from touche_rad.debaters.sinai._step2_search import (
@@ -20,9 +20,9 @@ from touche_rad.debaters.sinai._step2_search import (
     Query,
     Retrieved,
     SearchOptions,
+    ask_ideas,
     ask_queries,
     last_message,
-    outline,
     search,
 )
 from touche_rad.debaters.sinai._step3_4_selection import (
@@ -58,9 +58,12 @@ class Sinai:
         repeat: bool = Field(False, description="may cite an argument again")
         retriever: RetrieverName = Field("attack", description="retriever of the strategy ATTACK")
         calls: Literal["merged", "separate"] = setting(
-            "merged", description="steps 1 and 2, and 3 and 4, in one call each, or one call a step"
+            "merged", description="step 2, 3 and 4 in one call, and 5; or one call a step"
         )
-        plan: bool = setting(True, description="step 1; without it a fixed plan")
+        plan: bool = setting(
+            True, description="step 1, with one call a step; without it a fixed plan"
+        )
+        on_topic: bool = setting(True, description=ON_TOPIC)
         support: Literal["turned", "paper"] = setting(
             "turned", description="search as in the paper's figures; paper: as in its section 2.1"
         )
@@ -113,9 +116,8 @@ class Sinai:
         options = self.options
         answer_plan = FIXED
         try:
-            if options.plan and options.calls == "merged":
-                answer_plan, queries = await outline(self.model, debate, options.queries)
-                return answer_plan, queries or [last_message(debate)]
+            if options.calls == "merged":
+                return answer_plan, await ask_ideas(self.model, debate, options.queries)
             if options.plan:
                 with suppress(ModelError):
                     answer_plan = await plan(self.model, debate)
@@ -137,17 +139,20 @@ class Sinai:
             for query in queries:
                 by_idea.setdefault(clean(query.opponent_idea).lower(), query)
             queries = list(by_idea.values())
+        of_topics = arguments_on_topic(self.index, debate) if options.on_topic else []
+        topics = frozenset(argument.topic for argument in of_topics)
         # An empty search falls back on the last message, then on arguments that were cited before
         # or contradict these, and at last on any arguments.
         last = last_message(debate)
-        for tried_queries, citations in (
-            (queries, earlier),
-            ([last], earlier),
-            (queries, NO_CITATIONS),
+        for tried_queries, citations, tried_topics in (
+            (queries, earlier, topics),
+            ([last], earlier, frozenset()),
+            (queries, NO_CITATIONS, frozenset()),
         ):
             search_options = SearchOptions(
                 turned=options.support == "turned",
                 earlier=citations,
+                topics=tried_topics,
                 spare=0 if options.repeat else 2 * PER_STRATEGY + len(citations.ids),
             )
             results = [
@@ -170,7 +175,7 @@ class Sinai:
             return select_by_rank(shortlists)[:most]
         try:
             if options.calls == "merged":
-                return await select_at_once(self.model, debate, plan, shortlists, most)
+                return await select_at_once(self.model, debate, shortlists, most)
             calls = [
                 partial(select_for_query, self.model, debate, plan, of_query)
                 for of_query in retrieved

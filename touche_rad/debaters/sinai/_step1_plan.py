@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -37,9 +37,6 @@ class Plan(BaseModel):
     perspective: Perspective
     justification_perspective: Line = ""
 
-
-READ: Final = ("tone", "style", "type_of_arguments", "perspective")
-"""The choices that the steps after the searches read."""
 
 FIXED = Plan(
     tone="Respectful",

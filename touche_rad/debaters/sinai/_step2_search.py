@@ -7,7 +7,7 @@ arguments that it finds, other arguments are taken, by default those that attack
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Final, Literal
@@ -15,14 +15,14 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate, with_path
-from touche_rad.debaters._asking import ask_about, at_most
+from touche_rad.debaters._asking import ask_about, at_most, narrowed
 from touche_rad.debaters._citing import NO_CITATIONS, EarlierCitations
-from touche_rad.debaters.sinai._step1_plan import READ, Plan, parameters
+from touche_rad.debaters.sinai._step1_plan import Plan, parameters
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.models.prompts import Thesis
-from touche_rad.plugins import ArgumentIndex, Retriever
+from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, Retriever
 from touche_rad.text import clean, plain_words
 
 FieldToLook = Literal["SUPPORT", "ATTACK"]
@@ -68,23 +68,25 @@ async def ask_queries(
     return [query for query in queries if query is not None]
 
 
-async def outline(model: Model, debate: Debate, most: int) -> tuple[Plan, list[Query]]:
-    """Ask for the plan, without reasons, and for queries besides the thesis in one call."""
+class Ideas(BaseModel):
+    """The answer of step 2 without a plan."""
+
+    ideas: list[Paragraph]
+
+
+async def ask_ideas(model: Model, debate: Debate, most: int) -> list[Query]:
+    """Return queries with the thesis and the ideas that the model names besides it."""
     ideas_asked = max(1, most - 1)
-    fields: dict[str, Any] = {name: (Plan.model_fields[name].annotation, ...) for name in READ}
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "outline"),
-        create_model("Outline", **fields, ideas=(at_most(ideas_asked, list[Paragraph]), ...)),
-        step="sinai.plan_and_queries",
-        parameters={name: parameters()[name] for name in READ},
+        Prompt.load(__package__, "ideas"),
+        narrowed("Ideas", Ideas, ideas=at_most(ideas_asked, list[Paragraph])),
+        step="sinai.ideas",
         most=ideas_asked,
     )
-    values = answer.model_dump()
-    ideas = [Thesis.of(debate).text[:MAX_LETTERS], *values.pop("ideas")]
-    queries = [Query(opponent_idea=idea) for idea in ideas if clean(idea)]
-    return Plan(approach_strategy="Focused", **values), queries[:most]
+    ideas = [Thesis.of(debate).text[:MAX_LETTERS], *answer.ideas]
+    return [Query(opponent_idea=idea) for idea in ideas if clean(idea)][:most]
 
 
 Strategy = Literal["TEXT", "ATTACK", "SUPPORT"]
@@ -108,6 +110,8 @@ class SearchOptions:
     finds supports, and what supports the claim that a chained argument attacks is taken."""
     earlier: EarlierCitations = NO_CITATIONS
     """Citations that are not repeated and not contradicted; a link of a chain may contradict."""
+    topics: Set[str] = frozenset()
+    """The topics of the debate, if arguments on others are left out."""
     spare: int = 0
     """Additional hits per search, to replace cited, repeated and unclear arguments.
 
@@ -164,9 +168,13 @@ def search(
     seen: set[str] = set()
 
     def take(field: str, text: str, count: int, path: Sequence[str] = ()) -> list[Argument]:
-        k = count + options.spare
+        k = TOPIC_DEPTH if options.topics else count + options.spare
         hits = attacks.search(text, k) if field == "attacks" else index.search(field, text, k)
-        arguments = [with_path(hit.argument, path) for hit in hits]
+        arguments = [
+            with_path(hit.argument, path)
+            for hit in hits
+            if not options.topics or hit.argument.topic in options.topics
+        ]
         if options.spare:
             new: dict[str, Argument] = {}
             for argument in arguments:

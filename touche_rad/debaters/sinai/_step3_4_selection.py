@@ -14,6 +14,7 @@ from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import ask_about, at_most, named, narrowed
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
+from touche_rad.evidence.quotable import text_with_claim
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page, numbers_to
 from touche_rad.text import plain_words
@@ -21,6 +22,8 @@ from touche_rad.text import plain_words
 T = TypeVar("T")
 PER_QUERY: Final = 3
 """Arguments of a query that step 3 selects at most."""
+SHOWN_PER_QUERY: Final = 4
+"""Arguments of a query in the one prompt of steps 3 and 4."""
 MIN_SIMILARITY: Final = 0.8
 """Minimum similarity (0 to 1) of a quoted text and an argument."""
 COPYING: Final = 2_048
@@ -200,11 +203,17 @@ class Numbers(BaseModel):
 
 
 async def select_at_once(
-    model: Model, debate: Debate, plan: Plan, shortlists: Sequence[Shortlist], most: int
+    model: Model, debate: Debate, shortlists: Sequence[Shortlist], most: int
 ) -> list[Selected]:
     """Steps 3 and 4 in one call, by number; an empty list if no argument can be used."""
-    by_aspect = {shortlist.aspect: _text_last(shortlist) for shortlist in shortlists}
-    sections, listed = numbered(by_aspect)
+    by_idea = {
+        shortlist.retrieved.query.opponent_idea: shortlist.arguments[:SHOWN_PER_QUERY]
+        for shortlist in shortlists
+    }
+    sections, listed = numbered(by_idea)
+    searches: dict[str, list[tuple[int, str]]] = {}
+    for idea, section in sections.items():
+        searches[idea] = [(number, text_with_claim(argument)) for number, argument in section]
     answer = await ask_about(
         debate,
         model,
@@ -212,15 +221,10 @@ async def select_at_once(
         narrowed("Numbers", Numbers, selected=at_most(most, numbers_to(len(listed)))),
         step="sinai.selection_of_arguments",
         most=most,
-        plan=plan,
-        searches=sections,
+        searches=searches,
     )
-    aspects: dict[str, str] = {}
-    for aspect, section in sections.items():
-        aspects |= {argument.id: aspect for _, argument in section}
-    selected = [
-        Selected(argument, aspects[argument.id]) for argument in named(answer.selected, listed)
-    ]
+    # Without copies, the prompt of step 5 has no aspects.
+    selected = [Selected(argument, "") for argument in named(answer.selected, listed)]
     if answer.selected and not selected:  # none of the numbers exists
         return select_by_rank(shortlists)[:most]
     return selected[:most]

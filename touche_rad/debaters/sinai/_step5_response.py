@@ -12,6 +12,7 @@ from touche_rad.debaters._asking import Wording, at_most, named, question_about
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by
+from touche_rad.evidence.quotable import text_with_claim
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.text import clean, count_words, cut_to_words
@@ -50,7 +51,9 @@ async def write_response(
         wording=wording,
         copies=copies,
         plan=plan,
-        selected=[chosen.shown for chosen in selected],
+        selected=[
+            chosen.shown if copies else text_with_claim(chosen.argument) for chosen in selected
+        ],
     )
     fields: dict[str, Any] = {"justification": (Line, "")} if copies else {}
     if selected:

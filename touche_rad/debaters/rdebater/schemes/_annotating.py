@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model
 
@@ -33,7 +33,6 @@ from touche_rad.text import clean
 
 Label = Literal["poor", "average", "good", "excellent"]
 LabelOrNone = Literal["none", "poor", "average", "good", "excellent"]
-FewWords = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
 _ALIASES: Final[dict[Dimension, tuple[str, ...]]] = {
     Dimension.ACCEPTABILITY: ("acceptability",),
     Dimension.INFERENCE: ("Inference", "inference"),
@@ -81,7 +80,6 @@ class Used(BaseModel):
     """A scheme with its labels in a merged answer."""
 
     scheme: Scheme
-    reason: FewWords = ""
     acceptability: Label
     inference: Label
     relevance: Label
@@ -106,7 +104,7 @@ MAX_LETTERS: Final = 4_000
 MAX_SCHEMES: Final = 3
 """Maximum schemes per argument if several arguments are annotated in one call."""
 _TOKENS_PER_TEXT: Final = 400
-"""Limit of a merged answer: three schemes with a reason and four labels each."""
+"""Limit of a merged answer: three schemes with four labels each."""
 
 ERRORS_OF_TEXT: Final = (InvalidAnswer, Refusal, Truncated, EmptyReply, PromptTooLong)
 """Errors that concern one text; after any other error the next call would fail too."""
@@ -263,9 +261,7 @@ class SchemeAnnotator:
                 uses = {use.scheme: use for use in reversed(numbered.schemes)}
                 first = list(dict.fromkeys(use.scheme for use in numbered.schemes))[:MAX_SCHEMES]
                 marks = {
-                    scheme: Mark(
-                        levels=_levels(uses[scheme]), reason=_shortened(uses[scheme].reason)
-                    )
+                    scheme: Mark(levels=_levels(uses[scheme]))
                     for scheme in Scheme
                     if scheme in first
                 }
