@@ -21,7 +21,6 @@ from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import UserError
 from touche_rad.files import BadLines
 from touche_rad.files.criteria import criteria_of
-from touche_rad.files.labels import label_value
 from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
 from touche_rad.score.naming import names
@@ -86,7 +85,7 @@ def labels(
     """Return people's labels; the debates in the same order give them their ids.
 
     Without debates, a debate is the number of its line. Labels on other criteria than shipped ones
-    need `criteria`. `answer` is the label as a text, `label` as a number; a category has none.
+    need `criteria`. `answer` is the label, and `label` its place among the answers: 1 for yes.
     """
     criteria = criteria_of(criteria, Path(path))
     names_of_debates: Iterable[str] = ()
@@ -101,10 +100,8 @@ def labels(
             for criterion in criteria:
                 row = {"debate": name or str(number), "turn": turn, "criterion": criterion.key}
                 place = labels_of_turn.get(criterion.key)
-                label = label_value(place, criterion.answers)
                 answer = None if place is None else criterion.answers.names[place]
-                is_number = isinstance(label, int)
-                rows.append({**row, "label": label if is_number else None, "answer": answer})
+                rows.append({**row, "label": place, "answer": answer})
     columns = {"debate": _TEXT, "turn": _COUNT, "criterion": _TEXT, "label": _COUNT}
     return _frame(rows, {**columns, "answer": _TEXT})
 

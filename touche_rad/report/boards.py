@@ -191,14 +191,8 @@ def _judgements(report: JudgementReport) -> Board:
         )
         sentences = [[sentence] for sentence in report.sentences()]
         tables.append(page_table("All comparisons in words", ["finding"], sentences))
-    for row in report.rows:
-        for criterion in report.criteria:
-            if row.maxim == criterion.key and row.labelled and criterion.answers.kind != "yes-no":
-                answers = [*criterion.answers.names, "no verdict"][: len(row.confusion)]
-                counts = zip(answers, row.confusion, strict=False)
-                lines = [[label, *cells_of_label] for label, cells_of_label in counts]
-                caption = f"{row.run}, {criterion.title}: labels by answers"
-                tables.append(page_table(caption, ["label", *answers], lines))
+    for row, counts in report.confusions():
+        tables.append(_page_table(f"{row.run}, {row.maxim}: labels by answers", counts))
     labelled = max(by_name[base, criterion.key].labelled for criterion in report.criteria)
     counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(labelled, 'turn')}"
     heads = []

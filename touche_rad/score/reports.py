@@ -16,7 +16,6 @@ from touche_rad.score.result import (
     BASELINE,
     MEAN,
     JudgementRow,
-    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -64,18 +63,14 @@ _EXTRA_COLUMNS: Columns = {
     "{rmse:.3f}": "RMSE",
     "{spearman:.3f}": "Spearman",
 }
-_RUN_COLUMNS: Columns = {
+_RATES: Columns = {
     "{precision:.3f}": "precision",
     "{recall:.3f}": "recall",
     "{yes_rate:.2f}": "yes",
     "{label_rate:.2f}": "labels",
-    "{macro_f1:.3f}": "macro F1",
-    "{accuracy:.3f}": "accuracy",
-    "{kappa:.3f}": "kappa",
-    "{mcc:.3f}": "MCC",
-    "{rmse:.3f}": "RMSE",
-    "{spearman:.3f}": "Spearman",
 }
+_RUN_COLUMNS: Columns = {**_RATES, **_EXTRA_COLUMNS}
+"""The rates come first; a key that is there twice keeps its first place."""
 _OF_OTHER_KINDS: Final = ("weighted_kappa", "spearman", "rmse", "value")
 _CSV_FIELDS: Final = [
     name
@@ -210,7 +205,6 @@ class JudgementReport(Report):
     turns: int
     excluded: int = 0
     """Labelled turns that --exclude left out."""
-    label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
     lost: Mapping[str, int] = Field(default_factory=dict)
     """Labelled debates without any verdict, by run."""
@@ -235,7 +229,7 @@ class JudgementReport(Report):
             yield self.board()
         else:
             yield self._by_maxim()
-            yield from self._confusions()
+            yield from (table for row, table in self.confusions() if row.run == self.runs[0])
         yield from self.pair_table()
         yield [*self._official(), *self._shown_warnings()]
         yield Notes([*rank_notes(self), *self._head()])
@@ -278,18 +272,16 @@ class JudgementReport(Report):
             line += cells(columns, row)
         return Table(heads, lines, optional=max(len(columns) - 4, 0))
 
-    def _confusions(self) -> Iterator[Table]:
-        """Yield the labels against the answers of the run, but for yes and no."""
+    def confusions(self) -> Iterator[tuple[JudgementRow, Table]]:
+        """Yield the labels against the answers of each run and criterion, but for yes and no."""
+        answers_of = {criterion.key: criterion.answers for criterion in self.criteria}
         for row in self.rows:
-            for criterion in self.criteria:
-                answers = criterion.answers
-                if (row.run, row.maxim) != (self.runs[0], criterion.key) or not row.labelled:
-                    continue
-                if answers.kind != "yes-no":
-                    heads = [f"{criterion.key}, labels", *answers.names, "no verdict"]
-                    counts = zip(answers.names, row.confusion, strict=False)
-                    lines = [[name, *map(str, cells_of_label)] for name, cells_of_label in counts]
-                    yield Table(heads[: len(row.confusion) + 1], lines)
+            answers = answers_of.get(row.maxim)
+            if answers and answers.kind != "yes-no" and row.labelled:
+                heads = [f"{row.maxim}, labels", *answers.names, "no verdict"]
+                counts = zip(answers.names, row.confusion, strict=False)
+                lines = [[name, *map(str, cells_of_label)] for name, cells_of_label in counts]
+                yield row, Table(heads[: len(row.confusion) + 1], lines)
 
     def _turn_rows(self) -> Iterator[Row]:
         for run in self.runs:

@@ -102,16 +102,6 @@ class JudgementRow(FrozenRecord):
     """How often each label (rows) has each answer; of categories, the last is no verdict."""
 
 
-class LabelRow(FrozenRecord):
-    """How often each label was given on a criterion of the task."""
-
-    maxim: str
-    yes: int
-    no: int
-    unknown: int
-    """Turns without a label: the annotators did not know."""
-
-
 class RetrievalRow(FrozenRecord):
     """The mean of one measure over the queries."""
 
