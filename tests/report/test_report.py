@@ -371,7 +371,7 @@ def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
         write_evaluations(tmp_path / f"{name}.jsonl", [make_debate(("U", "S.", "t"))])
     simulation = files.simulation_line(make_debate(("V", "S.", "t")))
     (tmp_path / "played.jsonl").write_text(f"{simulation}\n{{}}\n")
-    runs = [tmp_path / f"{name}.jsonl" for name in ("good", "a", "b", "played")]
+    runs = [tmp_path / f"{name}.jsonl" for name in ("good", "noes", "a", "b", "played")]
     ended = touche_rad("report", *runs, "--labels", labels, "-o", out, code=1)
     assert "warning: played: 1 lost debate" in ended.err
     faults = Page(out).data["report"]["faults"]

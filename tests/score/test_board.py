@@ -170,6 +170,7 @@ def test_a_run_with_fallbacks_is_scored_with_a_warning(
     }
     (folder / "good.jsonl.status.json").write_text(json.dumps(status))
     warnings = score(folder, *RUNS).err.splitlines()
+    assert "equal files: good.jsonl, twin.jsonl" in warnings.pop(0)
     assert ["good.jsonl" in warning for warning in warnings] == [True] * warns
 
 

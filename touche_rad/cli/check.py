@@ -66,6 +66,7 @@ def check_command(options: CheckOptions) -> int:
     """
     from touche_rad.files.criteria import read_criteria
     from touche_rad.plugins import open_index
+    from touche_rad.score.cautions import equal_files
     from touche_rad.score.validation import check
 
     runs = options.runs
@@ -120,6 +121,8 @@ def check_command(options: CheckOptions) -> int:
             if bad:
                 text += f"; not valid: {', '.join(bad)}"
             click.echo()
+            for warning in equal_files(runs):
+                say(warning, Label.WARNING)
             _echo(text)
     if not all(Path(result.path).exists() for result in results):
         return 2

@@ -104,7 +104,7 @@ def score_command(options: ScoreOptions) -> int:
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad.files.outputs import read_status
-    from touche_rad.score.cautions import different_indexes
+    from touche_rad.score.cautions import different_indexes, equal_files
     from touche_rad.score.naming import names
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
@@ -134,6 +134,8 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
+    for warning in equal_files(scored):
+        say(warning, Label.WARNING)
     with suppress(UserError):  # a status is that of a newer version
         for warning in different_indexes((str(path), read_status(path)) for path in scored):
             say(warning, Label.WARNING)

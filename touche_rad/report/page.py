@@ -45,7 +45,7 @@ from touche_rad.report.calls import costs_of
 from touche_rad.report.inputs import read_tournament, split_runs_and_ratings
 from touche_rad.report.sources import LOST, Source, debates_of, origins_of, read_sources
 from touche_rad.score import kind_of, score
-from touche_rad.score.cautions import different_indexes, without_model
+from touche_rad.score.cautions import different_indexes, equal_files, without_model
 from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.people import are_debaters, score_people
@@ -135,6 +135,7 @@ def write_report(
     lost = [source.debates.count(LOST) for source in sources]
     warnings = list(different_indexes((source.name, source.origin.judged) for source in sources))
     warnings += different_indexes((source.name, source.origin.status) for source in sources)
+    warnings += equal_files(source.path for source in sources)
     debates_of_runs = list(debates_of(sources, labels, criteria)) if debates else []
     has_verdicts = any(debate.verdicts for debate in debates_of_runs)
     if scored is None and not boards and has_verdicts:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.files.outputs import read_status
+from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.score.words import names_of
 
 WITHOUT_MODEL: Final = (
@@ -37,3 +37,13 @@ def different_indexes(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iter
         if len(runs) > 1:
             texts = "; ".join(map(names_of, runs.values()))
             yield f"different indexes (or none) of {results}: {texts}"
+
+
+def equal_files(runs: Iterable[Path]) -> Iterator[str]:
+    """Yield a warning for runs that are one file under several names."""
+    groups: dict[str, list[str]] = {}
+    for run in filter(Path.is_file, runs):
+        groups.setdefault(sha256_of(run), []).append(str(run))
+    for paths in groups.values():
+        if len(paths) > 1:
+            yield f"equal files: {', '.join(paths)}"

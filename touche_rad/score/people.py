@@ -5,10 +5,12 @@ Where people labelled some turns only, the verdicts of a judge on all turns corr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 
@@ -16,7 +18,8 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.labels import digests
+from touche_rad.files.labels import Labels, digests
+from touche_rad.files.outputs import sha256_of
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
@@ -25,20 +28,25 @@ from touche_rad.score.rates import AnswerShare, answer_shares, categories_in_wor
 from touche_rad.score.reference import NO_TEXTS, Labelled, Policy, find_reference
 from touche_rad.score.shares import ShareReport, share_report
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
+from touche_rad.text import count_of
 
 
 def are_debaters(runs: Sequence[Path]) -> bool:
-    """Whether runs are of debaters: simulations, or several evaluations without a common debate."""
-    with suppress(UserError):  # a run that cannot be read is reported when it is scored
-        kinds = {files.detect_kind(run) for run in runs}
-        if files.Kind.EVALUATIONS not in kinds:
-            return kinds <= files.DEBATES
-        texts = []
-        for run in runs:
+    """Whether runs are of debaters: simulations, or evaluations of mostly different debates.
+
+    Several judges of one debater have judged the same debates. A copy of a file does not count.
+    """
+    kinds = set()
+    texts: dict[str, set[tuple[str, ...]]] = {}
+    for run in runs:
+        with suppress(UserError):  # a run that cannot be read is reported when it is scored
+            kinds.add(files.detect_kind(run))
             debates = files.read_views(run, files.BadLines(skip=True), keep_lost=True)
-            texts.append({digests(debate) for debate, _ in debates if debate.turns})
-        return len(runs) > 1 and sum(map(len, texts)) == len(set().union(*texts)) > 0
-    return False
+            texts[sha256_of(run)] = {digests(debate) for debate, _ in debates if debate.turns}
+    if kinds != {files.Kind.EVALUATIONS}:
+        return bool(kinds) and kinds <= files.DEBATES
+    times = Counter(chain.from_iterable(texts.values()))
+    return len(texts) > 1 and 2 * list(times.values()).count(1) > times.total()
 
 
 def score_people(
@@ -75,7 +83,12 @@ def score_people(
     reference = find_reference([], truth, labels, policy, all_criteria)
     if reference is None:
         raise UserError(f"{truth}: {NO_TEXTS}: {policy.no_texts_fix}")
-    labels_of = dict(zip(map(tuple, reference.turns), labels, strict=True))
+    labels_of: dict[tuple[str, ...], list[Sequence[Labels]]] = {}
+    for texts, labels_of_debate in zip(reference.turns, labels, strict=True):
+        labels_of.setdefault(tuple(texts), []).append(labels_of_debate)
+    repeated = sum(len(several) > 1 for several in labels_of.values())
+    if repeated:
+        notes.append(f"{count_of(repeated, 'debate')} with several labels: their mean counts")
     claims: dict[str, int] = {}
 
     def read(_: str, path: Path) -> dict[AnswerShare, JudgedTurns]:
@@ -84,9 +97,8 @@ def score_people(
         rows: dict[AnswerShare, list[tuple[float, float]]] = {share: [] for share in measured}
         for debate, verdicts in _read_debates(path, all_criteria, correct):
             texts = digests(debate, criteria.unit)
-            turns = labels_of.get(texts, [{}] * len(texts))
             judged = iter(verdicts)
-            for at, labels_of_turn in enumerate(turns):
+            for at in range(len(texts)):
                 if criteria.unit == "response" and debate.turns[at].response is None:
                     continue
                 claim = debate.claim or debate.turns[0].utterance
@@ -94,7 +106,9 @@ def score_people(
                 verdicts_of_turn = next(judged, {})
                 for share in measured:
                     score = share.of(verdicts_of_turn.get(share.criterion.key, Verdict())) or 0.0
-                    rows[share].append((score, share.of_label(labels_of_turn)))
+                    answers = [share.of_label(turns[at]) for turns in labels_of.get(texts, ())]
+                    known = [answer for answer in answers if not np.isnan(answer)]
+                    rows[share].append((score, fmean(known) if known else np.nan))
         result = {}
         for share, pairs in rows.items():
             scores, answers = np.array(pairs or [(0.0, np.nan)]).T
@@ -110,6 +124,7 @@ def score_people(
     figures = {}
     for tag, by_share in turns_of.items():
         of_run = {}
+        labelled_counts: dict[str, list[str]] = {}
         for share, turns in by_share.items():
             mean = correction.corrected_mean(turns, len(claims))
             draws = None
@@ -117,10 +132,11 @@ def score_people(
             if sums is not None and turns.labelled_debates >= FEWEST_FOR_INTERVAL:
                 draws = mean.value + sums - mean.parts.sum()
             of_run[share] = Measured(mean.value, draws)
-            count = int(turns.labelled.sum())
-            if count < len(turns.labels) and share.place == 0:
-                key = share.criterion.key
-                notes.append(f"{tag}: {key}: {count} of {len(turns.labels)} labelled")
+            count = f"{turns.labelled.sum()} of {len(turns.labels)} labelled"
+            if share.place == 0 and not turns.labelled.all():
+                labelled_counts.setdefault(count, []).append(share.criterion.key)
+        for count, keys in labelled_counts.items():
+            notes.append(f"{tag}: {', '.join(keys)}: {count}")
         figures[tag] = with_mean(of_run)
     labelled = [
         turns.debates[turns.labelled] for of_run in turns_of.values() for turns in of_run.values()
@@ -129,6 +145,7 @@ def score_people(
         figures,
         len(np.unique(np.concatenate(labelled))),
         truth=str(truth),
+        is_corrected=correct,
         refused=refused,
         baselines=[tag for tag in baseline_names(baselines, runs, tags) if tag in figures],
         criteria=criteria,

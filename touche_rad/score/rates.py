@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from touche_rad.score.significance import (
     measured,
     resampled_sums,
 )
+
+OTHER_DEBATES: Final = "not comparable, without a rank; debates that most other runs do not have"
 
 
 def categories_in_words(criteria: Criteria) -> list[str]:
@@ -164,6 +167,7 @@ def count_verdicts(
         joined = [group for group in groups if group & runs]
         groups = [*(group for group in groups if not group & runs), runs.union(*joined)]
     debates_of = {}
+    sizes = sorted(map(len, groups), reverse=True)
     for group in map(sorted, filter(None, groups)):
         most = totals[:, group].max(axis=1, keepdims=True)
         claims = int(np.count_nonzero(most.sum(axis=(1, 2))))
@@ -176,7 +180,8 @@ def count_verdicts(
             problems[name, "missing or lost debates"] = expected - debates[run]
             missing = (most[:, 0] - totals[:, run])[has_debate[:, run]][:, firsts].sum()
             problems[name, "missing verdicts"] += int(missing)
-            if len(group) == 1 < np.count_nonzero(debates):
-                problems[name, "not comparable; debates of no other run"] = debates[run]
+            # Nothing is comparable with most runs if two groups are the largest.
+            if len(group) < sizes[0] or sizes[0] in sizes[1:]:
+                problems[name, OTHER_DEBATES] = debates[run]
         totals[:, group] = most
     return counts[counts.any(axis=(1, 2, 3))], debates_of, problems

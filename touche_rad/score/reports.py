@@ -125,11 +125,15 @@ class Report(Printed):
     ) -> list[str]:
         """Say it with the value and the interval of each run in the measure of the ranking."""
         values = {run: value for run, value, _, _ in figures}
+        baselines = (BASELINE, *self.baselines)
+        ranked = [row.run for row in self.ranking if row.rank or row.run in baselines]
+        if not any(row.rank for row in self.ranking):
+            ranked = [row.run for row in self.ranking]
         return headline(
-            {ranked.run: values[ranked.run] for ranked in self.ranking},
+            {run: values[run] for run in ranked},
             {run: interval(low, high) for run, _, low, high in figures},
             what,
-            (BASELINE, *self.baselines),
+            baselines,
             by_pair(self.comparisons, measure),
             units,
             count,

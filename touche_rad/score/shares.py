@@ -19,6 +19,7 @@ from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.rates import (
+    OTHER_DEBATES,
     answers_name,
     categories_in_words,
     count_verdicts,
@@ -63,6 +64,8 @@ class ShareReport(Report):
     """Missing and lost debates and verdicts, and a judge without a language model."""
     is_ranked: bool
     """Whether one judge gave the verdicts."""
+    is_corrected: bool = False
+    """Whether people's answers to all turns are estimated from verdicts."""
     criteria: Criteria = Field(exclude=True, repr=False)
     judged: Sequence[DebateOfRun] = Field((), exclude=True, repr=False)
     """The debates of all runs."""
@@ -110,6 +113,8 @@ class ShareReport(Report):
         text = f"missing verdicts count as {missing_answer(self.criteria)}"
         if self.truth:
             text = f"answers of people: {self.truth}"
+        if self.is_corrected:
+            text += "; where there are none, estimated from the verdicts of the runs' judges"
         if any(criterion.answers.kind == "scale" for criterion in self.criteria):
             text += "; 0 is the lowest answer of a scale, and 1 the highest"
         return text
@@ -225,6 +230,7 @@ def shares_of_debates(
         len(counts),
         is_ranked=len(figures) == 1 or is_of_one_judge,
         baselines=[tag for tag in baselines if tag in figures],
+        apart=[run for (run, what), times in problems.items() if times and what == OTHER_DEBATES],
         debates=debates_text,
         criteria=criteria,
         judged=debates,
@@ -243,13 +249,14 @@ def share_report(
     criteria: Criteria,
     baselines: Sequence[str],
     compare: bool,
+    apart: Sequence[str] = (),
     is_ranked: bool = True,
     **fields: Any,
 ) -> ShareReport:
     """Rank runs by the mean of their answers; categories have none."""
     first, *others = next(iter(figures.values()), (MEAN,))
     is_ranked = is_ranked and first == MEAN
-    ranking = rank(figures, first, claims, baselines=baselines, others=others)
+    ranking = rank(figures, first, claims, baselines=baselines, others=others, apart=apart)
     ranked = ranking.runs
     if not is_ranked:
         ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)

@@ -144,11 +144,13 @@ def rank(
     *,
     baselines: Collection[str] = (),
     others: Sequence[str] = (),
+    apart: Collection[str] = (),
 ) -> Ranking:
     """Rank runs by a measure.
 
     Rank 1 have the best run and all that are not significantly worse. The best of the others is
-    the first of the next rank, and so on. Baselines stand at their places without a rank.
+    the first of the next rank, and so on. Baselines stand at their places without a rank. Runs
+    that are apart, or have too few debates for an interval, stand at the end without a rank.
 
     Args:
         figures: The figures of all runs and baselines.
@@ -156,9 +158,12 @@ def rank(
         units: Number of debates (claims, queries) of the figures.
         baselines: What has no rank; all runs are compared with each of them.
         others: Measures that are compared, too, with the best run and with the baselines.
+        apart: Runs on other debates, which cannot be compared.
     """
-    order = sorted(figures, key=lambda run: -figures[run][measure].value)
-    runs = [run for run in order if run not in baselines]
+    with_interval = {run for run in figures if figures[run][measure].draws is not None}
+    ranked = (with_interval or set(figures)) - set(apart)
+    order = sorted(figures, key=lambda run: (run not in ranked, -figures[run][measure].value))
+    runs = [run for run in order if run in ranked and run not in baselines]
     ranks: dict[str, int] = {}
     comparisons: list[RunComparison] = []
     remaining = runs
@@ -175,8 +180,8 @@ def rank(
         comparisons += compare_runs(figures, runs, reference, others, units)
     if units < FEWEST_FOR_TEST:
         ranks = {}
-    ranked = tuple(RankedRun(run=run, rank=ranks.get(run)) for run in order)
-    return Ranking(ranked, tuple(comparisons))
+    ranked_runs = tuple(RankedRun(run=run, rank=ranks.get(run)) for run in order)
+    return Ranking(ranked_runs, tuple(comparisons))
 
 
 def compare_runs(

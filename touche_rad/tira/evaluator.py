@@ -102,7 +102,8 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
         if unplayed[claim] > 0 and debate.turns:
             unplayed[claim] -= 1
             verdicts += evaluation.turns[:turns]
-            responses += [turn.response for turn in debate.turns[:turns] if turn.response]
+            answers = [turn.response for turn in debate.turns[:turns] if turn.response]
+            responses += [response for response in answers if response.content.strip()]
     expected = turns * len(claims)
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
     shares = [count / expected for count in yes]
