@@ -17,20 +17,7 @@ from tests.models.scripted import Handler, content
 from touche_rad.models.examples import example
 
 KNOWN = tomllib.loads(Path(__file__).with_name("known.toml").read_text("utf-8"))
-NAMED = {"argument": "debater_2", "source": "debater_1", "language": "tie"}
-"""The winners by dimension that judges name; the second debater in the others."""
-SCORES = {"source": (9, 7, 1, 1), "language": (2, 9, 1, 1)}
-"""The scores of the debaters by dimension; the first one is best in the others."""
-TEAMS = {
-    "First": ("debater_2", "debater_2", "debater_4"),
-    "Second": ("debater_3", "debater_2", "debater_4"),
-    "Third": ("debater_4", "", "debater_4"),
-}
-"""The teams that judges name with each random seed, by the first word of the motion; GPT-4 names the
-first team. A debate without a team is too long."""
 TOO_LONG = b'{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
-NO_TO_EACH = {"relation": 3, "quality": 7, "manner": 8, "quantity": 5}
-"""The messages, such as each third one, that judges of single turns say no to, by criterion."""
 
 
 def known_answer(handler: Handler) -> None:
@@ -40,10 +27,10 @@ def known_answer(handler: Handler) -> None:
     if form is None:
         (criterion,) = re.findall(r"by one criterion, (\w+)", prompt)
         number = int(re.findall(r"Message (\d+)", prompt)[-1])
-        content("yes" if number % NO_TO_EACH[criterion] else "no")(handler)
+        content("yes" if number % KNOWN["no_to_each"][criterion] else "no")(handler)
         return
     motion = re.findall("Motion: (First|Second|Third) motion", prompt)
-    team = TEAMS[motion[0]][handler.body["seed"]] if motion else ""
+    team = KNOWN["teams"][motion[0]][handler.body["seed"]] if motion else ""
     if motion and not team:
         handler.say(400, TOO_LONG)
         return
@@ -77,7 +64,7 @@ def known_answer(handler: Handler) -> None:
         answer = dict.fromkeys(answer, f"An analysis. {text}")
     elif name == "Number":
         code = re.findall(r"comment on .*(debater_\d)", prompt)[0]
-        scores = SCORES.get(_dimension(prompt), (9, 2, 1, 10))
+        scores = KNOWN["places"].get(_dimension(prompt), KNOWN["places"]["general"])
         speaker_mark = _speakers(prompt).get(code)
         points = scores[int(code[-1]) - 1]
         answer["score"] = KNOWN["marks"][speaker_mark]["points"] if speaker_mark else points
@@ -114,4 +101,4 @@ def _winner(prompt: str) -> str:
     speakers = _speakers(prompt)
     if "naive" in speakers.values():
         return str(KNOWN["winners"][dimension].get(speakers["debater_1"], "tie"))
-    return NAMED.get(dimension, "debater_2")
+    return str(KNOWN["named"].get(dimension, "debater_2"))

@@ -6,25 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.bench.known_answers import KNOWN
 from tests.models.scripted import Handler, content
 from tests.records import copy_lines, read_records, write_lines
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models.examples import example
 
-MODELS = {
-    "inspiredebate/table4": ("LLaMA-8B", "Inspire-LLaMA-8B"),
-    "inspiredebate/table6": ("LLaMA-8B", "LLaMA-8B+SFT"),
-    "inspiredebate/table19": ("DPO(EA)", "DPO(AC)"),
-    "inspiredebate/figure3": ("LLaMA-8B", "Inspire-LLaMA-8B"),
-    "inspiredebate/table2": ("gpt-3.5-turbo",),
-    "inspiredebate/table3": ("ChatGPT",),
-    "debgraph/table1": ("ChatGPT", "GPT-4o"),
-    "debatrix/table10": ("GPT-4",),
-    "debatrix/table11": ("GPT-4",),
-    "rdebater/table1": ("GPT-4o",),
-}
-"""The models that are given to a table; without them these rows are left out."""
 TEAMS = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
 PEOPLE = (
     "emotional_appeal",
@@ -77,7 +65,7 @@ def write_small_data(folder: Path) -> Path:
 def command_of(name: str, data: Path, model: str) -> list[str]:
     """Return the command that runs a table, with a model of its own for each given one."""
     folder = data / "short" if name.startswith("rdebater/") and name != "rdebater/table2" else data
-    names = MODELS.get(name, ())
+    names = KNOWN["models"].get(name, ())
     models = [f"--model-of={row}={model}-{number}" for number, row in enumerate(names)]
     words = ["bench", "run", f"paper:{name}", "--data", str(folder), "-m", model, "-i", "demo"]
     return [*words, *models, "-o", "out"]
