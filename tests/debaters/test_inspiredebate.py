@@ -12,8 +12,6 @@ from tests.debaters.world import (
     ARGUMENTS,
     CHARITY,
     JARS,
-    LOUD,
-    NIGHT,
     PENNY,
     ROUNDED,
     WORTH,
@@ -226,20 +224,12 @@ def test_arguments_that_need_another_text_are_not_shown(server: Scripted) -> Non
     assert ARGUMENTS[3].text not in shown
 
 
-def test_what_a_term_finds_on_the_topic_is_shown_whatever_it_finds_elsewhere(
-    server: Scripted,
-) -> None:
-    elsewhere = [
-        argument(n, NIGHT, "Tin collections are rare.", LOUD, f"Train {n} is slow.")
-        for n in range(20, 40)
-    ]
-    gathered = argument(60, PENNY, "A tin is of no use.", WORTH, "Tins at tills feed hospitals.")
-    answering(server, {**PAPER, "Terms": {"terms": ["tin collections"]}})
-    answer(server, index=BothSides([*ARGUMENTS, *elsewhere, gathered]))
+def test_a_term_finds_arguments_on_the_topic_below_better_ones_on_others(server: Scripted) -> None:
+    below = argument(60, PENNY, "A purse replaces flights.", WORTH, "Tins at tills feed hospitals.")
+    answering(server, {**PAPER, "Terms": {"terms": ["comfortable flights"]}})
+    answer(server, index=BothSides([*ARGUMENTS, below]), per_term="1")
     assert "You: I hold it dear." in prompts(server, "Terms")[0]
-    (shown,) = prompts(server, "Speech")
-    assert gathered.text in shown
-    assert "Train" not in shown
+    assert below.text in prompts(server, "Speech")[0]
 
 
 @pytest.mark.parametrize("options", [{}, {"profile": "paper"}, {"shows": "both"}])
