@@ -6,6 +6,7 @@ The sizes are fixed. A reader takes a second; after a minute of the processor th
 from __future__ import annotations
 
 import shlex
+import shutil
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,12 +18,14 @@ from pydantic import BaseModel
 
 from judges.debatrix import speeches
 from judges.inspirescore import fol
-from tests.records import write_records
+from tests.records import read_table, write_records
+from tests.report.makers import make_debate, write_evaluations
 from tests.terminal import touche_rad
 from touche_rad import errors, text
 from touche_rad.criteria import grice
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
 from touche_rad.debaters.grounded import _polarity as polarity
+from touche_rad.demo import demo_file
 from touche_rad.evidence import quotable
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.evidence.quotable import missing_context
@@ -106,27 +109,23 @@ def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
 
 
 RED = "rangers \x9b31mred \u202ed\x7f"
+LOOP = 'topics = "claims.tsv"\nmodel = "red\\u009b"\nteacher = "http://127.0.0.1:9/v1#x"\n'
 ASKING = 'name = "mine"\n[kind]\nquestion = "Which?"\nanswers = ["\\u009bred", "blue"]\n'
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "respond --say 'Zoos should be closed.' -i index --json -d verbatim",
-        "respond --say 'Zoos should be closed.' -i index --json --explain",
-        "retrieve --say 'Zoos should be closed.' -i index --json",
-        "prompts zsl --criteria asking.toml",
-        "prompts zsl --criteria asking.toml --json",
-    ],
-)
-def test_json_on_a_terminal_does_not_control_it(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize("line", [line for (line,) in read_table("printing_calls.tsv")])
+def test_what_is_printed_does_not_control_the_terminal(tmp_path: Path, line: str) -> None:
     argument = {"id": "1", "topic": RED, "text": RED, "attacks": "Zoos should be closed."}
     write_records(tmp_path / "arguments.jsonl", argument)
     touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path, code=0)
     (tmp_path / "asking.toml").write_text(ASKING)
+    debate = make_debate(("U", "S.", RED)).model_copy(update={"id": RED})
+    write_evaluations(tmp_path / "judged.jsonl", [debate])
+    shutil.copy(demo_file("claims.tsv"), tmp_path)
+    (tmp_path / "plan.toml").write_text(LOOP)
     printed = touche_rad(*shlex.split(line), cwd=tmp_path, code=0).out
     assert printed.replace("\n", "").isprintable()
-    assert "\\u009b" in printed
+    assert "red" in printed
 
 
 def test_a_debate_of_usual_length_is_passed_on_as_it_is() -> None:

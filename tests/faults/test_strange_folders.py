@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import copy_lines
+from tests.records import copy_lines, read_table
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
@@ -22,6 +22,7 @@ model = "tiny"
 teacher = "http://127.0.0.1:9/v1#teacher"
 judge_model = "http://127.0.0.1:9/v1#judge"
 index = "demo"
+seed = 0
 """
 BENCH = """
 format = 1
@@ -180,19 +181,7 @@ def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Pat
     assert (tmp_path / "june.jsonl").read_bytes() == (inputs / "judged.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("line", "change"),
-    [
-        ('sinai = "sinai"', 'sinai = "inspiredebate(web={outside})"'),
-        ('sinai = "sinai"', 'sinai = "composed(retriever=rerank(by={outside}))"'),
-        ('sinai = "sinai"', 'sinai = "sinai(prompts={outside})"'),
-        ('claims = "claims.tsv"', 'claims = "../mine/claims.tsv"'),
-        ('index = "demo"', 'index = "../mine/index"'),
-        ('topics = "claims.tsv"', 'topics = "../mine/claims.tsv"'),
-        ('topics = "claims.tsv"', 'topics = "claims.tsv"\nrecorded = ["../mine/claims.tsv"]'),
-        ('index = "demo"\n', 'index = "../mine/index"\n'),
-    ],
-)
+@pytest.mark.parametrize(("line", "change"), read_table("faults/changes_of_plans.tsv"))
 def test_a_plan_names_no_files_outside_its_folder(folder: Path, line: str, change: str) -> None:
     """A server that the plan names would get their content."""
     outside = folder.parent / "mine"
@@ -201,42 +190,30 @@ def test_a_plan_names_no_files_outside_its_folder(folder: Path, line: str, chang
     (outside / "selection.jinja").write_text("=== user\nMy prompt.\n")
     shutil.copy(folder / "claims.tsv", outside)
     touche_rad("index", demo_file("arguments.jsonl"), "-o", outside / "index", code=0)
-    words = {"bench.toml": ["bench", "run", "."], "loop.toml": ["train", "loop", "loop.toml"]}
     changed = change.format(outside=outside)
-    refused = 0
-    for name, text in (("bench.toml", BENCH), ("loop.toml", LOOP)):
-        if line not in text:
-            continue
-        refused += 1
-        text = text.replace(line, changed).replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake")
-        (folder / name).write_text(text)
-        call = [*words[name], "-o", "out"]
-        ended = touche_rad(*call, cwd=folder, env={"OPENAI_API_KEY": ""}, code=2)
-        assert "--trust" in ended.error
-        assert "outside" not in touche_rad(*call, "--trust", cwd=folder).err
-    assert refused > 0
+    for text, call in ((BENCH, "bench run bench.toml"), (LOOP, "train loop loop.toml")):
+        if line in text:
+            *verb, name = call.split()
+            text = text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake")
+            (folder / name).write_text(text.replace(line, changed))
+            words = (*verb, name, "-o", "out")
+            ended = touche_rad(*words, cwd=folder, env={"OPENAI_API_KEY": ""}, code=2)
+            assert "--trust" in ended.error
+            assert "outside" not in touche_rad(*words, "--trust", cwd=folder).err
 
 
 def test_the_index_of_a_bench_may_be_elsewhere(folder: Path) -> None:
-    """The user names it, or the plan knows its content."""
+    """The plan knows its content."""
     index = folder.parent / "index"
     touche_rad("index", demo_file("arguments.jsonl"), "-o", index, code=0)
-    plan = folder / "bench.toml"
-    plan.write_text(BENCH.replace('index = "demo"', 'index = "../index"'))
-    run = ("bench", "run", ".")
-    assert "outside" in touche_rad(*run, cwd=folder, code=2).err
-    assert "outside" not in touche_rad(*run, "-i", index, cwd=folder).err
     new = f"bench new own --claims claims.tsv -i {index} -d verbatim -j grounded --turns 1"
     touche_rad(*new.split(), cwd=folder, code=0)
     touche_rad("bench", "run", "own", cwd=folder, code=0)
 
 
-@pytest.mark.parametrize(
-    "options", ['reward = true\nscore = "--plugin=evil.py"', 'reward = "--plugin=evil.py"']
-)
-def test_a_plan_of_a_loop_imports_nothing(folder: Path, options: str) -> None:
+def test_a_plan_of_a_loop_imports_nothing(folder: Path) -> None:
     plan = folder / "loop.toml"
-    plan.write_text(f"{LOOP}[preferences]\n{options}\n")
+    plan.write_text(f'{LOOP}preferences = {{ reward = true, score = "--plugin=evil.py" }}\n')
     touche_rad("train", "loop", plan, "-o", "loop", "--dry-run", cwd=folder)
     assert what_ran(folder) == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
-from tests.records import read_records
+from tests.records import read_json, read_records
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
@@ -162,36 +162,23 @@ def test_the_labels_file_is_written_only_after_a_new_answer(run: Path, tmp_path:
     assert session.output.exists()
 
 
-EVENT = {"by": "ana", "debate": 0, "turn": 0, "maxim": "quantity", "label": 1}
+FORGED = read_json(Path(__file__).with_name("forged.json"))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"maxim": "charm"},
-        {"maxim": []},
-        {"label": 2},
-        {"label": -1},
-        {"label": True},
-        {"label": []},
-        {"by": 99},
-        {"debate": "x"},
-        {"turn": None},
-        {"settle": 5},
-    ],
-)
+@pytest.mark.parametrize("change", FORGED["events"])
 def test_an_event_that_is_none_is_named(
     run: Path, tmp_path: Path, change: dict[str, object]
 ) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
-    session.log.append(EVENT)
-    session.log.append({**EVENT, **change})
+    session.answer(session.queue[0], QUANTITY, 1)
+    (answer,) = session.log.entries()
+    session.log.append({**answer.record, **change})
     (field,) = change
     with pytest.raises(UserError, match=rf"labels\.jsonl\.log:3: {field}: "):
         reopen(session, run)
 
 
-@pytest.mark.parametrize("queue", [None, 5, "x", [[0]], [[0, "x"]], [[99, 0]], [[[], 0]]])
+@pytest.mark.parametrize("queue", FORGED["queues"])
 def test_a_queue_of_other_turns_is_refused(run: Path, tmp_path: Path, queue: object) -> None:
     session = open_session(run, tmp_path / "labels.jsonl")
     session.log.close()

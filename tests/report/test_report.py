@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -110,6 +111,17 @@ def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: P
         expected.append("".join("-" if label is None else "ny"[label] for label in labels))
     shown = [debate[8] for debate in page.data["data-debates"]["debates"]]
     assert sorted(shown) == sorted(expected)
+
+
+def test_labels_are_matched_by_the_debates_that_are_given(tmp_path: Path) -> None:
+    run = write_evaluations(tmp_path / "run.jsonl", read_demo_debates()[1:], 0.9)
+    labels = shutil.copy(LABELS, tmp_path / "truth.jsonl")
+    call = ("report", run, "--debates", demo_file("debates.jsonl"), "-o", tmp_path / "r.html")
+    assert "--labels" in touche_rad(*call, code=2).error
+    touche_rad(*call, "--labels", labels, code=0)
+    data = Page(tmp_path / "r.html").data
+    assert [row["run"] for row in data["report"]["boards"][0]["rows"]] == ["always-yes", "run"]
+    assert set(data["data-debates"]["debates"][0][8]) & set("ny")
 
 
 def test_a_folder_has_the_same_data_in_files(tmp_path: Path) -> None:
@@ -421,7 +433,7 @@ def test_an_output_that_exists_stops_before_the_slow_imports(
     assert str(tmp_path / "r.html") in ended.err
 
 
-def test_labels_of_other_debates_are_refused_without_options_of_score(tmp_path: Path) -> None:
+def test_labels_of_other_debates_are_refused_with_the_same_fix(tmp_path: Path) -> None:
     labels = write_damaged_runs(tmp_path)
     labels.write_text("".join(labels.read_text().splitlines(keepends=True)[1:]))
     run = tmp_path / "good.jsonl"

@@ -155,31 +155,8 @@ def test_a_damaged_part_is_refused(folder: Path, name: str) -> None:
     assert not (folder / "run.jsonl").exists()
 
 
-UNIT = {"unit": 0, "lines": ["{}"], "counts": {}, "events": [], "fallbacks": []}
-FALLBACK = ("plugin", "by", "what", "kind", "reason", "place")
-COSTS = {"total": {}, "plugins": {}, "faults": {}, "first_fault": ""}
-
-
 @pytest.mark.parametrize(
-    ("fields", "of_unit", "code"),
-    [
-        ({}, {}, 0),
-        ({"usage": COSTS}, {}, 0),
-        ({"identity": {"shard": "1/999999999"}}, {}, 2),
-        ({"identity": {"shard": 1}}, {}, 1),
-        ({"usage": {**COSTS, "total": {"calls": "5"}}}, {}, 2),
-        ({"usage": {**COSTS, "plugins": {"zsl": {"ask": {"wishes": 5}}}}}, {}, 2),
-        ({"usage": {**COSTS, "faults": 5}}, {}, 2),
-        ({"started": "2026-01-01T00:00:00"}, {}, 2),
-        ({"counts": {"invented": 1}}, {}, 2),
-        ({"state": "failed"}, {}, 1),
-        ({"fallbacks": [{"what": "answers", "count": "5"}]}, {}, 2),
-        ({}, {"lines": 5}, 1),
-        ({}, {"lines": [5]}, 1),
-        ({}, {"counts": {"invented": 1}}, 1),
-        ({}, {"counts": {"answers": 1.5}}, 1),
-        ({}, {"fallbacks": [dict.fromkeys(FALLBACK, "answers") | {"place": []}]}, 1),
-    ],
+    ("fields", "of_unit", "code"), read_json(Path(__file__).with_name("forged_parts.json"))
 )
 def test_a_part_made_to_harm_is_refused(
     folder: Path, fields: dict[str, Any], of_unit: dict[str, Any], code: int
@@ -192,7 +169,7 @@ def test_a_part_made_to_harm_is_refused(
     forged["identity"] = honest["identity"] | fields.get("identity", {})
     beside.write_text(json.dumps(forged))
     (part / "units.jsonl").unlink()
-    AppendLog(part / "units.jsonl", RUN, forged).append(UNIT | of_unit)
+    AppendLog(part / "units.jsonl", RUN, forged).append({"unit": 0, "lines": ["{}"], **of_unit})
     lines = merge(folder, code=code).err.splitlines()
     assert len(lines) == 1 or code == 0
     assert "internal error" not in lines[0]

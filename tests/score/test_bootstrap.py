@@ -98,7 +98,7 @@ def test_ranks_and_p_values_come_from_the_same_comparisons() -> None:
         ("b", 1),
         ("base", None),
         ("c", 3),
-        ("d", 3),
+        ("d", 4),
     ]
     smallest = 1 / 2001
     families: dict[tuple[str, str], dict[str, float | None]] = {}
@@ -110,9 +110,8 @@ def test_ranks_and_p_values_come_from_the_same_comparisons() -> None:
     assert of_a["c"] == of_a["d"] == pytest.approx(3 * smallest)
     assert of_a["b"] is not None
     assert of_a["b"] > 0.05
-    assert families["c", "f1"].keys() == {"d"}
     assert families["base", "f1"] == pytest.approx(dict.fromkeys("abcd", 4 * smallest))
-    assert {run for run, _ in families} == {"a", "c", "base"}
+    assert {run for run, _ in families} == {"a", "base"}
     assert families["a", "kappa"] == pytest.approx(of_a)
 
 

@@ -59,11 +59,18 @@ def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
     for row in report["rows"]:
         assert row["yes"] == pytest.approx(LABELS[row["run"]].mean())
         assert row["low"] < row["yes"] < row["high"]
-    assert report["ranking"] == [{"run": "team1", "rank": 1}, {"run": "team2", "rank": 2}]
+    assert report["ranking"][1] == {"run": "team2", "rank": 2, "place": 2}
     assert report["claims"] == CLAIMS
     assert report["comparisons"][0]["p_holm"] < 0.05
     ended = touche_rad("score", "team1.jsonl", "team2.jsonl", "labels.jsonl", cwd=folder)
     check_screen("score.people", ended)
+
+
+def test_bad_lines_of_debaters_are_skipped(folder: Path) -> None:
+    with (folder / "team2.jsonl").open("a") as stream:
+        stream.write("nonsense\n")
+    report = score(folder, "team1.jsonl", "team2.jsonl", "labels.jsonl", "--skip-bad")
+    assert report["runs"] == ["team1", "team2"]
 
 
 @pytest.mark.parametrize("kind", ["", ".judged"])

@@ -11,7 +11,7 @@ from tests.records import read_json, read_records, write_records
 from tests.report.makers import Page
 from tests.terminal import touche_rad
 from touche_rad import frames
-from touche_rad.debate import Debate, Turn
+from touche_rad.debate import Debate, Response, Turn
 from touche_rad.demo import demo_file
 from touche_rad.score.conversations import DebateOfRun, topics
 
@@ -37,6 +37,34 @@ def test_a_topic_has_at_most_one_debate_of_each_run() -> None:
     runs = [[conversation.runs for conversation in group.conversations] for group in groups]
     assert runs == [[[0], [1]], [[1]]]
     assert [conversation.repeated for conversation in groups[1].conversations] == [[1]]
+
+
+def test_labels_on_all_turns_stay_with_their_turns() -> None:
+    answered = Turn(utterance="One.", response=Response(content="No."))
+    debate = Debate(claim="Zoos.", turns=(answered, Turn(utterance="Two."), answered))
+    labels: list[dict[str, int | None]] = [{"quality": 0}, {}, {"quality": 1}]
+    for labels_of_run in (labels, labels[::2]):
+        (topic,) = topics([DebateOfRun(0, debate, labels=labels_of_run)])
+        assert topic.conversations[0].labels == labels
+
+
+@pytest.mark.parametrize(
+    ("runs", "reason"),
+    [
+        ("grounded.grounded verbatim.length", "the verdicts are of grounded and length"),
+        ("grounded.grounded others.grounded", "the runs have no claim"),
+    ],
+)
+def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> None:
+    text = (folder / "grounded.jsonl").read_text()
+    for claim in frames.responses(folder / "grounded.jsonl")["claim"].unique():
+        text = text.replace(json.dumps(claim)[1:-1], f"Never: {claim}")
+    (folder / "others.jsonl").write_text(text)
+    for run in runs.split():
+        debater, _, judge = run.partition(".")
+        call = ("judge", f"{debater}.jsonl", "-j", judge, "-o", run, "-q")
+        touche_rad(*call, cwd=folder, code=0)
+    assert f"Not ranked: {reason}" in touche_rad("score", *runs.split(), cwd=folder).out
 
 
 def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> None:
@@ -78,6 +106,7 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     scored = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder)
     record = json.loads(scored.out)
     assert record["debates"] == {"g": "10 of 10", "v": "8 of 10"}
+    assert "v has 8 of 10 debates" in touche_rad("score", "g.jsonl", "v.jsonl", cwd=folder).out
     touche_rad("report", "g.jsonl", "v.jsonl", "-o", "r.html", cwd=folder, code=0)
     (board,) = Page(folder / "r.html").data["report"]["boards"]
     means = {row["run"]: row["yes"] for row in record["rows"] if row["maxim"] == "mean"}

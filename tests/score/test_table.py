@@ -33,8 +33,8 @@ def test_a_wide_table_is_split_with_whole_names_and_each_interval_beside_its_val
     ]
     narrow = Table(["", "F1", "95 %", "kappa"], [cells], optional=1)
     assert narrow.lines(40)[-2:] == [
-        "no room for: kappa (a wider terminal or",
-        "  score --csv has them)",
+        "no room for: kappa (a wider terminal",
+        "  shows them)",
     ]
 
 

@@ -14,8 +14,6 @@ from touche_rad.report import write_report
 from touche_rad.report.boards import Board, board, boards_of, lead, page_table, short
 from touche_rad.report.page import INDEX
 from touche_rad.score.cautions import without_model
-from touche_rad.score.result import MEAN
-from touche_rad.score.words import by_pair, number, ranking_in_words, too_few
 
 JUDGES: Final = "judges"
 """The folder of the judges' page."""
@@ -48,35 +46,30 @@ def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Pa
 
     cells = list(cells_of(plan_file))
     verdict_cells = [cell for cell in cells if isinstance(cell, VerdictCell)]
-    baselines = plan.pages.baselines
-    warnings = without_model(
-        results / cell.path for cell in verdict_cells if cell.entry.name not in baselines
-    )
+    warnings = judge_warnings(plan_file, results)
     return write_report(
         [results / cell.path for cell in verdict_cells if cell.of is not None],
         folder,
         criteria=plan_file.criteria,
         title=title,
-        boards=[_debaters_board(summary.figures, baselines, warnings), *boards],
+        boards=[_debaters_board(summary.figures, warnings), *boards],
         costs={cell.path.removesuffix(".jsonl"): results / cell.path for cell in cells},
         debates=plan.pages.debates,
     ).page
 
 
-def _debaters_board(figures: Figures, baselines: Sequence[str], warnings: Sequence[str]) -> Board:
+def judge_warnings(plan_file: PlanFile, results: Path) -> list[str]:
+    """Return a warning if a judge without a language model ranks the debaters."""
+    runs = []
+    for cell in cells_of(plan_file):
+        is_of_debater = isinstance(cell, VerdictCell) and cell.of is not None
+        if is_of_debater and cell.entry.name not in plan_file.plan.pages.baselines:
+            runs.append(results / cell.path)
+    return without_model(runs)
+
+
+def _debaters_board(figures: Figures, warnings: Sequence[str]) -> Board:
     """Return the debaters with their figures, by criterion, judge and user."""
-    means = {debater.name: debater.yes for debater in figures.debaters}
-    sentences = too_few(
-        {name: number(mean) for name, mean in means.items()},
-        figures.measure,
-        figures.claims,
-        "claims",
-    ) or ranking_in_words(
-        {name: mean for name, mean in means.items() if name not in baselines},
-        {name: means[name] for name in means if name in baselines},
-        figures.measure,
-        by_pair(figures.comparisons, MEAN),
-    )
     plugins = {name: plugin for name, _, plugin in figures.entries}
     fallbacks = []
     rows = []
@@ -89,7 +82,7 @@ def _debaters_board(figures: Figures, baselines: Sequence[str], warnings: Sequen
                 "run": debater.name,
                 "about": plugins.get(debater.name, ""),
                 "rank": debater.rank,
-                "baseline": debater.name in baselines,
+                "baseline": debater.name in figures.baselines,
                 "value": debater.yes,
                 "low": debater.low,
                 "high": debater.high,
@@ -109,7 +102,7 @@ def _debaters_board(figures: Figures, baselines: Sequence[str], warnings: Sequen
         lead(rows, figures.measure) if figures.is_ranked else "Categories have no rank",
         rows,
         figures.measure,
-        text=sentences if figures.is_ranked else [],
+        text=figures.sentences() if figures.is_ranked else [],
         warnings=[*warnings, *fallbacks],
         note=f"{figures.claims} claims: {figures.mean}. Intervals: 95 %, bootstrap over claims, "
         f"{figures.samples} samples. Judges may be wrong: labels show how often.",

@@ -31,19 +31,19 @@ from touche_rad.score.rates import (
     ranking_places,
     shares,
 )
-from touche_rad.score.reports import SHORT_INTERVAL
-from touche_rad.score.result import MEAN, RunComparison
+from touche_rad.score.reports import RANKS, SHORT_INTERVAL
+from touche_rad.score.result import MEAN, RunComparison, rank_text
 from touche_rad.score.significance import rank
 from touche_rad.score.tables import (
     INTERVAL,
-    NONE,
     FrozenRecord,
+    Notes,
     Part,
     Printed,
     Table,
     interval_cell,
 )
-from touche_rad.score.words import number
+from touche_rad.score.words import by_pair, headline, interval, number
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
@@ -87,6 +87,8 @@ class Figures(Printed):
     """What the debaters are ranked by."""
     is_ranked: bool = True
     """Whether some criterion has an order; with only categories, the first share is shown."""
+    baselines: tuple[str, ...] = ()
+    """The debaters that are baselines."""
     counted: tuple[str, ...] = ()
     """The judges that count in `yes`: no baselines, and none with only fallback verdicts."""
     debaters: tuple[DebaterFigures, ...] = ()
@@ -97,12 +99,26 @@ class Figures(Printed):
     def parts(self) -> Iterator[Part]:
         """Yield the ranking of the debaters, and what the names of the entries mean."""
         if self.debaters:
-            yield (
-                f"{self.name}: {self.claims} claims; {self.mean}",
-                f"95 % intervals from {self.samples} bootstrap samples of claims",
-            )
+            yield self.sentences() if self.is_ranked else []
             yield self.board()
         yield [f"{kind} {name}: {text}" for name, kind, text in self.entries if name != text]
+        if self.debaters:
+            ranks = [debater.rank for debater in self.debaters]
+            notes = [RANKS] if ranks.count(1) > 1 else []
+            intervals = f"95 % intervals from {self.samples} bootstrap samples of claims"
+            yield Notes([*notes, f"{self.name}: {self.claims} claims; {self.mean}", intervals])
+
+    def sentences(self) -> list[str]:
+        """Say which debater leads, and how it differs from the others and from the baselines."""
+        return headline(
+            {debater.name: debater.yes for debater in self.debaters},
+            {debater.name: interval(debater.low, debater.high) for debater in self.debaters},
+            self.measure,
+            self.baselines,
+            by_pair(self.comparisons, MEAN),
+            "claims",
+            self.claims,
+        )
 
     @property
     def mean(self) -> str:
@@ -118,13 +134,17 @@ class Figures(Printed):
     def board(self) -> Table:
         """Return the ranked table of the debaters."""
         judges = list(self.debaters[0].judges)
+        if len(judges) == 1:  # its shares are the means
+            judges = []
         keys = list(self.debaters[0].maxims)
         rows = []
+        ranked = [debater for debater in self.debaters if debater.rank]
         for debater in self.debaters:
             shares_by_judge = [debater.judges[judge] for judge in judges]
+            place = 1 + ranked.index(debater) if debater.rank else None
             rows.append(
                 [
-                    NONE if debater.rank is None else str(debater.rank),
+                    rank_text(debater.rank, place),
                     debater.name,
                     number(debater.yes),
                     interval_cell(SHORT_INTERVAL, debater),
@@ -306,6 +326,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         "is_ranked": bool(places),
         "claims": claims,
         "counted": tuple(judges[number] for number in counted),
+        "baselines": tuple(baselines),
         "debaters": tuple(figures),
         "comparisons": ranking.comparisons,
     }

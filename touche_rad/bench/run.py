@@ -17,7 +17,7 @@ import anyio
 
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of
-from touche_rad.bench._page import page_files, write_pages
+from touche_rad.bench._page import judge_warnings, page_files, write_pages
 from touche_rad.bench.figures import BenchSummary, compute
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.bench.record import FIGURES, begin_record, is_ours, write_record
@@ -210,6 +210,7 @@ class Bench:
             if len(of_warning) > 1:
                 place += f" (and {len(of_warning) - 1} more)"
             yield f"{place}: {warning_text}"
+        yield from judge_warnings(self.plan_file, self.results)
 
     def all_replaced(self) -> Iterator[str]:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""

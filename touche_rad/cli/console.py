@@ -153,7 +153,7 @@ def fitted(line: str, indent: int = 2) -> str:
 def print_command(command: str) -> None:
     """Print a command line; on a terminal, a long one continues behind a backslash."""
     width = terminal_width() if sys.stdout.isatty() else sys.maxsize
-    click.echo("\n".join(fold_command(command, width)))
+    click.echo("\n".join(fold_command(printable(command), width)))
 
 
 def print_json(value: object, indent: int | None = 2) -> None:

@@ -376,6 +376,9 @@ JUDGE: Final = option(
     default=DEFAULT,
     setting="judge",
 )
+DEBATES: Final = option(
+    Path, "Labelled debates in the labels' order, to match runs by id and text."
+)
 CRITERIA: Final = option(
     str,
     "Criteria: the name of shipped ones (touche-rad list criteria), or your FILE.toml. "

@@ -8,6 +8,7 @@ from typing import Final
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, open_page, print_text, say
 from touche_rad.cli.program import command
+from touche_rad.errors import OptionError
 
 LARGE_REPORT: Final = 8_000_000
 """Bytes of input from which a report is a folder, if no output is given."""
@@ -25,6 +26,7 @@ class ReportOptions:
     labels: Path | None = opt.option(
         Path, "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
+    debates: Path | None = opt.DEBATES
     criteria: str | None = opt.CRITERIA
     title: str | None = opt.option(str, "Title of the page.")
     queries: Path | None = opt.option(
@@ -54,6 +56,8 @@ def report_command(options: ReportOptions) -> int:
     """
     from touche_rad import files
 
+    if options.debates is not None and options.labels is None:
+        raise OptionError("--debates is for labels: add --labels FILE")
     runs = options.runs
     size = sum(path.stat().st_size for path in runs if path.is_file())
     out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
@@ -61,6 +65,7 @@ def report_command(options: ReportOptions) -> int:
     from touche_rad.cli.retrieve import read_queries
     from touche_rad.files.criteria import read_criteria
     from touche_rad.report import write_report
+    from touche_rad.score import Policy
 
     bad = files.BadLines(skip=options.skip_bad)
     summary = write_report(
@@ -73,6 +78,7 @@ def report_command(options: ReportOptions) -> int:
         seed=options.seed,
         queries=dict(read_queries(options.queries)) if options.queries else None,
         index=options.index,
+        policy=Policy(debates=options.debates),
     )
     for warning in summary.warnings:
         say(warning, Label.WARNING)

@@ -45,9 +45,7 @@ class ScoreOptions:
     strict: bool = opt.flag(
         "Like the official scorer: no score if anything is missing.", section=Section.RUN
     )
-    debates: Path | None = opt.option(
-        Path, "Labelled debates in the labels' order, to match runs by id and text."
-    )
+    debates: Path | None = opt.DEBATES
     criteria: str | None = opt.CRITERIA
     exclude: Path | None = opt.option(
         Path, "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
@@ -214,11 +212,7 @@ def score_runs(
         ("measure",) if kind is files.Kind.LABELS else _ONLY_FOR_LABELS,
         kind.value,
     )
-    policy = Policy(
-        options.strict,
-        options.debates,
-        no_texts_fix="add --debates FILE with the labelled debates",
-    )
+    policy = Policy(options.strict, options.debates)
     if kind is files.Kind.LABELS and are_debaters(runs):
         _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
         return score_people(
@@ -231,6 +225,7 @@ def score_runs(
             baselines=options.baseline,
             samples=options.samples,
             seed=options.seed,
+            bad=bad,
         )
     # One run is always compared with the baseline.
     compare = options.pairs or len(runs) == 1

@@ -25,6 +25,7 @@ from touche_rad.demo import DEMO
 from touche_rad.errors import InputError, OptionError, UserError
 from touche_rad.files.records import refuse_links, write_json, write_text
 from touche_rad.plugins.digests import refuse_files_outside, refuse_paths_outside
+from touche_rad.text import printable
 
 if TYPE_CHECKING:
     from touche_rad.debate import Debate
@@ -164,7 +165,7 @@ def _print_plan(
                 click.secho(f"\nRound {number}: {name}", bold=True)
             verb = words[1] if words[0] == "train" else words[0]
             click.secho(f"{step}. {_TITLES[verb]}", fg="cyan")
-            click.echo(f"   {line_of(words)}")
+            click.echo(printable(f"   {line_of(words)}"))
             if verb == "simulate":
                 topics_file = str(Path(folder, Path(words[1]).name))
                 run([verb, topics_file, *words[2:], "--dry-run"], is_step=True)

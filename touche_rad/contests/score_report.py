@@ -7,11 +7,10 @@ from statistics import fmean
 from typing import Any, Final, Literal
 
 from touche_rad.score.reports import COMPARISON_COLUMNS, RANKS
-from touche_rad.score.result import RunComparison
+from touche_rad.score.result import RunComparison, rank_text
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL
 from touche_rad.score.tables import (
     INTERVAL,
-    NONE,
     TRUTH,
     Columns,
     FrozenRecord,
@@ -48,6 +47,7 @@ class ContestRow(FrozenRecord):
     """Whether this winner is the one in the file, which all other tables count."""
     rank: int | None = None
     """The rank by accuracy of what decides; constants and means of repeats have none."""
+    place: int | None = None
     debates: int
     completed: float
     accuracy: float | None = None
@@ -73,7 +73,7 @@ class ContestRow(FrozenRecord):
     @property
     def rank_text(self) -> str:
         """The rank; a star for a constant."""
-        return "*" if self.basis == "constant" else str(self.rank or NONE)
+        return "*" if self.basis == "constant" else rank_text(self.rank, self.place)
 
     @property
     def interval_text(self) -> str:
@@ -231,7 +231,7 @@ class ContestReport(Printed):
             rows = [row for row in self.rows if row.dimension == dimension]
             if any(row.basis != "constant" for row in rows):
                 yield table({"{label}": dimension, **SCORE_COLUMNS}, rows)
-        if any(row.rank for row in self.rows):
+        if any(row.rank != row.place for row in self.rows):
             yield [RANKS]
         yield table(COMPARISON_COLUMNS, self.comparisons)
         yield table(SHARE_COLUMNS, () if self.rows else self.shares)

@@ -368,11 +368,10 @@ class _Scorer:
             len(self.contests),
             baselines={scored.row.run for scored in constants} - runs.keys(),
         )
-        rank_of = {ranked.run: ranked.rank for ranked in ranking.runs}
+        fields_of = {ranked.run: ranked.model_dump() for ranked in ranking.runs}
         rows = []
         for row, _ in of_runs:
-            rank_of_row = rank_of[row.run] if row.decides else None
-            rows.append(row.model_copy(update={"rank": rank_of_row}))
+            rows.append(row.model_copy(update=fields_of[row.run] if row.decides else {}))
         rows += means(rows, judge_of)
         rows += [scored.row for scored in constants]
         rows.append(self._random())

@@ -310,9 +310,8 @@ def _shares(report: ShareReport) -> Board:
     else:
         heads.append(["debates", ""])
     title = lead(rows, measure) if text else "Categories have no rank"
-    if text and not report.is_ranked:
+    if text and report.not_ranked:
         title = f"{rows[0]['run']} has the highest {measure}, {rows[-1]['run']} the lowest"
-        text = ["Without labels, nobody knows which verdicts are right."]
     return board(
         title,
         rows,

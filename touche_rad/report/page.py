@@ -49,7 +49,7 @@ from touche_rad.score.cautions import different_indexes, equal_files, without_mo
 from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.people import are_debaters, score_people
-from touche_rad.score.reference import DEFAULT_POLICY, known_reference
+from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
 from touche_rad.score.reports import Fault, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import shares_of_debates
@@ -99,6 +99,7 @@ def write_report(
     debates: bool = True,
     queries: Mapping[str, str] | None = None,
     index: str | None = None,
+    policy: Policy = DEFAULT_POLICY,
 ) -> ReportSummary:
     """Write a report that needs no server and loads nothing from the network.
 
@@ -115,6 +116,7 @@ def write_report(
         debates: Whether to show the debates.
         queries: The texts of the queries of TREC runs, by id.
         index: The argument index with the texts that TREC runs found.
+        policy: How runs are matched to labels; `debates` names the labelled debates.
     """
     bad = bad or BadLines()
     refused: dict[str, str] = {}
@@ -127,7 +129,7 @@ def write_report(
     by_name = dict(zip(names(paths), paths, strict=True))
     sources = read_sources(by_name, criteria, origins, skipped, refused)
     names_of_runs = [source.name for source in sources]
-    scored = None if boards else _score(sources, labels, criteria, seed, bad)
+    scored = None if boards else _score(sources, labels, criteria, policy, seed, bad)
     unscored = scored.refused if scored else {}
     sources = [
         replace(source, debates=()) if source.name in unscored else source for source in sources
@@ -136,7 +138,7 @@ def write_report(
     warnings = list(different_indexes((source.name, source.origin.judged) for source in sources))
     warnings += different_indexes((source.name, source.origin.status) for source in sources)
     warnings += equal_files(source.path for source in sources)
-    debates_of_runs = list(debates_of(sources, labels, criteria)) if debates else []
+    debates_of_runs = list(debates_of(sources, labels, criteria, policy.debates)) if debates else []
     has_verdicts = any(debate.verdicts for debate in debates_of_runs)
     if scored is None and not boards and has_verdicts:
         files_of_runs = {source.name: source.path for source in sources}
@@ -351,7 +353,12 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
 
 
 def _score(
-    sources: Sequence[Source], labels: Path | None, criteria: Criteria, seed: int, bad: BadLines
+    sources: Sequence[Source],
+    labels: Path | None,
+    criteria: Criteria,
+    policy: Policy,
+    seed: int,
+    bad: BadLines,
 ) -> Scored | None:
     if labels is None:
         return None
@@ -363,7 +370,7 @@ def _score(
     if truth is Kind.LABELS and not fitting:
         # People's answers rank also debates without verdicts.
         answers = list(files.read_labels(labels, criteria=criteria))
-        if known_reference(labels, answers, criteria.unit):
+        if known_reference(labels, answers, criteria, policy.debates):
             fitting = {source.name: source.path for source in sources if source.debates}
     if not fitting:
         # Debates are shown with their labels, and contests with their winners, also without runs.
@@ -382,6 +389,6 @@ def _score(
         return score_contests(paths, labels, seed=seed, bad=bad, tags=tags)
     if truth is Kind.LABELS and are_debaters(paths):
         return score_people(
-            paths, labels, criteria=criteria, policy=DEFAULT_POLICY, seed=seed, tags=tags
+            paths, labels, criteria=criteria, policy=policy, seed=seed, tags=tags, bad=bad
         )
-    return score(paths, labels, criteria=criteria, seed=seed, bad=bad, tags=tags)
+    return score(paths, labels, criteria=criteria, policy=policy, seed=seed, bad=bad, tags=tags)

@@ -142,11 +142,11 @@ def read_sources(
 
 
 def debates_of(
-    sources: Sequence[Source], labels: Path | None, criteria: Criteria
+    sources: Sequence[Source], labels: Path | None, criteria: Criteria, labelled: Path | None = None
 ) -> Iterator[DebateOfRun]:
-    """Yield the debates of all runs."""
+    """Yield the debates of all runs, with their labels."""
     unit = criteria.unit
-    labels_by_words = _labels_by_words(sources, labels, criteria)
+    labels_by_words = _labels_by_words(sources, labels, criteria, labelled)
     for run, source in enumerate(sources):
         run_calls = calls(source.path)
         for debate, verdicts in source.debates:
@@ -156,16 +156,16 @@ def debates_of(
             for at, turn in enumerate(debate.turns):
                 if turn.response is not None and fallback_of(turn.response.extra):
                     fallbacks.add(at)
-            labelled = labels_by_words.get(digests(debate, unit), ())
+            of_debate = labels_by_words.get(digests(debate, unit), ())
             if not verdicts and source.kind is Kind.EVALUATIONS:
                 verdicts = ({},)
             yield DebateOfRun(
-                run, debate, verdicts, labelled, run_calls, frozenset(fallbacks), unit
+                run, debate, verdicts, of_debate, run_calls, frozenset(fallbacks), unit
             )
 
 
 def _labels_by_words(
-    sources: Sequence[Source], labels: Path | None, criteria: Criteria
+    sources: Sequence[Source], labels: Path | None, criteria: Criteria, labelled: Path | None
 ) -> dict[tuple[str, ...], tuple[Labels, ...]]:
     """Return the labels of each debate by the digests of its turns.
 
@@ -175,7 +175,7 @@ def _labels_by_words(
     if labels is None or kind_of(labels) is not Kind.LABELS:
         return {}
     truth = list(files.read_labels(labels, criteria=criteria))
-    reference = known_reference(labels, truth, criteria.unit)
+    reference = known_reference(labels, truth, criteria, labelled)
     if reference is not None:
         return dict(zip(map(tuple, reference.turns), truth, strict=True))
     fitting = [source for source in sources if len(source.debates) == len(truth)]

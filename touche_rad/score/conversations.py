@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Turn, Verdicts
 from touche_rad.files import Labels
 
+T = TypeVar("T")
 Place = tuple[str, int]
 """A debate's key, and the turn."""
 Call = Mapping[str, Any]
@@ -76,13 +77,18 @@ class Conversation:
         self.places = debate_of_run.places
         if debate_of_run.verdicts:
             verdicts: list[Verdicts] = [{} for _ in self.turns]
-            for place, of_turn in zip(self.places, debate_of_run.verdicts, strict=False):
+            for place, of_turn in self._by_turn(debate_of_run.verdicts):
                 verdicts[place] = of_turn
             self.verdicts.append((run, verdicts))
         if debate_of_run.labels:
             self.labels = self.labels or [{} for _ in self.turns]
-            for place, labels in zip(self.places, debate_of_run.labels, strict=False):
+            for place, labels in self._by_turn(debate_of_run.labels):
                 self.labels[place] = labels or self.labels[place]
+
+    def _by_turn(self, values: Sequence[T]) -> Iterator[tuple[int, T]]:
+        """Yield values with their turns: all turns, or only those that have verdicts."""
+        is_on_all = len(values) == len(self.turns)
+        return zip(range(len(self.turns)) if is_on_all else self.places, values, strict=False)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from touche_rad.score.matching import Alignment, Matcher, Scored, check_places, 
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reference import (
     DEFAULT_POLICY,
+    NO_TEXTS_FIX,
     Labelled,
     Policy,
     exclude_examples,
@@ -86,7 +87,7 @@ def score_judgements(
         if policy.strict:
             return match_strictly(truth, labels, run)
         if reference is None or not run.has_words:
-            check_places(run, truth, labels, "" if reference else policy.no_texts_fix)
+            check_places(run, truth, labels, "" if reference else NO_TEXTS_FIX)
         return Matcher(run, labels, reference).match()
 
     aligned = each_run(evaluated, align, refused)

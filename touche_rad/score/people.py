@@ -25,7 +25,7 @@ from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.rates import AnswerShare, answer_shares, categories_in_words, with_mean
-from touche_rad.score.reference import NO_TEXTS, Labelled, Policy, find_reference
+from touche_rad.score.reference import NO_TEXTS, NO_TEXTS_FIX, Labelled, Policy, find_reference
 from touche_rad.score.shares import ShareReport, share_report
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
 from touche_rad.text import count_of
@@ -61,6 +61,7 @@ def score_people(
     seed: int = 0,
     baselines: Sequence[Path] = (),
     tags: Sequence[str] | None = None,
+    bad: files.BadLines | None = None,
 ) -> ShareReport:
     """Rank the debaters of runs by people's answers; scales count from 0 to 1.
 
@@ -82,7 +83,7 @@ def score_people(
     measured = answer_shares(criteria)
     reference = find_reference([], truth, labels, policy, all_criteria)
     if reference is None:
-        raise UserError(f"{truth}: {NO_TEXTS}: {policy.no_texts_fix}")
+        raise UserError(f"{truth}: {NO_TEXTS}: {NO_TEXTS_FIX}")
     labels_of: dict[tuple[str, ...], list[Sequence[Labels]]] = {}
     for texts, labels_of_debate in zip(reference.turns, labels, strict=True):
         labels_of.setdefault(tuple(texts), []).append(labels_of_debate)
@@ -95,7 +96,7 @@ def score_people(
         """Read the labels and the judge's scores of each turn."""
         numbers: list[int] = []
         rows: dict[AnswerShare, list[tuple[float, float]]] = {share: [] for share in measured}
-        for debate, verdicts in _read_debates(path, all_criteria, correct):
+        for debate, verdicts in _read_debates(path, all_criteria, correct, bad or files.BadLines()):
             texts = digests(debate, criteria.unit)
             judged = iter(verdicts)
             for at in range(len(texts)):
@@ -157,12 +158,12 @@ def score_people(
 
 
 def _read_debates(
-    path: Path, criteria: Criteria, correct: bool
+    path: Path, criteria: Criteria, correct: bool, bad: files.BadLines
 ) -> Iterator[tuple[Debate, Sequence[Verdicts]]]:
     """Yield the debates of a run, with the verdicts that correct the labels."""
     if not correct:
-        for debate, _ in files.read_views(path, keep_lost=True):
+        for debate, _ in files.read_views(path, bad, keep_lost=True):
             yield debate, ()
         return
     read_evaluated(path.name, path, criteria, files.BadLines(skip=True))  # refuses others
-    yield from read_judged(path, criteria, files.BadLines())
+    yield from read_judged(path, criteria, bad)

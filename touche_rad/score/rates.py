@@ -24,6 +24,8 @@ from touche_rad.score.significance import (
 )
 
 OTHER_DEBATES: Final = "not comparable, without a rank; debates that most other runs do not have"
+MISSING_DEBATES: Final = "missing or lost debates"
+"""The problem of a run that lacks debates of the others."""
 
 
 def categories_in_words(criteria: Criteria) -> list[str]:
@@ -177,7 +179,7 @@ def count_verdicts(
         for run in group:
             name = names[run]
             debates_of[name] = f"{debates[run]} of {expected}"
-            problems[name, "missing or lost debates"] = expected - debates[run]
+            problems[name, MISSING_DEBATES] = expected - debates[run]
             missing = (most[:, 0] - totals[:, run])[has_debate[:, run]][:, firsts].sum()
             problems[name, "missing verdicts"] += int(missing)
             # Nothing is comparable with most runs if two groups are the largest.

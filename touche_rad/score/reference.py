@@ -25,6 +25,10 @@ from touche_rad.score.evaluations import REPAIR, JudgedLine, Run
 Labelled = Sequence[Sequence[Mapping[str, int | None]]]
 """The labels of each turn of each debate, by the key of the criterion."""
 NO_TEXTS: Final = "labels have no texts to match by"
+NO_TEXTS_FIX: Final = (
+    "add --debates FILE with the labelled debates, or put them beside the labels: debates.jsonl, "
+    "or X.jsonl of X-labels.jsonl"
+)
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,6 @@ class Policy:
     """Match by place, and refuse a run that the official scorer refuses."""
     debates: Path | None = None
     """The labelled debates in the labels' order."""
-    no_texts_fix: str = (
-        "put the debates beside the labels: debates.jsonl, or X.jsonl of X-labels.jsonl"
-    )
-    """What to do if the texts of the labelled debates are unknown."""
 
 
 DEFAULT_POLICY = Policy()
@@ -124,11 +124,7 @@ def find_reference(
     Raises:
         UserError: Only the runs have them, and in different orders.
     """
-    if policy.debates is not None:
-        pairs = files.read_labelled(policy.debates, truth, criteria)
-        labelled = [debate for debate, _ in pairs]
-        return Reference.of_debates(policy.debates, labelled, criteria.unit)
-    known = known_reference(truth, labels, criteria.unit)
+    known = known_reference(truth, labels, criteria, policy.debates)
     if known is not None or len(runs) < 2:
         return known
     # A run that has a line for each label has the order of the labels.
@@ -138,18 +134,24 @@ def find_reference(
     }
     if len(orders) > 1:
         problem = f"runs have different debates or orders, and {NO_TEXTS}"
-        raise UserError(f"{truth}: {problem}: {policy.no_texts_fix}")
+        raise UserError(f"{truth}: {problem}: {NO_TEXTS_FIX}")
     for conversations, path in orders.items():
         return Reference(path, [""] * len(sizes), conversations)
     return None
 
 
-def known_reference(truth: Path, labels: Labelled, unit: Unit = "response") -> Reference | None:
-    """Return the labelled debates of the digests in the labels, or of the file beside them.
+def known_reference(
+    truth: Path, labels: Labelled, criteria: Criteria | None = None, debates: Path | None = None
+) -> Reference | None:
+    """Return the labelled debates: of a file, of the digests in the labels, or of the file beside.
 
-    That is `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`; a file of another shape is not
+    The last is `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`; a file of another shape is not
     theirs.
     """
+    unit = criteria.unit if criteria is not None else "response"
+    if debates is not None:
+        labelled = [debate for debate, _ in files.read_labelled(debates, truth, criteria)]
+        return Reference.of_debates(debates, labelled, unit)
     of_labels = Reference.of_labels(truth, labels)
     stem = truth.name.removesuffix(".gz").removesuffix(".jsonl")
     if of_labels is not None or not stem.endswith("labels"):
@@ -161,11 +163,11 @@ def known_reference(truth: Path, labels: Labelled, unit: Unit = "response") -> R
         if not path.is_file():
             continue
         try:
-            debates = list(files.read_debates(path))
+            labelled = list(files.read_debates(path))
         except InputError:
             continue
-        if [len(digests(debate, unit)) for debate in debates] == sizes:
-            return Reference.of_debates(path, debates, unit)
+        if [len(digests(debate, unit)) for debate in labelled] == sizes:
+            return Reference.of_debates(path, labelled, unit)
     return None
 
 

@@ -22,6 +22,7 @@ from touche_rad.score.result import (
     RankedRun,
     RetrievalRow,
     RunComparison,
+    rank_text,
 )
 from touche_rad.score.tables import (
     INTERVAL,
@@ -78,9 +79,7 @@ _CSV_FIELDS: Final = [
     if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn", "confusion")
 ]
 SHORT_INTERVAL: Final = "{low:.3f}–{high:.3f}"
-RANKS: Final = (
-    "Runs share a rank unless they are significantly worse than its first: p (Holm) < .05."
-)
+RANKS: Final = "=: not significantly worse than the first run (p (Holm) is not below .05)."
 _FAMILIES: Final = (
     "p (Holm): over all comparisons of the measure that ranks with the same run, and over all of "
     "the other measures with it."
@@ -147,7 +146,7 @@ class Report(Printed):
         """Return the rank of a run; a star for a baseline, a dash with too few debates."""
         if ranked.run in (BASELINE, *self.baselines):
             return "*"
-        return str(ranked.rank or NONE)
+        return rank_text(ranked.rank, ranked.place)
 
     def unit_rows(self, per: str) -> Iterator[Row]:
         """Yield a row for each verdict, each debate and criterion, or each query and measure."""
@@ -440,7 +439,7 @@ def rank_notes(report: Report) -> Iterator[str]:
     """Yield what the ranks, the stars and the lost debates of a table mean."""
     if len(report.runs) < 2:
         return
-    if any(ranked.rank for ranked in report.ranking):
+    if any(ranked.rank != ranked.place for ranked in report.ranking):
         yield RANKS
     if {BASELINE, *report.baselines} & {ranked.run for ranked in report.ranking}:
         yield "* baseline, without a rank."

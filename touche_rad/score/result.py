@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from touche_rad.score.tables import FrozenRecord
+from touche_rad.score.tables import NONE, FrozenRecord
 
 BASELINE: Final = "always-yes"
 """The official baseline, which gives every criterion the score 1."""
@@ -118,6 +118,14 @@ class RankedRun(FrozenRecord):
 
     run: str
     rank: int | None
+    """1 if it is not significantly worse than the first, else its place."""
+    place: int | None = None
+    """Its place by value."""
+
+
+def rank_text(rank: int | None, place: int | None) -> str:
+    """Return a rank for a table; "=" for a run that is not significantly worse than the first."""
+    return "=" if rank != place else str(rank or NONE)
 
 
 class RunComparison(FrozenRecord):

@@ -19,6 +19,7 @@ from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.rates import (
+    MISSING_DEBATES,
     OTHER_DEBATES,
     answers_name,
     categories_in_words,
@@ -39,6 +40,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, verdict_rows
+from touche_rad.score.words import names_of
 
 
 class YesRow(FrozenRecord):
@@ -62,8 +64,8 @@ class ShareReport(Report):
     rows: tuple[YesRow, ...]
     notes: tuple[str, ...] = ()
     """Missing and lost debates and verdicts, and a judge without a language model."""
-    is_ranked: bool
-    """Whether one judge gave the verdicts."""
+    not_ranked: str
+    """Why the runs have no ranks; empty if one judge gave verdicts on different debates."""
     is_corrected: bool = False
     """Whether people's answers to all turns are estimated from verdicts."""
     criteria: Criteria = Field(exclude=True, repr=False)
@@ -86,14 +88,18 @@ class ShareReport(Report):
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
         if not means:
             return []
-        if not self.is_ranked:
+        what = answers_name(self.criteria)
+        if self.not_ranked:
             order = [ranked.run for ranked in self.ranking]
             shares = [f"{run} {means[run].yes:.3f}" for run in order]
-            reason = "ranks need one judge, and different debates on the same claims"
-            what = answers_name(self.criteria).capitalize()
-            return [f"{what}: {', '.join(shares)} (not ranked: {reason})."]
+            return [f"{what.capitalize()}: {', '.join(shares)}.", f"Not ranked: {self.not_ranked}."]
         figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
-        return self._in_words(figures, answers_name(self.criteria), MEAN, "claims", self.claims)
+        sentences = self._in_words(figures, what, MEAN, "claims", self.claims)
+        for run, _, problem in self.problems_of_runs:
+            if problem == MISSING_DEBATES:
+                missing = f"{run} has {self.debates[run]} debates: those that it lacks count as no."
+                sentences.insert(1, missing)
+        return sentences
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
@@ -124,14 +130,14 @@ class ShareReport(Report):
         lines = []
         for ranked in self.ranking:
             first, *rows = (row for row in self.rows if row.run == ranked.run)
-            line = [self.rank_text(ranked)] if self.is_ranked else []
+            line = [] if self.not_ranked else [self.rank_text(ranked)]
             line += [ranked.run, cell("{yes:.3f}", first), interval_cell(SHORT_INTERVAL, first)]
             line += [cell("{yes:.3f}", row) for row in rows]
             lines.append(line + [interval_cell(SHORT_INTERVAL, row) for row in rows])
         first_key, *keys = dict.fromkeys(row.maxim for row in self.rows)
         intervals = [f"{INTERVAL} of {key}" for key in keys]
         heads = ["run", first_key, INTERVAL, *keys, *intervals]
-        if self.is_ranked:
+        if not self.not_ranked:
             heads.insert(0, "rank")
         return Table(heads, lines, name=heads.index("run"), optional=len(intervals))
 
@@ -216,19 +222,24 @@ def shares_of_debates(
         if counts[:, at, :, 1].any():
             figures[tag] = measure_yes(counts[:, [at]], criteria, samples, seed)
 
-    # Several runs of the same debates are of several judges.
-    conversations = [debate for topic in all_topics for debate in topic.conversations]
     paths = [runs[tag] for tag in figures]
-    judges = {read_status(path).get("identity", {}).get("judge") for path in paths}
-    is_of_one_judge = len(judges) == 1 and len(conversations) > len(all_topics)
+    identities = [read_status(path).get("identity", {}) for path in paths]
+    judges = {str(identity.get("judge", "an unknown judge")) for identity in identities}
+    not_ranked = ""
+    if len(figures) > 1 and len(judges) > 1:
+        not_ranked = f"the verdicts are of {names_of(sorted(judges))}; labels tell who is right"
+    elif len(figures) > 1 and all(len(topic.conversations) == 1 for topic in all_topics):
+        not_ranked = "the runs have no claim in common"
+        if any(len(topic.runs) > 1 for topic in all_topics):
+            not_ranked = "these are verdicts on the same debates; labels tell which are right"
     faults = [(run, times, what) for (run, what), times in problems.items() if times]
     notes = [f"{run}: {what}: {times}" for run, times, what in faults]
-    if is_of_one_judge:
+    if not not_ranked:
         notes += without_model(paths)
     return share_report(
         figures,
         len(counts),
-        is_ranked=len(figures) == 1 or is_of_one_judge,
+        not_ranked=not_ranked,
         baselines=[tag for tag in baselines if tag in figures],
         apart=[run for (run, what), times in problems.items() if times and what == OTHER_DEBATES],
         debates=debates_text,
@@ -250,15 +261,16 @@ def share_report(
     baselines: Sequence[str],
     compare: bool,
     apart: Sequence[str] = (),
-    is_ranked: bool = True,
+    not_ranked: str = "",
     **fields: Any,
 ) -> ShareReport:
     """Rank runs by the mean of their answers; categories have none."""
     first, *others = next(iter(figures.values()), (MEAN,))
-    is_ranked = is_ranked and first == MEAN
+    if first != MEAN:
+        not_ranked = "categories have no order"
     ranking = rank(figures, first, claims, baselines=baselines, others=others, apart=apart)
     ranked = ranking.runs
-    if not is_ranked:
+    if not_ranked:
         ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)
     rows = []
     for tag, of_run in figures.items():
@@ -273,7 +285,7 @@ def share_report(
         claims=claims,
         criteria=criteria,
         baselines=tuple(baselines),
-        is_ranked=is_ranked,
+        not_ranked=not_ranked,
         ranking=ranked,
         rows=tuple(rows),
         comparisons=ranking.comparisons,

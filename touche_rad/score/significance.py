@@ -148,9 +148,9 @@ def rank(
 ) -> Ranking:
     """Rank runs by a measure.
 
-    Rank 1 have the best run and all that are not significantly worse. The best of the others is
-    the first of the next rank, and so on. Baselines stand at their places without a rank. Runs
-    that are apart, or have too few debates for an interval, stand at the end without a rank.
+    Rank 1 have the best run and all that are not significantly worse; the others have their places
+    by value. Baselines stand among them without a rank. Runs that are apart, or have too few
+    debates for an interval, stand at the end without a rank.
 
     Args:
         figures: The figures of all runs and baselines.
@@ -161,27 +161,26 @@ def rank(
         apart: Runs on other debates, which cannot be compared.
     """
     with_interval = {run for run in figures if figures[run][measure].draws is not None}
-    ranked = (with_interval or set(figures)) - set(apart)
-    order = sorted(figures, key=lambda run: (run not in ranked, -figures[run][measure].value))
-    runs = [run for run in order if run in ranked and run not in baselines]
-    ranks: dict[str, int] = {}
-    comparisons: list[RunComparison] = []
-    remaining = runs
-    while remaining:
-        compared = compare_runs(figures, remaining, remaining[0], [measure], units)
-        comparisons += compared
-        worse = {row.run for row in compared if row.significant}
-        ranks |= dict.fromkeys([run for run in remaining if run not in worse], 1 + len(ranks))
-        remaining = [run for run in remaining if run in worse]
+    comparable = (with_interval or set(figures)) - set(apart)
+    order = sorted(figures, key=lambda run: (run not in comparable, -figures[run][measure].value))
+    runs = [run for run in order if run in comparable and run not in baselines]
     references = [*runs[:1], *(run for run in order if run in baselines)]
-    for reference in references[1:]:
-        comparisons += compare_runs(figures, runs, reference, [measure], units)
-    for reference in references:
-        comparisons += compare_runs(figures, runs, reference, others, units)
-    if units < FEWEST_FOR_TEST:
-        ranks = {}
-    ranked_runs = tuple(RankedRun(run=run, rank=ranks.get(run)) for run in order)
-    return Ranking(ranked_runs, tuple(comparisons))
+    comparisons: list[RunComparison] = []
+    for measures in ([measure], others):
+        for reference in references:
+            comparisons += compare_runs(figures, runs, reference, measures, units)
+    worse = set()
+    for row in comparisons:
+        if row.significant and row.measure == measure and row.against == references[0]:
+            worse.add(row.run)
+    ranked = []
+    for run in order:
+        place = rank_of_run = None
+        if run in runs and units >= FEWEST_FOR_TEST:
+            place = 1 + runs.index(run)
+            rank_of_run = place if run in worse else 1
+        ranked.append(RankedRun(run=run, rank=rank_of_run, place=place))
+    return Ranking(tuple(ranked), tuple(comparisons))
 
 
 def compare_runs(

@@ -93,7 +93,7 @@ class Table:
         lines = _joined(self._aligned(block, number) for number, block in enumerate(blocks))
         if left_out:
             lines += _wrapped(
-                f"no room for: {', '.join(left_out)} (a wider terminal or score --csv has them)",
+                f"no room for: {', '.join(left_out)} (a wider terminal shows them)",
                 width,
             )
         return lines
@@ -214,9 +214,11 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
     """Return rows as CSV; a text that a spreadsheet would take for a formula gets a quote."""
 
     def quoted(value: object) -> object:
-        if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
-            return f"'{value}"
-        return value
+        if not isinstance(value, str):
+            return value
+        text = printable(value)
+        is_formula = text.startswith(_FORMULA) and not _NUMBER.fullmatch(text)
+        return f"'{text}" if is_formula else text
 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
