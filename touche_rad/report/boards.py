@@ -35,7 +35,6 @@ Board = dict[str, Any]
 Scored = Report | ContestReport
 _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
-EQUAL: Final = "“=”: not significantly different from the first run."
 _MEASURES: Final = ("precision", "recall", "kappa", "weighted_kappa", "rmse", "spearman")
 """The measures of a criterion that an opened row shows, beside its errors."""
 

@@ -33,7 +33,6 @@ from touche_rad.report._responses import (
     shares_by_turn_and_claim,
 )
 from touche_rad.report.boards import (
-    EQUAL,
     Board,
     Scored,
     boards_of,
@@ -50,7 +49,7 @@ from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
-from touche_rad.score.reports import Fault, RetrievalReport
+from touche_rad.score.reports import RANKS, Fault, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import shares_of_debates
 from touche_rad.text import count_of, count_words
@@ -203,7 +202,7 @@ def write_report(
         "title": title or "touche-rad report",
         "boards": all_boards,
         "warnings": warnings,
-        "equal": EQUAL,
+        "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
         "faults": faults,
         "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
