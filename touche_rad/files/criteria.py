@@ -161,6 +161,8 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
             fix = _GIVE
             if chosen is not None and chosen.name == name:
                 fix = f"the file is {chosen.digest} now: undo the change, or judge and label again"
+            elif chosen is not None:
+                fix = f"and the others have {chosen.tag}: give files of the same criteria"
             raise InputError(path, f"has the criteria {tag}: {fix}")
     return chosen or grice()
 
