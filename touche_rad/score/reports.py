@@ -142,6 +142,20 @@ class Report(Printed):
         """Return the ranked table of the runs."""
         raise NotImplementedError
 
+    def board_of(self, measures: Sequence[str], value: str) -> Table:
+        """Return the ranked table of measures; the intervals of all but the first need room."""
+        first, *others = measures
+        intervals = [f"{INTERVAL} of {measure}" for measure in others]
+        lines = []
+        for ranked in self.ranking:
+            rows = [row for row in self.rows if row.run == ranked.run]
+            values = [cell(value, row) for row in rows]
+            between = [interval_cell(SHORT_INTERVAL, row) for row in rows]
+            head = [self.rank_text(ranked), ranked.run, values[0], between[0]]
+            lines.append([*head, *values[1:], *between[1:]])
+        columns = ["rank", "run", first, INTERVAL, *others, *intervals]
+        return Table(columns, lines, name=1, optional=len(intervals))
+
     def rank_text(self, ranked: RankedRun) -> str:
         """Return the rank of a run; a star for a baseline, a dash with too few debates."""
         if ranked.run in (BASELINE, *self.baselines):
@@ -422,17 +436,7 @@ class RetrievalReport(Report):
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
-        first, *others = self.measures
-        intervals = [f"{INTERVAL} of {measure}" for measure in others]
-        lines = []
-        for ranked in self.ranking:
-            rows = [row for row in self.rows if row.run == ranked.run]
-            values = [cell("{value:.3f}", row) for row in rows]
-            between = [interval_cell(SHORT_INTERVAL, row) for row in rows]
-            head = [self.rank_text(ranked), ranked.run, values[0], between[0]]
-            lines.append([*head, *values[1:], *between[1:]])
-        columns = ["rank", "run", first, INTERVAL, *others, *intervals]
-        return Table(columns, lines, name=1, optional=len(intervals))
+        return self.board_of(self.measures, "{value:.3f}")
 
 
 def rank_notes(report: Report) -> Iterator[str]:

@@ -35,8 +35,6 @@ from touche_rad.score.tables import (
     Notes,
     Part,
     Table,
-    cell,
-    interval_cell,
     table,
 )
 from touche_rad.score.units import Row, verdict_rows
@@ -127,19 +125,7 @@ class ShareReport(Report):
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
-        lines = []
-        for ranked in self.ranking:
-            first, *rows = (row for row in self.rows if row.run == ranked.run)
-            line = [] if self.not_ranked else [self.rank_text(ranked)]
-            line += [ranked.run, cell("{yes:.3f}", first), interval_cell(SHORT_INTERVAL, first)]
-            line += [cell("{yes:.3f}", row) for row in rows]
-            lines.append(line + [interval_cell(SHORT_INTERVAL, row) for row in rows])
-        first_key, *keys = dict.fromkeys(row.maxim for row in self.rows)
-        intervals = [f"{INTERVAL} of {key}" for key in keys]
-        heads = ["run", first_key, INTERVAL, *keys, *intervals]
-        if not self.not_ranked:
-            heads.insert(0, "rank")
-        return Table(heads, lines, name=heads.index("run"), optional=len(intervals))
+        return self.board_of(list(dict.fromkeys(row.maxim for row in self.rows)), "{yes:.3f}")
 
 
 def score_shares(
