@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import textwrap
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
@@ -81,6 +82,19 @@ def json_text(value: object, indent: int | None = 2) -> str:
         if not character.isprintable():
             text = text.replace(character, json.dumps(character)[1:-1])
     return text
+
+
+def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Wrap a text at its spaces; no word such as a path is cut, and no number loses its "%"."""
+    lines = textwrap.wrap(
+        text.replace(" %", "\xa0%"),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def is_blank(text: str) -> bool:

@@ -111,7 +111,7 @@ class BenchPlan(_Part):
     deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Time limit per answer and per verdict in seconds."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
-    samples: int = Field(2000, ge=100)
+    samples: int = Field(10_000, ge=100)
     """Bootstrap samples for confidence intervals."""
     model: str = ""
     """The language model of the entries that name none."""

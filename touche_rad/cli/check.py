@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, plain, print_command, print_text, say
+from touche_rad.cli.console import Label, plain, print_command, print_json, print_text, say
 from touche_rad.cli.program import command
 from touche_rad.errors import UserError
 from touche_rad.text import count_of
@@ -89,7 +88,7 @@ def check_command(options: CheckOptions) -> int:
         rows = [result.record() for result in results]
         if repair is not None:
             rows[0]["repaired"] = dict(repair.done.most_common())
-        click.echo(json.dumps(rows, indent=2))
+        print_json(rows)
     else:
         if repair is not None:
             for what, count in repair.done.most_common():
@@ -114,16 +113,13 @@ def check_command(options: CheckOptions) -> int:
                 click.secho(f"\n{plain(result.path)}", bold=True)
             _print_findings(result)
             if not result.valid and (result.official or not result.kind):
-                _print_advice(result, options.source, fixed=output in runs)
+                _print_advice(result, options, fixed=output in runs)
         if len(results) > 1 and shown:
-            bad = [plain(result.path) for result in results if not result.good]
-            text = f"{len(results) - len(bad)} of {len(results)} runs are valid"
-            if bad:
-                text += f"; not valid: {', '.join(bad)}"
             click.echo()
             for warning in equal_files(runs):
                 say(warning, Label.WARNING)
-            _echo(text)
+            good = sum(result.good for result in results)
+            click.echo(f"{good} of {len(results)} runs are valid")
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1
@@ -169,14 +165,14 @@ def _print_findings(result: Validation) -> None:
         click.echo("Print every finding: --json")
 
 
-def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> None:
+def _print_advice(result: Validation, options: CheckOptions, *, fixed: bool) -> None:
     """Print the command that repairs a run, or makes it again."""
     from touche_rad.score.repair import repair
 
     is_judged = result.kind != "simulations"
-    source_name = "DEBATES" if is_judged else "CLAIMS"
-    if source:
-        source_name = plain(str(source))
+    source = options.source
+    source_name = plain(str(source or ("DEBATES" if is_judged else "CLAIMS")))
+    index = plain(options.index or "INDEX")
     fix = "It cannot be repaired: get the file again, or make the run again"
     with suppress(UserError):
         repaired = repair(Path(result.path), source)
@@ -189,7 +185,7 @@ def _print_advice(result: Validation, source: Path | None, *, fixed: bool) -> No
             fix = "A lost debate stays lost and counts as no; to get it, make the run again"
         elif can_repair:
             return
-    command = f"simulate {source_name} -i INDEX -d DEBATER"
+    command = f"simulate {source_name} -i {index} -d DEBATER"
     if is_judged:
         command = f"judge {source_name} -j JUDGE"
     _echo(f"{fix}:")

@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli.help_text import fold_command
-from touche_rad.text import colour_setting, count_of, json_text, printable, redact
+from touche_rad.text import colour_setting, count_of, json_text, printable, redact, wrap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -147,7 +146,7 @@ def is_quiet() -> bool:
 
 def fitted(line: str, indent: int = 2) -> str:
     """Wrap a long line for the terminal at its spaces."""
-    return _fold(line, terminal_width(), "", " " * indent)
+    return "\n".join(wrap(line, terminal_width(), "", " " * indent))
 
 
 def print_command(command: str) -> None:
@@ -164,19 +163,7 @@ def print_json(value: object, indent: int | None = 2) -> None:
 def print_text(text: str, first: str = "", rest: str = "", *, limit: int = 120) -> None:
     """Print a wrapped text; its first line begins with `first`, the others with `rest`."""
     width = max(terminal_width(limit), len(rest) + 20)
-    click.echo(first + _fold(text, width, rest, rest).lstrip())
-
-
-def _fold(text: str, width: int, first: str, rest: str) -> str:
-    """Wrap a text; words such as paths and addresses are never cut."""
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    click.echo(first + "\n".join(wrap(text, width, rest, rest)).lstrip())
 
 
 def terminal_width(limit: int = 120) -> int:

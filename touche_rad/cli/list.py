@@ -50,7 +50,7 @@ def list_command(options: ListOptions) -> None:
                 titles[shipped.name] = f"on each {unit}: {', '.join(shipped.keys)}"
         if options.as_json:
             key = "table" if name == "papers" else "name"
-            click.echo(json.dumps([{key: table, "title": titles[table]} for table in titles]))
+            print_json([{key: table, "title": titles[table]} for table in titles], None)
             return
         width = max(map(len, titles))
         for table, title in titles.items():

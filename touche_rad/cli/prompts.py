@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,7 +85,7 @@ def prompts_command(options: PromptsOptions) -> None:
             if not options.as_json:
                 click.echo(f"{plugin.kind:<8} {plugin.name:<14} {len(names)} prompts")
         if options.as_json:
-            click.echo(json.dumps(overview, indent=2))
+            print_json(overview)
         else:
             click.echo("\ntouche-rad prompts NAME prints the prompts of a plugin as it sends them.")
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, next_step, progress, say
+from touche_rad.cli.console import Label, next_step, print_json, progress, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.prepare import warn_of_copies
 from touche_rad.cli.program import Group, command
@@ -62,7 +61,7 @@ def _train(
 
 def _print_result(result: Mapping[str, Any]) -> None:
     """Print the result as JSON, and to the user how to use the model."""
-    click.echo(json.dumps(result, indent=2))
+    print_json(result)
     serve: Mapping[str, str] = result.get("serve") or {}
     for kind, line in serve.items():
         say(f"play with the {kind} model:\n  {line}", Label.NEXT, wraps=False)

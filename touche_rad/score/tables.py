@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from touche_rad.text import printable
+from touche_rad.text import printable, wrap
 
 NONE: Final = "–"
 """The cell of a missing value."""
@@ -188,9 +188,7 @@ def _wrapped(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.wrap(
-        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    return wrap(line, width, "", indent)
 
 
 def _joined(blocks: Iterable[list[str]]) -> list[str]:
@@ -215,7 +213,7 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
 
     def quoted(value: object) -> object:
         if not isinstance(value, str):
-            return value
+            return round(value, 12) if isinstance(value, float) else value
         text = printable(value)
         is_formula = text.startswith(_FORMULA) and not _NUMBER.fullmatch(text)
         return f"'{text}" if is_formula else text
