@@ -113,6 +113,35 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     assert {row["run"]: row["value"] for row in board["rows"]} == means
 
 
+def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) -> None:
+    lines_of_claims = demo_file("claims.tsv").read_text().splitlines()
+    claims = [line.partition("\t")[0] for line in lines_of_claims]
+    lines = (folder / "verbatim.jsonl").read_text().splitlines(keepends=True)
+    one_claim = "".join(line.replace(claims[-1], "Zoos, again.") for line in lines)
+    all_claims = "".join(lines)
+    for number, claim in enumerate(claims):
+        all_claims = all_claims.replace(claim, f"Zoos, number {number}.")
+    for name, text in (("one", one_claim), ("all", all_claims)):
+        (folder / f"{name}.jsonl").write_text(text)
+    runs = [f"{name}.jsonl" for name in (*DEBATERS, "one", "all")]
+    rows_of = []
+    for count in (2, 4):
+        ended = touche_rad("judge", *runs[:count], "-o", f"of{count}", "--json", cwd=folder)
+        report = json.loads(ended.out)
+        rows_of.append([row for row in report["rows"] if row["run"] in DEBATERS])
+        assert report["claims"] == 10
+    assert rows_of[0] == rows_of[1]
+    ranks = {row["run"]: row["rank"] for row in report["ranking"]}
+    assert ranks["all"] is None
+    assert list(ranks)[-1] == "all"
+    assert report["debates"]["one"] == "9 of 10"
+    checked = touche_rad(
+        "check", "one.jsonl", "--input", demo_file("claims.tsv"), "--json", cwd=folder
+    )
+    kinds = {fault["kind"] for fault in json.loads(checked.out)[0]["findings"]}
+    assert kinds >= {"a debate is missing", "a debate is additional"}
+
+
 def test_fallback_answers_and_other_indexes_are_named(folder: Path) -> None:
     first, *others = read_records(folder / "verbatim.jsonl")
     first["simulation"]["userTurns"][0]["systemResponse"]["response"]["fallback"] = "timeout"

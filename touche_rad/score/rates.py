@@ -162,6 +162,20 @@ def count_verdicts(
     counts = np.concatenate([counts, np.zeros((max(lost), *counts.shape[1:]))])
     totals = counts[..., 1]  # a view: by claim, run and criterion
     has_debate = totals.sum(axis=2) > 0
+    for run, name in enumerate(names):
+        of_run = has_debate[:, run]
+        of_others = np.delete(has_debate, run, axis=1).any(axis=1)
+        only_here = of_run & ~of_others
+        # A changed claim is of this run only, and the run lacks the claim as the others have it.
+        if (
+            0
+            < np.count_nonzero(only_here)
+            <= np.count_nonzero(of_others & ~of_run)
+            < of_others.sum()
+        ):
+            problems[name, "debates on claims of no other run, not counted"] = only_here.sum()
+            counts[only_here, run] = 0
+    has_debate = totals.sum(axis=2) > 0
     debates = has_debate.sum(axis=0)
     groups: list[set[int]] = []
     for of_claim in has_debate:

@@ -203,10 +203,14 @@ def shares_of_debates(
     tags = list(runs)
     all_topics = topics(debates)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
+    apart = [run for (run, what), times in problems.items() if times and what == OTHER_DEBATES]
     figures = {}
+    claims = 0
     for at, tag in enumerate(tags):
-        if counts[:, at, :, 1].any():
-            figures[tag] = measure_yes(counts[:, [at]], criteria, samples, seed)
+        counted = counts[counts[:, at, :, 1].any(axis=1), at]
+        if len(counted):
+            figures[tag] = measure_yes(counted[:, None], criteria, samples, seed)
+            claims = max(claims, 0 if tag in apart else len(counted))
 
     paths = [runs[tag] for tag in figures]
     identities = [read_status(path).get("identity", {}) for path in paths]
@@ -224,10 +228,10 @@ def shares_of_debates(
         notes += without_model(paths)
     return share_report(
         figures,
-        len(counts),
+        claims,
         not_ranked=not_ranked,
         baselines=[tag for tag in baselines if tag in figures],
-        apart=[run for (run, what), times in problems.items() if times and what == OTHER_DEBATES],
+        apart=apart,
         debates=debates_text,
         criteria=criteria,
         judged=debates,

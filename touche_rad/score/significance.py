@@ -209,9 +209,7 @@ def compare_runs(
                     p=p if units >= FEWEST_FOR_TEST else None,
                 )
             )
-    p_values = [row.p for row in rows if row.p is not None]
-    if len(p_values) < len(rows):
-        return rows
+    corrected = iter(holm([row.p for row in rows if row.p is not None]))
     return [
-        row.model_copy(update={"p_holm": p}) for row, p in zip(rows, holm(p_values), strict=True)
+        row if row.p is None else row.model_copy(update={"p_holm": next(corrected)}) for row in rows
     ]

@@ -403,6 +403,7 @@ def _compare_with_input(
     if len(inputs) != len(numbers):
         message = f"{len(numbers)} debates, and {source} has {len(inputs)}"
         result.add(None, "the number of debates is not the input's", message)
+    if len(inputs) != len(numbers) or (input_by_claim and line_by_claim.keys() - input_by_claim):
         # Only different claims say which debates are missing.
         if len(input_by_claim) < sum(bool(debate.claim) for debate in inputs):
             return {}
