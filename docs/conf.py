@@ -57,8 +57,16 @@ def add_contents(app: Any, page: str, source: list[str]) -> None:
             source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{names}\n```\n"
 
 
+def add_levels(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Give the captions of the sidebar a level, which the theme leaves out."""
+    sidebar = context.get("furo_navigation_tree", "")
+    level = 'role="heading" aria-level="2"'
+    context["furo_navigation_tree"] = sidebar.replace('role="heading"', level)
+
+
 def setup(app: Any) -> None:
     """Write the pages of the reference and of the notebooks before Sphinx looks for pages."""
     reference_pages.write(HERE / "reference")
     notebook_pages.write(HERE / "notebooks", HERE / "reference" / "notebooks")
     app.connect("source-read", add_contents)
+    app.connect("html-page-context", add_levels, priority=900)  # after the theme

@@ -33,17 +33,17 @@ def shares_by_turn_and_claim(
 ) -> dict[str, Any]:
     """Return shares of yes or mean answers, counted as in the ranking: by turn, and by claim."""
     turns = max(len(debate.turns) for topic in topics for debate in topic.conversations)
+    places = ranking_places(criteria)
     by_turn: dict[str, list[float | None]] = {name: [] for name in names}
     for turn in range(turns):
         counts, _, _ = count_verdicts(topics, names, lost, criteria, turn)
-        ranking = counts[:, :, ranking_places(criteria)]
-        for name, (yes, total) in zip(names, ranking.sum(axis=(0, 2)).tolist(), strict=True):
+        sums = counts[:, :, places].sum(axis=(0, 2)).tolist()
+        for name, (yes, total) in zip(names, sums, strict=True):
             by_turn[name].append(yes / total if total else None)
     by_turn = {name: values for name, values in by_turn.items() if {*values} - {None}}
     counts, _, _ = count_verdicts(topics, names, lost, criteria)
-    of_claims = counts[:, :, ranking_places(criteria)].sum(axis=2)
-    by_claim = shares(of_claims).round(4).tolist()
-    return {"by_turn": by_turn, "by_claim": by_claim if len(by_turn) > 1 else None}
+    by_claim = shares(counts[:, :, places].sum(axis=2)).round(4).tolist()
+    return {"by_turn": by_turn, "by_claim": by_claim}
 
 
 def lengths_of(

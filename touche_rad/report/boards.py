@@ -95,8 +95,7 @@ def boards_of(report: Scored) -> list[Board]:
     if isinstance(report, ShareReport):
         return [{**_shares(report), "pairs": _pairs(report, MEAN, report.claims)}]
     assert isinstance(report, RetrievalReport)
-    pairs = _pairs(report, report.measures[0], report.queries)
-    return [{**_retrieval(report), "pairs": pairs}]
+    return [{**_retrieval(report), "pairs": _pairs(report, report.measures[0], report.queries)}]
 
 
 def faults_of(report: Scored) -> Iterator[Fault]:

@@ -321,7 +321,7 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
         islands.append((f"data-{section.name}", Markup(section.index)))
         for number, part in enumerate(section.parts):
             parts[f"{section.name[0]}{number}"] = part
-    tabs |= {"claims": "Claims"} if data.get("by_claim") else {}
+    tabs |= {"claims": "Claims"} if len(data.get("by_turn", ())) > 1 else {}
     tabs |= {"agreement": "Agreement"} if data.get("agreement") else {}
     tabs |= {"cost": "Cost"} if data["costs"]["rows"] else {}
     is_file = out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))

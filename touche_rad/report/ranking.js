@@ -77,7 +77,7 @@
           >
         </p>
         ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
-        ${turns?.length > 1 && html`<p class="soft">${board.measure} by turn <${Sparkline} values=${turns} /></p>`}
+        ${turns?.length > 1 && html`<p class="soft">Mean verdict by turn <${Sparkline} values=${turns} /></p>`}
         ${faultsOf(row.run).map(([, , text]) => html`<p class="no">${text}</p>`)}
       </div>
       ${row.details && html`<${Table} ...${row.details} />`}
@@ -245,9 +245,7 @@
     data.boards.map((board, at) => {
       const cautions = [...(at ? [] : data.warnings), ...board.warnings];
       return html`<section class="board">
-        <h2 class=${at ? "" : "first"} role=${at ? null : "heading"} aria-level=${at ? null : 1}>
-          ${board.title}
-        </h2>
+        <${at ? "h2" : "h1"}>${board.title}<//>
         <p>${board.text.join(" ")}</p>
         <p class="soft">${board.note}</p>
         ${cautions.map((text) => html`<p class="soft caution">${text}</p>`)}
