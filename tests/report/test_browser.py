@@ -283,10 +283,10 @@ def test_a_table_is_sorted_by_keyboard_and_downloaded_as_csv(
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("size", ["laptop", "tablet", "phone"])
 def test_pages_are_accessible_and_fit(
-    open_page: OpenPage, judges: str, debaters: str, size: str, dark: bool
+    open_page: OpenPage, judges: str, debaters: str, twenty: str, size: str, dark: bool
 ) -> None:
     addresses = [f"{judges}#{tab}" for tab in ("ranking", "d1", "claims", "agreement", "files")]
-    for address in (*addresses, f"{debaters}#d1&with=0.1"):
+    for address in (*addresses, f"{twenty}#d1", f"{debaters}#d1&with=0.1"):
         page = open_page(address, phone=size == "phone", dark=dark)
         if size == "tablet":
             page.set_viewport_size(TABLET)
