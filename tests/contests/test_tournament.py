@@ -407,7 +407,9 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     assert board["matrix"]["rows"] == [list(row) for row in result.shares]
     assert [row["value"] for row in board["rows"]] == [row.rating for row in result.standings]
     assert "City centres should be closed to private cars." in html, "the debates are there too"
-    assert '"about":"verbatim against grounded"' in html, "the debaters' names, not first and second"
+    assert '"about":"verbatim against grounded"' in html, (
+        "the debaters' names, not first and second"
+    )
 
 
 def test_the_report_escapes_names_and_names_who_is_stronger(
