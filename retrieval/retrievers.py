@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
 
 from pydantic import Field
 
@@ -11,8 +12,11 @@ from retrieval._fusion import best_of, reciprocal_rank, scaled
 from retrieval._searching import Searcher
 from retrieval.chains import ChainRetriever
 from touche_rad.debate import Hit
-from touche_rad.plugins import TOPIC_DEPTH, Services, arguments_by, meaning_of
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.plugins import Services, arguments_by, meaning_of
+
+_DEPTH: Final = 100
+"""Hits that are sorted by their topics."""
 
 
 class _FieldRetriever(Searcher):
@@ -103,9 +107,9 @@ class TopicalRetriever(Searcher):
     """Arguments that have words of the query in any field, those on its topic first."""
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """Sort the hits by the weight of their topics."""
-        hits = self.index.search("all", query, max(k, TOPIC_DEPTH))
-        return on_topic(hits, hits)[:k]
+        """Sort the hits by their topics, the best topic first."""
+        hits = self.index.search("all", query, max(k, _DEPTH))
+        return on_topic(hits, self.index.search("topics", query, k))[:k]
 
 
 def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:

@@ -15,8 +15,9 @@ from retrieval._server import close_connections
 from retrieval.elastic import _shape as shape
 from retrieval.elastic._connection import Connection
 from retrieval.elastic._shape import DEEPEST
-from retrieval.index.analyser import FIELDS, check_field
+from retrieval.index.analyser import FIELDS, TOPICS, FieldTexts, check_field
 from retrieval.index.analyser import NAME as ANALYSER
+from retrieval.index.postings import WEIGHTS_OF, Postings, search_all
 from retrieval.index.statements import ROLES
 from retrieval.index.store import may_be_id
 from touche_rad.debate import Argument, Hit
@@ -180,6 +181,11 @@ class ElasticArguments:
         results: list[list[Hit]] = [[] for _ in queries]
         if k <= 0:
             return results
+        if field == TOPICS:
+            arguments, topics = self._topics
+            return (
+                search_all(topics, arguments.__getitem__, field, queries, k) if topics else results
+            )
         query_of = shape.official_query if self.ours is None else shape.our_query
         ties = [{self._id_field: "asc"}] if self._id_field else []
         common = {"size": min(k, DEEPEST), "sort": [{"_score": "desc"}, *ties], **self._body()}
@@ -200,6 +206,16 @@ class ElasticArguments:
                 for rank, hit in enumerate(hits)
             ]
         return results
+
+    @cached_property
+    def _topics(self) -> tuple[Sequence[Argument], Postings | None]:
+        """All arguments, and the words of their topics: the server cannot add up documents."""
+        arguments = list(self.arguments())
+        texts = FieldTexts()
+        for argument in arguments:
+            texts.add(argument)
+        documents = texts.documents(range(len(arguments))).get(TOPICS)
+        return arguments, documents and Postings.build(documents, *WEIGHTS_OF[TOPICS])
 
     @property
     def encoders(self) -> Sequence[str]:

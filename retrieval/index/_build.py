@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable
 from pathlib import Path
 
-from retrieval.index.analyser import ALL, FIELDS, PARTS, content, tokens
+from retrieval.index.analyser import TOPICS, FieldTexts
 from retrieval.index.engine import build_engine, pisa_is_here
-from retrieval.index.postings import Postings
+from retrieval.index.postings import WEIGHTS_OF, Postings
 from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
 from retrieval.index.store import FILE, Store, write_manifest, write_store
 from touche_rad.debate import Argument
@@ -65,10 +64,10 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
     counts: dict[str, int] = {}
     for field, documents in texts.documents(numbers.tolist()).items():
         counts[field] = len(documents)
-        if pisa:
+        if pisa and field != TOPICS:
             build_engine(folder / field, documents)
         else:
-            Postings.build(documents).write(folder / field)
+            Postings.build(documents, *WEIGHTS_OF.get(field, ())).write(folder / field)
     write_manifest(folder, collection, len(numbers), counts, pisa=pisa)
     return len(numbers)
 
@@ -83,28 +82,7 @@ def postings_of(store: Store) -> dict[str, Postings]:
         assert number is not None
         numbers.append(number)
     fields = texts.documents(numbers)
-    return {field: Postings.build(documents) for field, documents in fields.items()}
-
-
-class FieldTexts:
-    """The stems of each field of many arguments."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, list[str]] = {field: [] for field in FIELDS}
-
-    def add(self, argument: Argument) -> dict[str, list[str]]:
-        """Add an argument and return the stems of its parts."""
-        stems = {part: tokens(content(argument, part)) for part in PARTS}
-        for part in PARTS:
-            self._texts[part].append(" ".join(stems[part]))
-        self._texts[ALL].append(" ".join(chain.from_iterable(stems.values())))
-        return stems
-
-    def documents(self, numbers: Sequence[int]) -> dict[str, list[tuple[int, str]]]:
-        """Return the numbered texts of each field that has any; a text has at least one word."""
-        fields: dict[str, list[tuple[int, str]]] = {}
-        for field, texts in self._texts.items():
-            documents = [pair for pair in zip(numbers, texts, strict=True) if pair[1]]
-            if documents:
-                fields[field] = documents
-        return fields
+    return {
+        field: Postings.build(documents, *WEIGHTS_OF.get(field, ()))
+        for field, documents in fields.items()
+    }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 import Stemmer
 
@@ -15,8 +17,10 @@ from touche_rad.text import stopwords
 
 PARTS = ("topic", "text", "attacks", "supports")
 ALL = "all"
-FIELDS = ("text", "attacks", "supports", "topic", ALL)
-"""`all` contains all parts."""
+TOPICS = "topics"
+FIELDS = ("text", "attacks", "supports", "topic", ALL, TOPICS)
+"""`all` contains all parts. `topics` contains those of all arguments on a topic, and finds the first
+of these arguments."""
 
 
 def check_field(field: str) -> None:
@@ -72,3 +76,37 @@ def _stem(word: str) -> str:
         with _stemming:
             return str(_STEMMER.stemWord(word))
     return "x" + word.encode("utf-8", "replace").hex()
+
+
+class FieldTexts:
+    """The stems of each field of many arguments."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {field: [] for field in FIELDS}
+        self._topics: list[str] = []
+
+    def add(self, argument: Argument) -> dict[str, list[str]]:
+        """Add an argument and return the stems of its parts."""
+        stems = {part: tokens(content(argument, part)) for part in PARTS}
+        for part in PARTS:
+            self._texts[part].append(" ".join(stems[part]))
+        everything = " ".join(chain.from_iterable(stems.values()))
+        self._texts[ALL].append(everything)
+        self._texts[TOPICS].append(everything if argument.topic else "")
+        self._topics.append(argument.topic)
+        return stems
+
+    def documents(self, numbers: Sequence[int]) -> dict[str, list[tuple[int, str]]]:
+        """Return the numbered texts of each field that has any; a text has at least one word.
+
+        All texts on a topic have the number of the first one.
+        """
+        first_numbers: dict[str, int] = {}
+        of_topics = list(map(first_numbers.setdefault, self._topics, numbers))
+        fields: dict[str, list[tuple[int, str]]] = {}
+        for field, texts in self._texts.items():
+            numbers_of_field = of_topics if field == TOPICS else numbers
+            documents = [pair for pair in zip(numbers_of_field, texts, strict=True) if pair[1]]
+            if documents:
+                fields[field] = documents
+        return fields

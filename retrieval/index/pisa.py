@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from retrieval._links import Link, alike
 from retrieval._server import close_connections
 from retrieval.index._build import build, postings_of
-from retrieval.index.analyser import LONGEST_QUERY, check_field, tokens
+from retrieval.index.analyser import TOPICS, check_field
 from retrieval.index.engine import Engine, pisa_is_here
 from retrieval.index.parts import ABOUT, verify_parts
-from retrieval.index.postings import Postings
+from retrieval.index.postings import Postings, search_all
 from retrieval.index.statements import STATEMENTS, Statements
 from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
 from touche_rad import session
@@ -100,12 +100,16 @@ class PisaArguments:
         self._store = Store(folder)
         self._engines: Mapping[str, Engine | Postings]
         fields = [field for field, count in self.manifest.fields.items() if count]
-        if self.manifest.engine == "numpy":
-            self._engines = {field: Postings.read(folder / field, len(self)) for field in fields}
-        elif pisa_is_here():
-            self._engines = {field: Engine(folder / field) for field in fields}
-        else:
+        of_pisa = self.manifest.engine == "pisa"
+        if of_pisa and not pisa_is_here():
             self._engines = postings_of(self._store)
+        else:
+            self._engines = {
+                field: Engine(folder / field)
+                if of_pisa and field != TOPICS
+                else Postings.read(folder / field, len(self))
+                for field in fields
+            }
 
     @property
     def fingerprint(self) -> str:
@@ -137,18 +141,7 @@ class PisaArguments:
         engine = self._engines.get(field)
         if engine is None or k <= 0:
             return [[] for _ in queries]
-        stems = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
-        argument_at = self._store.at
-        path = (field,)
-        hits: list[list[Hit]] = []
-        for scored in engine.best(stems, k):
-            hits.append(
-                [
-                    Hit(argument=argument_at(number), score=score, rank=rank, path=path)
-                    for rank, (score, number) in enumerate(scored)
-                ]
-            )
-        return hits
+        return search_all(engine, self._store.at, field, queries, k)
 
     def links(self, argument_id: str) -> list[Link]:
         """Return the arguments that share a statement with this one."""

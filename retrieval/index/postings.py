@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from retrieval._arrays import Array
-from retrieval.index.engine import K1, LEAST_RARITY, B, Scored, rounded
+from retrieval.index.analyser import LONGEST_QUERY, TOPICS, tokens
+from retrieval.index.engine import K1, LEAST_RARITY, B, Engine, Scored, rounded
+from touche_rad.debate import Argument, Hit
 
+WEIGHTS_OF: Final[Mapping[str, Sequence[float]]] = {TOPICS: (8.0, 0.75)}
+"""k1 and b of fields with other ones. A topic has thousands of words: it matters how often one is
+among them."""
 _WORDS = "words.txt"
 _STARTS = "starts.npy"
 _DOCUMENTS = "documents.npy"
@@ -31,8 +37,8 @@ class Postings:
     """One more than the largest number of a document."""
 
     @classmethod
-    def build(cls, documents: Iterable[tuple[int, str]]) -> Postings:
-        """Index numbered documents of plain words."""
+    def build(cls, documents: Iterable[tuple[int, str]], k1: float = K1, b: float = B) -> Postings:
+        """Index numbered documents of plain words; what has the same number is one document."""
         places: dict[str, int] = {}
         words = array("q")
         numbers = array("q")
@@ -46,12 +52,12 @@ class Postings:
         pairs = np.array(words) * size + np.repeat(numbers, lengths)
         pairs, counts = np.unique(pairs, return_counts=True)
         word, document = np.divmod(pairs, size)
-        length = np.zeros(size)
-        length[numbers] = lengths
-        share = counts / (counts + K1 * (1 - B + B * length[document] / np.mean(lengths)))
+        length = np.bincount(numbers, lengths, size)
+        count = np.count_nonzero(length)
+        share = counts / (counts + k1 * (1 - b + b * length[document] * count / sum(lengths)))
         holding = np.bincount(word)
-        rarity = np.log((len(numbers) - holding + 0.5) / (holding + 0.5))
-        weights = (1 + K1) * np.maximum(LEAST_RARITY, rarity)[word] * share
+        rarity = np.log((count - holding + 0.5) / (holding + 0.5))
+        weights = (1 + k1) * np.maximum(LEAST_RARITY, rarity)[word] * share
         starts = np.concatenate([[0], np.cumsum(holding)])
         return cls(places, starts, document.astype(np.int32), weights.astype(np.float32), size)
 
@@ -94,3 +100,23 @@ class Postings:
             order = np.lexsort((numbers, -best))[:k]
             results.append(list(zip(best[order].tolist(), numbers[order].tolist(), strict=True)))
         return results
+
+
+def search_all(
+    engine: Engine | Postings,
+    argument_at: Callable[[int], Argument],
+    field: str,
+    queries: Sequence[str],
+    k: int,
+) -> list[list[Hit]]:
+    """Search many queries in the documents of a field."""
+    stems = [" ".join(tokens(str(query))[:LONGEST_QUERY]) for query in queries]
+    hits: list[list[Hit]] = []
+    for scored in engine.best(stems, k):
+        hits.append(
+            [
+                Hit(argument=argument_at(number), score=score, rank=rank, path=(field,))
+                for rank, (score, number) in enumerate(scored)
+            ]
+        )
+    return hits

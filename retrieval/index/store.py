@@ -32,7 +32,7 @@ from touche_rad.files.outputs import cache_folder, sha256_of
 from touche_rad.files.records import read_file
 
 FILE = "manifest.json"
-FORMAT = 5
+FORMAT = 6
 
 
 _SMALL = 2_000_000

@@ -25,12 +25,12 @@ from touche_rad.plugins.contracts import (
     VectorsWanted,
 )
 from touche_rad.plugins.indexes import (
-    TOPIC_DEPTH,
     add_vectors,
     annotations_of,
     arguments_by,
     build_index,
     close_index,
+    find_topics,
     index_backend_of,
     meaning_of,
     open_index,
@@ -72,7 +72,6 @@ from touche_rad.plugins.registry import (
 
 __all__ = [
     "KINDS",
-    "TOPIC_DEPTH",
     "Annotations",
     "Annotator",
     "ArgumentIndex",
@@ -109,6 +108,7 @@ __all__ = [
     "close_index",
     "debater",
     "find",
+    "find_topics",
     "import_plugins",
     "index_backend",
     "index_backend_of",

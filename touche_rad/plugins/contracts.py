@@ -83,7 +83,10 @@ class ArgumentIndex(Protocol):
         """A digest of the index's content."""
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
-        """Return the best `k` arguments by one field: text, attacks, supports, topic or all."""
+        """Return the best `k` arguments by one field: text, attacks, supports, topic or all.
+
+        The field topics finds the first argument of each topic, by all arguments on the topic.
+        """
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search for many queries at once."""

@@ -210,9 +210,19 @@ class FallbackIndex:
         return None if self._digests else self._fallback
 
 
-TOPIC_DEPTH: Final = 100
-"""Hits of a search that say what its text is about. Fewer miss topics that are named in other
-words, more let large topics win that only share common words."""
+_MOST_TOPICS: Final = 20
+"""Topics that a text may be about."""
+
+
+def find_topics(index: ArgumentIndex, texts: Iterable[str]) -> dict[str, float]:
+    """Return how much texts are about each topic of an index; the best topic has 1.
+
+    Each text counts equally. In a collection without topics, there are none.
+    """
+    hits: list[Hit] = []
+    for topics in index.search_all("topics", list(dict.fromkeys(texts)), _MOST_TOPICS):
+        hits += [hit.model_copy(update={"score": hit.score / topics[0].score}) for hit in topics]
+    return topics_of(hits)
 
 
 def topics_of(hits: Iterable[Hit]) -> dict[str, float]:

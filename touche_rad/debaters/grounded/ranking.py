@@ -15,11 +15,11 @@ from touche_rad.debate import Argument, Debate, Hit
 from touche_rad.debaters.grounded._polarity import side, sides
 from touche_rad.evidence.words import NO_WORDS, common_topic, topic_of
 from touche_rad.plugins import (
-    TOPIC_DEPTH,
     ArgumentIndex,
     MayNameFile,
     Retriever,
     arguments_by,
+    find_topics,
     meaning_of,
     topics_of,
 )
@@ -47,7 +47,7 @@ AGAINST: Final = "against"
 """The same from a stance model, which replaces `SIDE`."""
 _SIDE_WEIGHT: Final = 2.0
 """Weight of a side beside searches."""
-_TOPIC_WEIGHT: Final = 2.0
+_TOPIC_WEIGHT: Final = 8.0
 """Weight of a topic that words find, beside searches."""
 _NEAR: Final = 4
 """One in this many hits of a search may come from vectors."""
@@ -62,6 +62,8 @@ class Queries:
     """The texts of a debate that are searched."""
 
     message: str
+    thesis: str
+    """The first message."""
     context: str
     """The first message and the last one."""
     user: str
@@ -79,7 +81,7 @@ def read(debate: Debate) -> Queries:
         if turn.response
     ]
     context = dict.fromkeys([users[0], users[-1]])
-    return Queries(users[-1], " ".join(context), " ".join(users), (*users, *answers))
+    return Queries(users[-1], users[0], " ".join(context), " ".join(users), (*users, *answers))
 
 
 @dataclass(frozen=True)
@@ -102,23 +104,25 @@ class RankedCandidate:
 
 def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate]:
     """Return the candidates of all searches, best first."""
-    # Search by words: for the message, and for all messages of the user, whose hits also say what
-    # the debate is about. The best hit of each search has 1.
-    searches = {"attacks": ("attacks", queries.context, k), "text": ("all", queries.message, k)}
-    about = "text" if queries.user == queries.message else "debate"
-    searches[about] = "all", queries.user, max(k, TOPIC_DEPTH)
-    topics: dict[str, float] = {}
+    # Search by words: for the message with the name of the debate's topic, and for all messages of
+    # the user. The best hit of each search has 1.
+    topics = find_topics(index, (queries.thesis, queries.user))
+    main_topic = max(topics, key=topics.__getitem__, default="")
+    searches = {
+        "attacks": ("attacks", queries.context),
+        "text": ("all", f"{queries.message} {main_topic}"),
+    }
+    if queries.user != queries.message:
+        searches["debate"] = "all", queries.user
     arguments: dict[str, Argument] = {}
     routes: dict[str, dict[str, float]] = {}
-    for route, (searched_field, query, depth) in searches.items():
-        hits = index.search(searched_field, query, depth) if content_words(query) else []
-        if route == about:
-            topics = topics_of(hits)
+    for route, (searched_field, query) in searches.items():
+        hits = index.search(searched_field, query, k) if content_words(query) else []
         best_score = max((hit.score for hit in hits), default=0.0)
-        for hit in hits[:k]:
+        for hit in hits:
             arguments.setdefault(hit.argument.id, hit.argument)
         routes[route] = {
-            hit.argument.id: hit.score / best_score if best_score > 0 else 1.0 for hit in hits[:k]
+            hit.argument.id: hit.score / best_score if best_score > 0 else 1.0 for hit in hits
         }
 
     # Search by meaning, if the index has vectors: what attacks claims near to the message.
