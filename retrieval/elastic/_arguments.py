@@ -215,7 +215,8 @@ class ElasticArguments:
         for argument in arguments:
             texts.add(argument)
         documents = texts.documents(range(len(arguments))).get(TOPICS)
-        return arguments, documents and Postings.build(documents, *WEIGHTS_OF[TOPICS])
+        topics = Postings.build(documents, *WEIGHTS_OF[TOPICS]) if documents else None
+        return arguments, topics
 
     @property
     def encoders(self) -> Sequence[str]:

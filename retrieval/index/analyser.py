@@ -19,8 +19,8 @@ PARTS = ("topic", "text", "attacks", "supports")
 ALL = "all"
 TOPICS = "topics"
 FIELDS = ("text", "attacks", "supports", "topic", ALL, TOPICS)
-"""`all` contains all parts. `topics` contains those of all arguments on a topic, and finds the first
-of these arguments."""
+"""`all` contains all parts. `topics` contains those of all arguments on a topic, and finds the
+first of these arguments."""
 
 
 def check_field(field: str) -> None:

@@ -183,7 +183,7 @@ def test_each_candidate_names_the_search_that_led_to_it() -> None:
     )
     candidates = rank(BothSides([alike, against]), read(debate("Lighthouses guide boats.")), 5)
     paths = {candidate.argument.id: candidate.path for candidate in candidates}
-    assert paths["a"] == ("shares words with your message",)
+    assert paths["a"] == ("shares words with your message or its topic",)
     assert paths["b"] == ("attacks a claim similar to what was said",)
 
 

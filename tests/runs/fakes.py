@@ -9,7 +9,7 @@ from threading import Event
 
 import anyio
 
-from retrieval.index.analyser import content
+from retrieval.index.analyser import ALL, TOPICS, content
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.text import content_words
 
@@ -66,9 +66,17 @@ class SmallIndex:
 
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         query_words = set(content_words(query))
+        texts: dict[Argument, str] = {}
+        first_arguments: dict[str, Argument] = {}
+        for argument in self.arguments():
+            first, part = argument, field
+            if field == TOPICS:
+                first, part = first_arguments.setdefault(argument.topic, argument), ALL
+            texts[first] = f"{texts.get(first, '')} {content(argument, part)}"
         scores = {
-            argument: len(query_words & set(content_words(content(argument, field))))
-            for argument in self.arguments()
+            argument: len(query_words & set(content_words(text)))
+            for argument, text in texts.items()
+            if field != TOPICS or argument.topic
         }
         matching = [argument for argument in scores if scores[argument]]
         matching.sort(key=lambda argument: (-scores[argument], argument.id))

@@ -67,7 +67,7 @@ def arguments_on_topic(index: ArgumentIndex, debate: Debate) -> list[Argument]:
     users = [clean(turn.utterance) for turn in debate.turns]
     messages = " ".join(users)
     hits = index.search("all", messages, _DEPTH)
-    weights = find_topics(index, (users[0], messages))
+    weights = find_topics(index, (*users[:1], messages, " ".join(users[1:])))
     return [hit.argument for hit in hits if weights.get(hit.argument.topic, 0) >= _MAIN_TOPIC]
 
 

@@ -85,7 +85,7 @@ class ArgumentIndex(Protocol):
     def search(self, field: str, query: str, k: int) -> list[Hit]:
         """Return the best `k` arguments by one field: text, attacks, supports, topic or all.
 
-        The field topics finds the first argument of each topic, by all arguments on the topic.
+        The field topics finds the first argument on each topic by all arguments on it.
         """
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:

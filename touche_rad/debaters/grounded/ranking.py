@@ -32,7 +32,7 @@ LONGEST: Final = 400
 
 PHRASES: Final[Mapping[str, str]] = {
     "attacks": "attacks a claim like those of the debate",
-    "text": "has words of your message in its text, claims or topic",
+    "text": "has words of your message or topic in its text, claims or topic",
     "debate": "has words of all your messages in its text, claims or topic",
     "topic": "is about the topic of the debate",
     "side": "is probably on the other side than you",
@@ -64,6 +64,8 @@ class Queries:
     message: str
     thesis: str
     """The first message."""
+    later: str
+    """The other messages of the user."""
     context: str
     """The first message and the last one."""
     user: str
@@ -81,7 +83,14 @@ def read(debate: Debate) -> Queries:
         if turn.response
     ]
     context = dict.fromkeys([users[0], users[-1]])
-    return Queries(users[-1], users[0], " ".join(context), " ".join(users), (*users, *answers))
+    return Queries(
+        users[-1],
+        users[0],
+        " ".join(users[1:]),
+        " ".join(context),
+        " ".join(users),
+        (*users, *answers),
+    )
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,7 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
     """Return the candidates of all searches, best first."""
     # Search by words: for the message with the name of the debate's topic, and for all messages of
     # the user. The best hit of each search has 1.
-    topics = find_topics(index, (queries.thesis, queries.user))
+    topics = find_topics(index, (queries.thesis, queries.user, queries.later))
     main_topic = max(topics, key=topics.__getitem__, default="")
     searches = {
         "attacks": ("attacks", queries.context),
@@ -174,7 +183,7 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
         if "attacks" in found_by and found_by["attacks"] >= found_by.get("text", 0.0):
             path = "attacks a claim similar to what was said"
         elif "text" in found_by:
-            path = "shares words with your message"
+            path = "shares words with your message or its topic"
         elif "debate" in found_by:
             path = "shares words with what you said before"
         else:
@@ -210,6 +219,7 @@ def likeness_of(user: str, arguments: Sequence[Argument]) -> dict[str, float]:
         texts[argument.id] = topic_of(f"{argument.topic} {argument.attacks} {argument.text}")
         documents[argument.topic] |= texts[argument.id]
     counts = Counter(word for document in documents.values() for word in document)
+    counts_of_texts = Counter(word for text in texts.values() for word in text)
     widespread = {word for word in asked if counts[word] > _MOST_TOPICS}
 
     # What names a topic alone: its only word, or words that arguments on other topics do not have.
@@ -230,6 +240,9 @@ def likeness_of(user: str, arguments: Sequence[Argument]) -> dict[str, float]:
             names=names[topic],
             widespread=widespread,
         )
+        # Where the user's only word is in this argument alone, it is there by chance.
+        if topic and len(asked) == 1 and all(counts_of_texts[word] == 1 for word in shared):
+            shared = NO_WORDS
         likeness[argument.id] = len(shared) / sqrt(len(asked) * len(text)) if shared else 0.0
     return likeness
 
