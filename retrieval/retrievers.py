@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final
 
 from pydantic import Field
 
@@ -12,11 +11,8 @@ from retrieval._fusion import best_of, reciprocal_rank, scaled
 from retrieval._searching import Searcher
 from retrieval.chains import ChainRetriever
 from touche_rad.debate import Hit
+from touche_rad.plugins import TOPIC_DEPTH, Services, arguments_by, meaning_of
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, arguments_by, meaning_of
-
-_DEPTH: Final = 100
-"""Hits that are sorted by their topics."""
 
 
 class _FieldRetriever(Searcher):
@@ -108,7 +104,7 @@ class TopicalRetriever(Searcher):
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Sort the hits by their topics, the best topic first."""
-        hits = self.index.search("all", query, max(k, _DEPTH))
+        hits = self.index.search("all", query, max(k, TOPIC_DEPTH))
         return on_topic(hits, self.index.search("topics", query, k))[:k]
 
 

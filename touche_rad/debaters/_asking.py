@@ -10,15 +10,13 @@ from pydantic import BaseModel, Field, create_model
 from touche_rad.debate import Argument, Debate
 from touche_rad.models import Message, Model, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis, render_dialogue
-from touche_rad.plugins import ArgumentIndex, find_topics
+from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, find_topics
 from touche_rad.text import clean
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Wording = Literal["close", "free"]
 ON_TOPIC = "only arguments on the topic of the debate, unless there are none"
-_DEPTH = 100
-"""Hits of a search for arguments on the topic."""
 _MAIN_TOPIC = 0.8
 """Least weight of a topic beside the best one, with which a debate is about it."""
 
@@ -66,7 +64,7 @@ def arguments_on_topic(index: ArgumentIndex, debate: Debate) -> list[Argument]:
     """Search for the user's messages; return the arguments on their main topics, best first."""
     users = [clean(turn.utterance) for turn in debate.turns]
     messages = " ".join(users)
-    hits = index.search("all", messages, _DEPTH)
+    hits = index.search("all", messages, TOPIC_DEPTH)
     weights = find_topics(index, (*users[:1], messages, " ".join(users[1:])))
     return [hit.argument for hit in hits if weights.get(hit.argument.topic, 0) >= _MAIN_TOPIC]
 

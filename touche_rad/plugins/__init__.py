@@ -25,6 +25,7 @@ from touche_rad.plugins.contracts import (
     VectorsWanted,
 )
 from touche_rad.plugins.indexes import (
+    TOPIC_DEPTH,
     add_vectors,
     annotations_of,
     arguments_by,
@@ -72,6 +73,7 @@ from touche_rad.plugins.registry import (
 
 __all__ = [
     "KINDS",
+    "TOPIC_DEPTH",
     "Annotations",
     "Annotator",
     "ArgumentIndex",

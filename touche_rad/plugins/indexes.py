@@ -210,6 +210,8 @@ class FallbackIndex:
         return None if self._digests else self._fallback
 
 
+TOPIC_DEPTH: Final = 100
+"""Hits of a search from which those on a topic are taken."""
 _MOST_TOPICS: Final = 20
 """Topics that a text may be about."""
 
