@@ -16,9 +16,3 @@ from touche_rad.score.naming import names
 )
 def test_names_are_short_and_unique(paths: str, wanted: str) -> None:
     assert names([*map(Path, paths.split())]) == wanted.split()
-
-
-def test_a_name_does_not_control_the_terminal() -> None:
-    assert all(
-        name.isprintable() for name in names([Path("f\u202ex/run.jsonl"), Path("g/run.jsonl")])
-    )

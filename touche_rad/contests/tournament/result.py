@@ -104,7 +104,7 @@ class Tournament(Printed):
         claims = count_of(self.claims, "claim")
         note = f"{self.debates} debates on {claims}, judged by {self.judge}"
         if self.pro_share is not None:
-            note += f"; the side for the claim won {format_share(self.pro_share)}"
+            note += f"; the side for the claim won {format_share(self.pro_share)}, ties as halves"
         notes = [note]
         if self.undecided:
             notes.append(f"{self.undecided} debates have no verdict and do not count")
