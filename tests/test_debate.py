@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
+from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
 
 
 def _debate() -> Debate:
@@ -13,21 +13,6 @@ def _debate() -> Debate:
     for number in range(3):
         debate = debate.with_utterance(f"U{number}").with_response(Response(content=f"S{number}"))
     return debate
-
-
-def test_a_view_ends_with_the_judged_response() -> None:
-    view = _debate().view(1)
-    assert [turn.utterance for turn in view.turns] == ["U0", "U1"]
-    assert view.last.response == Response(content="S1")
-    assert view.id == "d"
-    assert view.claim == "c"
-
-
-def test_what_is_asked_has_no_answer_yet() -> None:
-    asked = _debate().before_response(1)
-    assert asked.last == Turn(utterance="U1")
-    assert asked.system_texts == ("S0",)
-    assert asked.last.response is None
 
 
 def test_nothing_in_a_debate_can_be_changed() -> None:

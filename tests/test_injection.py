@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.debaters.world import ARGUMENTS, BothSides, debate
-from tests.judges.makers import USER, ZOO, judge
-from tests.judges.makers import debate as judged_debate
+from tests.debaters.world import BothSides, debate
+from tests.judges.makers import USER, ZOO
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Scripted
 from tests.records import write_records
@@ -38,55 +37,33 @@ def services(server: Scripted) -> Services:
     return Services(index=BothSides(), model=Model(Address(server.url, "tiny"), deadline=60))
 
 
-def judge_all(name: str, server: Scripted, texts: list[str]) -> list[str]:
-    """Return the prompts in which a judge reads each text as a message and as an answer."""
+def prompts_on(server: Scripted, plugin: str, text: str) -> list[str]:
+    """Return the prompts of a judge or a debater that reads a text as message and as answer."""
+    kind, name = plugin.split()
+    server.asked.clear()
 
     async def run() -> None:
-        services_of_test = services(server)
-        judge = find("judge", name).make(services_of_test)
-        assert services_of_test.model is not None
-        for text in texts:
-            await judge_view(judge, debate(text).with_response(Response(content=text)), grice())
-        await services_of_test.model.close()
+        of_test = services(server)
+        seen = debate(text, text, "Abolish the penny!")
+        if kind == "judge":
+            judge = find("judge", name).make(of_test)
+            await judge_view(judge, seen.with_response(Response(content=text)), grice())
+        else:
+            await Answerer([find("debater", name).make(of_test)]).answer(seen)
+        assert of_test.model is not None
+        await of_test.model.close()
 
     asyncio.run(run())
     return [prompt_of(body) for body in server.asked]
 
 
-def test_every_text_reaches_a_judges_prompt_unchanged(server: Scripted) -> None:
+@pytest.mark.parametrize("plugin", ["judge zsl", "debater composed"])
+def test_every_text_reaches_each_prompt_unchanged(server: Scripted, plugin: str) -> None:
     filling(server)
     assert len(TEXTS) == 100
-    prompts = judge_all("zsl", server, TEXTS)
     for text in TEXTS:
+        prompts = prompts_on(server, plugin, text)
         assert any(prompt.count(clean(text)) >= 2 for prompt in prompts), text
-
-
-def test_every_text_reaches_a_debaters_prompt_unchanged(server: Scripted) -> None:
-    filling(server)
-
-    async def run() -> None:
-        services_of_test = services(server)
-        debater = find("debater", "composed").make(services_of_test)
-        assert services_of_test.model is not None
-        for text in TEXTS:
-            answer = debater.answer(debate(text, text, "Abolish the penny!"))
-            await answer
-        await services_of_test.model.close()
-
-    asyncio.run(run())
-    prompts = [prompt_of(body) for body in server.asked]
-    for text in TEXTS:
-        assert any(prompt.count(clean(text)) >= 2 for prompt in prompts), text
-
-
-@pytest.mark.parametrize("label", ["Answer", "Assistant", "Reply"])
-def test_a_speaker_label_changes_no_verdict_of_grounded(label: str) -> None:
-    for answer, source in ((ZOO, ZOO), ("Cages harm animals.", ZOO), (ARGUMENTS[0].text, ZOO)):
-        plain = judge().judge(judged_debate(answer, source, user=USER))
-        labelled = judge().judge(judged_debate(f"{label}: {answer}", source, user=USER))
-        assert {maxim: verdict.yes for maxim, verdict in labelled.items()} == {
-            maxim: verdict.yes for maxim, verdict in plain.items()
-        }
 
 
 ANSWER = "Answer: museums should return what was stolen."

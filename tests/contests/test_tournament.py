@@ -206,9 +206,8 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
 
 
-def test_a_finished_tournament_is_printed_again(tmp_path: Path, demo_index_path: Path) -> None:
-    out = tmp_path / "out"
-    command = command_line(write_claims(tmp_path), out, demo_index_path, *BOTH)
+def test_a_finished_tournament_is_printed_again(finished: tuple[Path, list[str]]) -> None:
+    out, command = finished
     printed = touche_rad(*command, code=0).out
     before = contents(out)
     assert touche_rad(*command, code=0).out == printed
@@ -279,15 +278,6 @@ def count_traced_and_resumed(path: Path) -> tuple[int, int]:
     return calls, status["resumed"]
 
 
-def test_the_models_of_debaters_and_judge_are_reported(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
-    result, calls = run_with_model(tmp_path, demo_index_path)
-    assert calls == 4, "two speeches in each of two debates"
-    assert result.model == "tiny"
-    assert result.judge_model is None, "the judge asks none"
-
-
 def test_who_may_not_ask_any_more_still_speaks(tmp_path: Path, demo_index_path: Path) -> None:
     _, calls = run_with_model(tmp_path, demo_index_path, "--max-calls", "1")
     assert calls == 1
@@ -297,6 +287,7 @@ def test_who_may_not_ask_any_more_still_speaks(tmp_path: Path, demo_index_path: 
 
 def test_a_kill_while_it_judges_plays_nothing_again(tmp_path: Path, demo_index_path: Path) -> None:
     result, _ = run_with_model(tmp_path, demo_index_path)
+    assert result.judge_model is None, "the judge asks none"
     for name in ("outcomes.jsonl", "ratings.json"):
         (tmp_path / "out" / name).unlink()
     again, calls = run_with_model(tmp_path, demo_index_path)
@@ -317,23 +308,17 @@ def test_the_judge_may_ask_another_model_than_the_debaters(
         result, calls = run_with_model(tmp_path, demo_index_path, *judge, code=1)
         assert calls == 4
         assert {body["model"] for body in judge_server.asked} == {"wise"}
-    assert result.model == "tiny"
-    assert result.judge_model == "wise"
-    assert result.judge == "grice(judge=zsl)"
-    assert result.undecided == result.debates == 2, "it says nothing that is a verdict"
-    assert all(
-        standing.share is None and standing.rating == AVERAGE for standing in result.standings
-    )
-
-
-def test_the_same_command_repeats_failed_verdicts(tmp_path: Path, demo_index_path: Path) -> None:
-    with scripted.serving() as judge_server:
-        judge = ("-j", "zsl", "--judge-model", f"{judge_server.url}#wise")
-        assert run_with_model(tmp_path, demo_index_path, *judge, code=1)[0].undecided == 2
+        assert result.model == "tiny"
+        assert result.judge_model == "wise"
+        assert result.judge == "grice(judge=zsl)"
+        assert result.undecided == result.debates == 2, "it says nothing that is a verdict"
+        assert all(
+            standing.share is None and standing.rating == AVERAGE for standing in result.standings
+        )
+        # The same command repeats failed verdicts, and plays no debate again.
         judge_server.always = scripted.content(json.dumps(dict.fromkeys(Maxim, "yes")))
         result, calls = run_with_model(tmp_path, demo_index_path, *judge)
-        assert result.undecided == 0, "no debate is played again"
-        assert calls == 0, "no debate is played again"
+        assert result.undecided == calls == 0
         assert count_traced_and_resumed(tmp_path / "out" / "outcomes.jsonl") == (
             len(judge_server.asked),
             0,

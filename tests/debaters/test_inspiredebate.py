@@ -57,13 +57,6 @@ def answer(
     return answers(server, "inspiredebate", [unanswered], index, **options)[0]
 
 
-@pytest.mark.parametrize("profile", ["lean", "paper"])
-def test_a_turn_is_the_terms_and_then_one_answer(server: Scripted, profile: str) -> None:
-    response = answer(server, profile=profile)
-    assert called(server) == ["Terms", "Speech"]
-    assert response.content == SPOKEN["argument"]
-
-
 @pytest.mark.parametrize("profile", ["paper", "paper-web"])
 def test_without_a_source_of_evidence_it_warns(
     server: Scripted, profile: str, caplog: pytest.LogCaptureFixture

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 
 from judges.grice.grounded import GroundedJudge
-from tests.debaters.world import NIGHT, PENNY, WORTH, WORTHLESS, BothSides, argument, debate
+from tests.debaters.world import PENNY, WORTH, WORTHLESS, BothSides, argument, debate
 from tests.terminal import touche_rad
 from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Response
 from touche_rad.debaters.grounded import Grounded
@@ -155,18 +154,6 @@ def test_in_five_turns_nothing_is_said_twice_and_then_that_nothing_is_left(messa
         texts.append(response.content)
     assert texts[-1] == NOTHING_FOUND
     assert NOTHING_FOUND not in texts[:6]
-
-
-WORDS = st.sampled_from(
-    [
-        USER,
-        WORTHLESS,
-        WORTH,
-        NIGHT,
-        "Few travellers sleep well in a bunk.",
-        "Nothing in any shop costs a penny, so the worthless penny only fills jars and drawers.",
-    ]
-)
 
 
 def test_the_sentence_is_valid_everywhere(tmp_path: Path, demo_index_path: Path) -> None:

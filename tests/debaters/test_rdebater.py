@@ -28,12 +28,10 @@ from tests.models.by_schema import answering, called, prompt_of, prompts, schema
 from tests.models.scripted import Handler, Scripted
 from tests.records import read_json, read_status, write_records
 from tests.retrieval.small import annotate_by_hand, opened
-from tests.terminal import Ended, touche_rad
+from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
 from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
-from touche_rad.files.append_log import AppendLog
-from touche_rad.runs.journal import RUN
 from touche_rad.text import count_words
 
 SAID = ("Pennies cost 3 percent more each year.", "Do they?", WORTHLESS)
@@ -338,34 +336,30 @@ def test_what_the_memory_knows_is_not_asked_for(server: Scripted, tmp_path: Path
     assert f"[{Scheme.VALUE.value}: excellent]" in prompts(server, "Draft")[0]
 
 
-def test_a_run_goes_on_with_its_own_memory_and_with_no_other(
+def test_the_memory_of_an_index_is_part_of_the_identity_of_a_run(
     server: Scripted, tmp_path: Path
 ) -> None:
     """The same arguments, remembered in another way: what was begun with one is not mixed."""
     all_marks = {argument.id: {Scheme.VALUE: Level.EXCELLENT} for argument in ARGUMENTS}
     memories = {"mine": all_marks, "same": all_marks, "other": {"7.3": all_marks["7.3"]}}
-    for name, marks in memories.items():
-        annotated(tmp_path / name, marks)
     source, out = tmp_path / "debates.jsonl", tmp_path / "run.jsonl"
     chat = {"messages": [{"role": "user", "content": "Pennies should be abolished."}]}
     write_records(source, chat)
 
-    def run(memory: str, code: int) -> Ended:
+    def identity(memory: str) -> Any:
         words = ("-d", "rdebater", "-i", tmp_path / memory, "-m", f"{server.url}#tiny", "-o", out)
-        return touche_rad("respond", source, *words, code=code)
+        touche_rad("respond", source, *words, "--replace", code=0)
+        return read_status(out)["identity"]
 
-    run("mine", 0)
-    status = read_status(tmp_path / "run.jsonl")
-    complete_run = out.read_bytes()
-    # as a run is left that was killed while its first debate was written
-    AppendLog(tmp_path / "run.jsonl.part", RUN, {"identity": status["identity"]}).close()
-    with (tmp_path / "run.jsonl.part").open("a") as journal:
-        journal.write("{")
-    assert "annotations.schemes was" in run("other", 2).err
+    for name, marks in memories.items():
+        annotated(tmp_path / name, marks)
+    mine = identity("mine")
+    assert identity("same") == mine
+    other = identity("other")
+    assert other.pop("annotations.schemes") != mine.pop("annotations.schemes")
+    assert other == mine
     shutil.rmtree(tmp_path / "other" / "annotations")
-    assert "not set" in run("other", 2).err
-    run("same", 0)
-    assert out.read_bytes() == complete_run
+    assert identity("other") == mine
 
 
 def test_what_is_known_to_use_no_scheme_is_passed_over(server: Scripted, tmp_path: Path) -> None:
@@ -524,8 +518,6 @@ def test_k_threshold_aggregation_and_fields_are_options(server: Scripted) -> Non
 @pytest.mark.parametrize(
     ("profile", "calls"),
     [
-        ("paper-no-retrieval", ["Plain"]),
-        ("paper-naive-rag", ["Plain"]),
         ("paper-no-logic", ["Draft", "Judgement", "Keywords", "Summary"]),
         ("paper-no-schemes", [*BEGINNING, "Draft", "Judgement", "Summary"]),
         ("paper-no-optimization", [*BEGINNING, "Draft"]),

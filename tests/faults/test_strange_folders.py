@@ -238,6 +238,9 @@ def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
         ("run.jsonl.status.json", "check run.jsonl"),
         ("bench.toml", "bench run ."),
         ("run.jsonl", "judge run.jsonl -j length -o out.jsonl"),
+        ("run.jsonl", "score run.jsonl run.jsonl"),
+        ("pipe.py", "--plugin pipe.py list"),
+        ("pipe.toml", "--config pipe.toml list"),
     ],
 )
 @pytest.mark.parametrize("kind", ["a pipe", "a link to a device"])

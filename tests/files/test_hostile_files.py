@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
-
-import pytest
 
 from tests.terminal import touche_rad
 from touche_rad.contests.foreign._reading import contests
@@ -15,19 +12,6 @@ from touche_rad.files.records import LONGEST_LINE, read_whole
 
 SPEECH = {"speaker": "A", "text": "One.\u2028Two.\u0085Three.\x0bFour."}
 CONTEST = {"motion": "M", "sides": {"A": "pro", "B": "con"}, "speeches": [SPEECH]}
-
-
-@pytest.mark.parametrize("call", ["score {0} {0}", "judge {0} -o out", "check {0}"])
-@pytest.mark.parametrize("place", ["pipe", "/dev/zero"])
-def test_a_pipe_or_a_device_is_refused_in_one_line(tmp_path: Path, call: str, place: str) -> None:
-    if place == "pipe":
-        os.mkfifo(tmp_path / place)
-    ended = touche_rad(*call.format(place).split(), cwd=tmp_path)
-    assert ended.code in (1, 2)
-    printed = ended.err + ended.out
-    assert place in printed
-    assert "device" in printed or "regular file" in printed
-    assert "Traceback" not in printed
 
 
 def test_a_small_file_with_an_endless_line_is_refused(tmp_path: Path) -> None:

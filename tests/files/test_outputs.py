@@ -20,7 +20,6 @@ from touche_rad.training.folder import TrainingFolder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 ARGUMENTS, LABELS = demo_file("arguments.jsonl"), demo_file("labels.jsonl")
-LENGTH = ("-j", "length", "--turns", "4")
 EXAMPLES = ("train", "examples", DEBATES, LABELS)
 Call = Callable[..., Ended]
 

@@ -11,8 +11,6 @@ from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
-DEBATES = demo_file("debates.jsonl")
-
 
 @pytest.mark.parametrize(
     ("record", "detail"),

@@ -399,7 +399,6 @@ def test_a_clash_is_told_to_its_winner_alone_where_the_algorithm_is_followed(
 
 def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
     outcome = judge_contest(server, feedback="none", ask="each")
-    assert set(called(server)) == {"SceneGraph", "Timeline", "FactVerdict", "PairVerdict"}
     assert all("- feedback" not in prompt_of(body) for body in server.asked)
     assert outcome.details["feedback"]["detailed"] == {"pro": [], "con": []}
     assert outcome.scores["ada"]["fact"] == 0.8

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judges.debgraph._reading import GraphDraft, check, draft_schema, merge
 from judges.debgraph._scores import factuality, points, structure
-from judges.debgraph._verdicts import Fact, pairs_of
+from judges.debgraph._verdicts import Fact
 from judges.debgraph.graph import (
     MOTION,
     OTHER,
@@ -149,16 +149,6 @@ def test_speeches_are_paired_in_time_or_by_their_number(
 
 
 # Pairs
-
-
-def test_two_that_rebut_each_other_are_one_pair_and_two_edges() -> None:
-    graph = example()
-    assert [(p.pro, p.con, set(p.answering)) for p in pairs_of(graph, "once")] == [
-        (1, 4, {"con"}),
-        (6, 4, {"pro", "con"}),
-        (7, 3, {"pro"}),
-    ]
-    assert len(pairs_of(graph, "edges")) == 4
 
 
 # Figures

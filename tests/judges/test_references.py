@@ -9,16 +9,6 @@ from touche_rad.errors import OptionError
 from touche_rad.plugins import Services, find
 
 
-@pytest.mark.parametrize("name", ["always-yes", "random", "length", "grounded"])
-def test_each_is_registered_says_its_purpose_and_needs_nothing(name):
-    plugin = find("judge", name)
-    assert plugin.purpose.endswith(".")
-    assert len(plugin.purpose) < 100
-    assert plugin.needs == ()
-    verdicts = plugin.make(Services()).judge(debate("Zoos save species.", "Zoos save species."))
-    assert set(verdicts) == set(Maxim)
-
-
 def random_scores(seed: int, text: str = "Zoos save species.", p: float = 0.5) -> list[float]:
     judge = RandomJudge(RandomJudge.Options(p=p), Services(seed=seed))
     return [judge.judge(debate(text, "a"))[maxim].score for maxim in Maxim]

@@ -87,12 +87,6 @@ def test_two_people_agree_by_the_kind_of_the_answers(tmp_path: Path) -> None:
     session = open_runs(tmp_path)
     session.log.close()
     rows = {row.maxim: row for row in agreement(session.study).pairs}
-    for key, power in (("strong", 2), ("kind_of", 0)):
-        pairs = zip(first[key], second[key], strict=True)
-        observed = [abs(a - b) ** power if a != b else 0 for a, b in pairs]
-        expected = [abs(a - b) ** power if a != b else 0 for a in first[key] for b in second[key]]
-        kappa = 1 - np.mean(observed) / np.mean(expected)
-        assert rows[key].kappa.value == pytest.approx(kappa)
     clear = rows["clear"]
     assert clear.kappa.value == pytest.approx(-1 / 47)
     # p = 94 of 96 answers are yes: chance 2 p (1 - p)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tests.models.scripted import Handler, Scripted, content
 
-Maker = Callable[[str], Any]
 """Makes an answer from the prompt."""
 
 

@@ -93,14 +93,8 @@ def test_the_schema_bounds_each_number_and_a_larger_one_is_accepted(server: Scri
 
 
 PASSING = {
-    "429": fails(429),
-    "429 with Retry-After": fails(429, Retry_After="0.05"),
     "429 with a date": fails(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"),
     "500": fails(500),
-    "503": fails(503),
-    "524": fails(524),
-    "HTML": raw(b"<html>hello</html>"),
-    "no body": raw(b""),
     "half of JSON": raw(b'{"choices": [{"me'),
     "a list": raw(b"[]"),
     "null": raw(b"null"),
@@ -111,8 +105,6 @@ PASSING = {
     "null content": content(None),
     "blank": content("  \n"),
     "reset": scripted.reset,
-    "broken off": scripted.broken_off,
-    "deep nesting": raw(b"[" * 100_000),
 }
 REPAIRED = {
     "no JSON": content("I think it is fine."),
@@ -179,17 +171,6 @@ def test_an_error_that_a_retry_cannot_mend_is_raised_at_once(server: Scripted, f
     with pytest.raises(kind):
         _ask(server)
     assert len(server.asked) == 1
-
-
-def test_a_retry_waits_as_long_as_the_server_asks_for(server: Scripted) -> None:
-    server.script = [fails(429, Retry_After="0.6")]
-    begun = time.monotonic()
-    assert _ask(server) == Fine(words="fine", score=1)
-    assert time.monotonic() - begun >= 0.6
-    server.script = [fails(429, Retry_After="30")]
-    with pytest.raises(faults.Busy):
-        _ask(server, deadline=5)
-    assert time.monotonic() - begun < 5, "a call does not wait beyond its deadline"
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

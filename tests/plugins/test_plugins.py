@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from pydantic import Field
 
 from tests.records import copy_lines, read_json, read_records, write_records
 from tests.runs.fakes import SmallIndex
-from tests.terminal import touche_rad, touche_rad_process
+from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, WorkError
@@ -56,11 +55,6 @@ def test_a_decorated_class_is_found_by_name() -> None:
 def test_a_plugin_cannot_have_the_name_of_ours() -> None:
     with pytest.raises(UserError, match="'verbatim'"):
         debater("verbatim")(object)
-
-
-def test_the_nearest_name_is_offered() -> None:
-    with pytest.raises(OptionError, match=r"'grunded'.*'grounded'.*--plugin FILE\.py"):
-        find("debater", "grunded")
 
 
 @pytest.mark.parametrize(
@@ -274,15 +268,6 @@ def test_a_plugin_that_ends_the_program_is_named(tmp_path: Path, call: str) -> N
     words = ("--plugin", "ends.py", *f"{call}ends".split(), source, "-i", "demo", "-o", "out")
     ended = touche_rad(*words, cwd=tmp_path, code=1)
     assert "SystemExit: 0" in ended.err
-
-
-@pytest.mark.parametrize("option", ["--plugin", "--config"])
-def test_a_pipe_is_no_file_of_code_or_settings(tmp_path: Path, option: str) -> None:
-    os.mkfifo(tmp_path / "pipe.py")
-    ended = touche_rad_process(option, tmp_path / "pipe.py", "list", timeout=20, code=2)
-    assert ended.out == ""
-    assert "pipe.py: " in ended.err
-    assert "a pipe" in ended.err
 
 
 def test_fields_of_official_files_survive_a_judge(tmp_path: Path) -> None:

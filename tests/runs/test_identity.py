@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import operator
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,20 +103,21 @@ def test_after_an_upgrade_of_a_plugins_package_or_of_one_it_needs(
     continues_only_if_undone(tmp_path, lambda: judge(tmp_path, "-j", "strict"), record, new, named)
 
 
-def test_after_a_change_of_a_module_that_a_file_of_plugins_imports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("changed", ["mine.py", "phrases_beside.py"])
+def test_after_a_change_of_a_file_of_plugins_or_of_a_module_that_it_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
-    helper = tmp_path / "phrases_beside.py"
-    helper.write_text("PHRASE = 1\n")
+    (tmp_path / "phrases_beside.py").write_text("PHRASE = 1\n")
     text = JUDGE.format(imports="import phrases_beside", decorator="@judge('strict')", needs=())
     (tmp_path / "mine.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "phrases_beside", raising=False)
     continues_only_if_undone(
         tmp_path,
         lambda: judge(tmp_path, "-j", "strict", plugin=tmp_path / "mine.py"),
-        helper,
-        "PHRASE = 2\n",
-        "--plugin phrases_beside.py",
+        tmp_path / changed,
+        f"{(tmp_path / changed).read_text()}\n",
+        f"--plugin {changed}",
     )
 
 
@@ -125,16 +127,6 @@ def strict(tmp_path: Path) -> Path:
     path = tmp_path / "strict.py"
     path.write_text(JUDGE.format(imports="", decorator="@judge('strict')", needs=()))
     return path
-
-
-def test_after_a_change_of_a_file_of_plugins(tmp_path: Path, strict: Path) -> None:
-    continues_only_if_undone(
-        tmp_path,
-        lambda: judge(tmp_path, "-j", "strict", plugin=strict),
-        strict,
-        f"{strict.read_text()}\n",
-        "--plugin strict.py",
-    )
 
 
 def test_after_a_change_of_a_file_that_an_option_names(tmp_path: Path, strict: Path) -> None:

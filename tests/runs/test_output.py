@@ -122,10 +122,6 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
     assert cuts.count == 6
     assert len(cuts.examples) == MOST_EXAMPLES
     assert cuts.examples[1].place == Place(debate="d1", turn=1)
-    (warning,) = status.warnings
-    assert warning.kind is EventKind.FALLBACKS
-    assert warning.detail.startswith("3 of 30 answers ")
-    assert warning.detail.endswith("verbatim: failure 1")
 
 
 @pytest.mark.parametrize("where", ["import", "init", "answer"])

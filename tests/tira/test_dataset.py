@@ -133,15 +133,6 @@ def test_a_run_with_another_number_of_debates_is_refused(
     assert expected in ended.err
 
 
-@pytest.mark.parametrize("options", [(), ("--strict",)])
-def test_a_run_on_foreign_debates_cannot_be_repaired(run: Path, options: tuple[str, ...]) -> None:
-    path = run / "evaluations.jsonl"
-    path.write_text(path.read_text().replace('"utterance": "', '"utterance": "Other: '))
-    ended = evaluate(run, *options, code=2)
-    assert "labelled debates" in ended.err
-    assert "--fix" not in ended.err
-
-
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
     assert "-j" in evaluate(run, "-j", "length").err
     assert f"give {run.with_name('ours') / 'truths'}" in evaluate(run, truths="inputs").err
@@ -230,10 +221,7 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     ended = touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness, code=2)
     assert "run/evaluations.jsonl:2: simulation.userTurns[1]: " in ended.error
     assert "debate 'd2'" in ended.err
-    lines = (run / "evaluations.jsonl").read_text().splitlines()[::-1]
-    write_lines(run / "evaluations.jsonl", lines)
-    strict = touche_rad("dataset", "evaluate", run, truths, "-o", out, "--strict")
-    assert "another order" in strict.err
+    assert "--fix" not in ended.err
     (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests
     touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness, code=0)
 
