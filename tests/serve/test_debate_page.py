@@ -44,6 +44,19 @@ SAID = "Zoos \u202eteach\u202c nobody anything. <img src=x onerror=document.titl
 """Markup that is no order to a model: an answer with HOSTILE is refused, and the fallback answers."""
 
 
+WITHOUT_SECONDS = """async () => {
+  const change = (bytes, stream) =>
+    new Response(new Blob([bytes]).stream().pipeThrough(stream)).bytes();
+  const options = { alphabet: "base64url", omitPadding: true };
+  const bytes = Uint8Array.fromBase64(location.hash.slice("#debate=".length), options);
+  const json = new TextDecoder().decode(await change(bytes, new DecompressionStream("deflate-raw")));
+  const changed = json.replace(/"seconds":[0-9.]+/, '"seconds":"long"');
+  const link = await change(new TextEncoder().encode(changed), new CompressionStream("deflate-raw"));
+  return `#debate=${link.toBase64(options)}`;
+}"""
+"""The address of a debate that only breaks the page at "Why?"."""
+
+
 class Slow:
     """Never answers."""
 
@@ -234,8 +247,6 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     assert page.locator("#t2 .reason").inner_text().startswith("grounded, ")
     page.locator("#t2 .ref").first.focus()
     assert page.locator("#t2 .lit").count() > 1
-    for name in ("grounded", "verbatim"):
-        assert name in page.locator("#heard").inner_text()
     assert_accessible(page)
     # Another answer of an earlier turn begins a branch.
     page.locator("[name=second]").select_option("")
@@ -250,7 +261,6 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     _send(page, "Children learn nothing there.", 5)
     assert page.locator(".turn").count() == 2
     assert str(page.locator("#heard").text_content()).startswith("grounded: ")
-    assert page.locator("#t5 [aria-pressed=true][aria-label^='Branch 2 of 2']").count() == 1
     # The address reopens it, with the other branch.
     again = open_page(page.url)
     _wait(again, "#t5 .foot")
@@ -279,6 +289,7 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     page.keyboard.press("Escape")
     _send(page, HOSTILE.replace("\x1b", ""), 0)
     assert page.locator("#t0 tbody tr").count() == 4
+    _wait_for_text(open_page(url + page.evaluate(WITHOUT_SECONDS)), "cannot be read")
     again = open_page(page.url, phone=True)
     again.locator("#t0 .foot").last.wait_for()
     for button in again.get_by_role("button", name="Why?").all():

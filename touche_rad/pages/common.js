@@ -1,5 +1,5 @@
 "use strict";
-/* What each page's script uses: rad.visible, rad.island, rad.request, rad.once, rad.address, rad.keys. */
+/* What each page's script uses: rad.visible, rad.island, rad.request, rad.address, rad.keys. */
 const rad = {};
 
 /* Control characters and direction overrides, written out so that they change nothing else. */
@@ -35,12 +35,6 @@ rad.failure = (error) =>
   error instanceof TypeError
     ? "The server cannot be reached. Does it still run? A restarted one can have another address."
     : error.message;
-
-/* What a function makes, made when it is first needed. */
-rad.once = (make) => {
-  let made;
-  return () => (made ??= make());
-};
 
 /* The address: #TARGET&name=value&... The target is an element's id; plain #TARGET works too. */
 rad.address = {

@@ -46,7 +46,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
   rad.report.hasDebates = document.getElementById("data-debates") !== null;
 
   /* The claims, their debates, and the verdicts as letters: y, n, or - for none. */
-  rad.report.debates = rad.once(() => {
+  const readDebates = () => {
     const index = rad.report.section("debates");
     const size = index.criteria.length;
     const claims = index.claims.map((text, at) => ({ index: at, text, debates: [], turns: 0 }));
@@ -91,7 +91,9 @@ rad.report = { data: rad.island("report"), tabs: {} };
         ({ yes: "y", no: "n", none: "-" })[name] ??
         String.fromCharCode(65 + index.criteria[at][2].indexOf(name)),
     };
-  });
+  };
+  let debates;
+  rad.report.debates = () => (debates ??= readDebates());
 
   /* Show an address: #AT&name=value. */
   let refresh;

@@ -82,21 +82,29 @@
       Array.isArray(turns) &&
       turns.length &&
       turns.every(
-        ({ parent, answers }, index) =>
-          Number.isInteger(parent) && parent >= -1 && parent < index && Array.isArray(answers),
+        ({ parent, say: text, answers }, index) =>
+          Number.isInteger(parent) &&
+          parent >= -1 &&
+          parent < index &&
+          typeof text === "string" &&
+          Array.isArray(answers),
       );
     if (!isTree) {
       throw new Error("it contains no debate");
     }
-    const opened = { turns, at: turns[at] ? at : -1 };
+    const opened = { turns, at: Number.isInteger(at) && turns[at] ? at : -1 };
     const before = state;
     state = opened;
     try {
       const aside = document.createElement("div");
-      rad.mount(
-        turns.map((_, index) => html`<${Turn} index=${index} place=${1} />`),
-        aside,
-      );
+      const views = turns.map(({ answers }, index) => [
+        html`<${Turn} index=${index} place=${1} />`,
+        answers.map((answer) => answer.shown && html`<${Why} answer=${answer} />`),
+      ]);
+      rad.mount(views, aside);
+      // What is saved: as text, and as JSON, which objects in the place of texts break.
+      turns.forEach(rowsOf);
+      JSON.stringify(turns);
     } finally {
       state = before;
     }
@@ -732,23 +740,22 @@
     $("copied").textContent = text;
     say(text);
   };
-  /* The shown branch for readers: [who, what]. */
-  const transcript = () =>
-    path(state.at).flatMap((index) => {
-      const turn = state.turns[index];
-      const answer = answerOf(turn);
-      const rows = [["You", turn.say]];
-      if (answer) {
-        rows.push([answer.debater, answer.shown.content]);
-        for (const citation of answer.shown.citations) {
-          rows.push([`Source ${citation.number}`, `${textOf(citation)} (${citation.id})`]);
-        }
-        for (const judged of answer.judged) {
-          rows.push([`Judge ${judged.judge}`, words(judged)]);
-        }
+  /* A turn, and the shown branch, for readers: [who, what]. */
+  const rowsOf = (turn) => {
+    const answer = answerOf(turn);
+    const rows = [["You", turn.say]];
+    if (answer) {
+      rows.push([answer.debater, answer.shown.content]);
+      for (const citation of answer.shown.citations) {
+        rows.push([`Source ${citation.number}`, `${textOf(citation)} (${citation.id})`]);
       }
-      return rows;
-    });
+      for (const judged of answer.judged) {
+        rows.push([`Judge ${judged.judge}`, words(judged)]);
+      }
+    }
+    return rows;
+  };
+  const transcript = () => path(state.at).flatMap((index) => rowsOf(state.turns[index]));
   /* A file has only the branch that is shown. */
   const others = () => {
     const number = state.turns.length - path(state.at).length;
@@ -760,10 +767,11 @@
   ];
   const contents = {
     jsonl: () => `${JSON.stringify(simulation(state.at))}\n`,
+    // Further lines of a text are indented, so that none of them looks like another speaker.
     txt: () =>
-      [...head(), ...transcript().map(([who, text]) => `${who}: ${text}`), ""]
-        .map(rad.visible)
-        .join("\n\n"),
+      [...head(), ...transcript().map((row) => row.join(": "))]
+        .map((text) => `${rad.visible(text).replaceAll("\n", "\n    ")}\n`)
+        .join("\n"),
     html() {
       const page = $("exported");
       const [title, main] = page.content.querySelectorAll("title, main");
