@@ -104,6 +104,22 @@ def test_a_judge_of_played_debates_gets_the_index(tmp_path: Path) -> None:
     assert "index" not in labelled["identity"]
 
 
+def test_a_bench_says_of_its_judges_what_score_says(tmp_path: Path) -> None:
+    for name in ("debates.jsonl", "labels.jsonl"):
+        shutil.copy(demo_file(name), tmp_path)
+    plan = tmp_path / "bench.toml"
+    plan.write_text(
+        'format = 1\nname = "judges"\ndebates = "debates.jsonl"\nlabels = "labels.jsonl"\n'
+        'judges = { length = "length", grounded = "grounded" }\n'
+    )
+    ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out", code=0)
+    runs = [tmp_path / f"out/labelled/seed-0/{judge}.jsonl" for judge in ("length", "grounded")]
+    scored = touche_rad("score", *runs, tmp_path / "labels.jsonl", code=0).out
+    assert ", significantly (" in scored
+    assert scored.partition("\n\n")[0] in ended.out
+    assert scored.splitlines()[-1] in ended.out, "the samples of the intervals"
+
+
 def test_the_screen_of_a_finished_bench(bench: Path) -> None:
     check_screen("bench.run", touche_rad("bench", "run", "small", cwd=bench.parent), bench.parent)
 

@@ -20,6 +20,7 @@ from tests.score.makers import (
 )
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError, UserError
+from touche_rad.report.boards import boards_of
 from touche_rad.score import Policy, score, score_judgements
 
 ALL = dict.fromkeys(Maxim, "yes")
@@ -104,3 +105,13 @@ def test_a_bad_line_of_examples_has_its_place(run: Path, truth: Path, tmp_path: 
     examples = write_records(tmp_path / "examples.jsonl", *lines)
     with pytest.raises(InputError, match=r"examples.jsonl:2: system: "):
         score([run], truth, exclude=examples)
+
+
+def test_turns_with_a_label_on_any_criterion_are_counted(run: Path, tmp_path: Path) -> None:
+    truth = labels_file(
+        tmp_path / "labels.jsonl",
+        [[YES, (1, None, None, None), (None, None, None, None)], [NO, (None, 1, 1, 0)]],
+    )
+    report = score_judgements([run], truth, samples=100)
+    assert report.turns == 4
+    assert "2 labelled debates, 4 turns. " in boards_of(report)[0]["note"]

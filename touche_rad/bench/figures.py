@@ -202,6 +202,7 @@ def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> Jud
         criteria=criteria,
         baselines=[path for path, judge in judges.items() if judge in plan.pages.baselines],
         policy=Policy(debates=plan_file.data["debates"]),
+        compare=False,
         samples=plan.samples,
     )
     for error in report.refused.values():

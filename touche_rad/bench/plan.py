@@ -43,6 +43,7 @@ from touche_rad.plugins import (
 )
 from touche_rad.plugins.digests import refuse_files_outside, refuse_paths_outside
 from touche_rad.plugins.profiles import expected
+from touche_rad.samples import SAMPLES
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
 
@@ -111,7 +112,7 @@ class BenchPlan(_Part):
     deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Time limit per answer and per verdict in seconds."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
-    samples: int = Field(10_000, ge=100)
+    samples: int = Field(SAMPLES, ge=100)
     """Bootstrap samples for confidence intervals."""
     model: str = ""
     """The language model of the entries that name none."""

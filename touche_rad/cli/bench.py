@@ -319,9 +319,9 @@ def _show(bench: Bench, summary: BenchSummary, options: BenchRunOptions) -> int:
     else:
         tables = [summary.figures.lines(terminal_width())]
         if summary.judges is not None:
-            ranks = summary.judges.model_copy(update={"comparisons": ()})
-            refused = [f"not scored: {run}: {error}" for run, error in ranks.refused.items()]
-            tables.append([*ranks.lines(terminal_width()), *refused])
+            judges = summary.judges
+            refused = [f"not scored: {run}: {error}" for run, error in judges.refused.items()]
+            tables.append([*judges.lines(terminal_width()), *refused])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
     return show_end(bench, ["bench", "verify", options.output or options.plan])
 

@@ -14,6 +14,7 @@ from touche_rad.cli.console import Label, progress, say, terminal_width
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
+from touche_rad.samples import SAMPLES
 from touche_rad.text import json_text
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class ScoreOptions:
         int,
         "Bootstrap samples for confidence intervals and comparisons.",
         least=100,
-        default=10_000,
+        default=SAMPLES,
     )
     seed: int = opt.SEED
     skip_bad: bool = opt.SKIP_BAD

@@ -140,7 +140,7 @@ def _parts(summary: BenchSummary, tried: str) -> list[Part]:
     from touche_rad.score.reports import SHORT_INTERVAL
     from touche_rad.score.result import MEAN
     from touche_rad.score.tables import INTERVAL, NONE, Table, cell, interval_cell
-    from touche_rad.score.words import by_pair, headline, interval, number
+    from touche_rad.score.words import by_pair, number
 
     report = summary.judges
     values: dict[str, list[str]] = {}
@@ -163,15 +163,7 @@ def _parts(summary: BenchSummary, tried: str) -> list[Part]:
             values[debater.name] = [number(debater.yes), interval_cell(SHORT_INTERVAL, debater)]
             maxims = {key: number(yes) for key, yes in debater.maxims.items()}
             details[debater.name] = {**maxims, "words": number(debater.words, 1)}
-        sentences = headline(
-            {debater.name: debater.yes for debater in figures.debaters},
-            {debater.name: interval(debater.low, debater.high) for debater in figures.debaters},
-            "share of yes",
-            values.keys() - {tried},
-            by_pair(comparisons, MEAN),
-            "claims",
-            figures.claims,
-        )
+        sentences = figures.sentences()
     difference = by_pair(comparisons, MEAN)
     rows = []
     for name, value_and_interval in values.items():
@@ -182,7 +174,7 @@ def _parts(summary: BenchSummary, tried: str) -> list[Part]:
             gap = [cell("{difference:+.3f}", compared), between]
         rows.append([name, *value_and_interval, *gap, *details[name].values()])
     heads = ["", what, INTERVAL, "difference", INTERVAL, *details[tried]]
-    return [sentences, Table(heads, rows, optional=len(details[tried]))]
+    return [sentences, Table(heads, rows)]
 
 
 def _watch(spec: opt.PluginSpec) -> None:

@@ -51,6 +51,7 @@ from touche_rad.contests.score_report import (
 )
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement, words_digest
+from touche_rad.samples import SAMPLES
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.result import RunComparison
@@ -171,7 +172,7 @@ def score_contests(
     runs: Sequence[Path],
     truth: Path,
     *,
-    samples: int = 10_000,
+    samples: int = SAMPLES,
     seed: int = 0,
     against: Against = "winner",
     compare: bool = True,

@@ -191,8 +191,7 @@ def _judgements(report: JudgementReport) -> Board:
         tables.append(page_table("All comparisons in words", ["finding"], sentences))
     for row, counts in report.confusions():
         tables.append(_page_table(f"{row.run}, {row.maxim}: labels by answers", counts))
-    labelled = max(by_name[base, criterion.key].labelled for criterion in report.criteria)
-    counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(labelled, 'turn')}"
+    counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}"
     heads = []
     for criterion in measured:
         measure = TITLES[MAIN[criterion.answers.kind]]

@@ -43,6 +43,7 @@ from touche_rad.report.boards import (
 from touche_rad.report.calls import costs_of
 from touche_rad.report.inputs import read_tournament, split_runs_and_ratings
 from touche_rad.report.sources import LOST, Source, debates_of, origins_of, read_sources
+from touche_rad.samples import SAMPLES
 from touche_rad.score import kind_of, score
 from touche_rad.score.cautions import different_indexes, equal_files, without_model
 from touche_rad.score.conversations import Conversation, topics
@@ -58,7 +59,6 @@ INDEX: Final = "index.html"
 DATA: Final = "data"
 _SCRIPTS: Final = ("data", "ranking", "tables", "reader", "debates", "wholes", "report")
 _TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Queries"}
-_SAMPLES: Final = 10_000
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
@@ -146,7 +146,7 @@ def write_report(
             debates_of_runs,
             lost,
             criteria,
-            samples=_SAMPLES,
+            samples=SAMPLES,
             seed=seed,
         )
         warnings += without_model(files_of_runs.values())

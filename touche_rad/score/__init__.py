@@ -10,6 +10,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
 from touche_rad.runs.work import Progress
+from touche_rad.samples import SAMPLES
 from touche_rad.score.export import export
 from touche_rad.score.judgements import score_judgements
 from touche_rad.score.reference import DEFAULT_POLICY, Policy
@@ -43,7 +44,7 @@ def score(
     criteria: Criteria | None = None,
     policy: Policy = DEFAULT_POLICY,
     compare: bool = True,
-    samples: int = 10_000,
+    samples: int = SAMPLES,
     seed: int = 0,
     baselines: Sequence[Path] = (),
     exclude: Path | None = None,

@@ -12,6 +12,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
 from touche_rad.runs.work import Progress
+from touche_rad.samples import SAMPLES
 from touche_rad.score._figures import measure, trivial_scores
 from touche_rad.score.evaluations import Run, criteria_of_all, read_evaluated
 from touche_rad.score.matching import Alignment, Matcher, Scored, check_places, match_strictly
@@ -46,7 +47,7 @@ def score_judgements(
     criteria: Criteria | None = None,
     policy: Policy = DEFAULT_POLICY,
     compare: bool = True,
-    samples: int = 10_000,
+    samples: int = SAMPLES,
     seed: int = 0,
     baselines: Sequence[Path] = (),
     exclude: Path | None = None,
@@ -80,6 +81,9 @@ def score_judgements(
     reference = None
     if not policy.strict:
         reference = find_reference(list(evaluated.values()), truth, labels, policy, criteria)
+    labelled = 0
+    for turn in chain.from_iterable(labels):
+        labelled += any(turn.get(key) is not None for key in criteria.keys)
     if exclude is not None:
         labels, excluded = exclude_examples(labels, list(evaluated.values()), reference, exclude)
 
@@ -124,7 +128,7 @@ def score_judgements(
             tag: alignment.official for tag, alignment in aligned.items() if criteria.official
         },
         debates=len(labels),
-        turns=len(turns),
+        turns=labelled,
         excluded=excluded,
         rows=tuple(rows),
         ranking=ranking.runs,

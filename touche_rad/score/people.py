@@ -20,6 +20,7 @@ from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import Labels, digests
 from touche_rad.files.outputs import sha256_of
+from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
@@ -57,7 +58,7 @@ def score_people(
     policy: Policy,
     correct: bool = False,
     compare: bool = False,
-    samples: int = 10_000,
+    samples: int = SAMPLES,
     seed: int = 0,
     baselines: Sequence[Path] = (),
     tags: Sequence[str] | None = None,

@@ -220,6 +220,7 @@ class JudgementReport(Report):
     by_official_scorer: Mapping[str, OfficialResult] = Field(default_factory=dict, exclude=True)
     debates: int
     turns: int
+    """Turns with a label on some criterion."""
     excluded: int = 0
     """Labelled turns that --exclude left out."""
     rows: tuple[JudgementRow, ...]

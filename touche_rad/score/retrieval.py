@@ -12,6 +12,7 @@ from touche_rad import files
 from touche_rad.errors import InputError, OptionError
 from touche_rad.plugins import index_backend_of
 from touche_rad.runs.work import Progress
+from touche_rad.samples import SAMPLES
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, RetrievalRow
@@ -38,7 +39,7 @@ def score_retrieval(
     qrels: Path,
     *,
     compare: bool = True,
-    samples: int = 10_000,
+    samples: int = SAMPLES,
     seed: int = 0,
     baselines: Sequence[Path] = (),
     bad: files.BadLines | None = None,

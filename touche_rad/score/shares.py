@@ -13,6 +13,7 @@ from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.outputs import read_status
+from touche_rad.samples import SAMPLES
 from touche_rad.score.cautions import without_model
 from touche_rad.score.confusion import missing_answer
 from touche_rad.score.conversations import DebateOfRun, topics
@@ -133,7 +134,7 @@ def score_shares(
     *,
     criteria: Criteria | None = None,
     compare: bool = False,
-    samples: int = 10_000,
+    samples: int = SAMPLES,
     seed: int = 0,
     baselines: Sequence[Path] = (),
     bad: files.BadLines | None = None,
