@@ -6,7 +6,6 @@ The sizes are fixed. A reader takes a second; after a minute of the processor th
 from __future__ import annotations
 
 import shlex
-import shutil
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,7 +24,6 @@ from touche_rad import errors, text
 from touche_rad.criteria import grice
 from touche_rad.debate import MOST_CHARACTERS, Argument, Debate, Maxim, Response, Verdict
 from touche_rad.debaters.grounded import _polarity as polarity
-from touche_rad.demo import demo_file
 from touche_rad.evidence import quotable
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.evidence.quotable import missing_context
@@ -109,7 +107,6 @@ def test_debaters_and_judges_get_the_beginning_of_a_very_long_text() -> None:
 
 
 RED = "rangers \x9b31mred \u202ed\x7f"
-LOOP = 'topics = "claims.tsv"\nmodel = "red\\u009b"\nteacher = "http://127.0.0.1:9/v1#x"\n'
 ASKING = 'name = "mine"\n[kind]\nquestion = "Which?"\nanswers = ["\\u009bred", "blue"]\n'
 
 
@@ -121,8 +118,6 @@ def test_what_is_printed_does_not_control_the_terminal(tmp_path: Path, line: str
     (tmp_path / "asking.toml").write_text(ASKING)
     debate = make_debate(("U", "S.", RED)).model_copy(update={"id": RED})
     write_evaluations(tmp_path / "judged.jsonl", [debate])
-    shutil.copy(demo_file("claims.tsv"), tmp_path)
-    (tmp_path / "plan.toml").write_text(LOOP)
     printed = touche_rad(*shlex.split(line), cwd=tmp_path, code=0).out
     assert printed.replace("\n", "").isprintable()
     assert "red" in printed

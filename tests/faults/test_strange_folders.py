@@ -202,15 +202,6 @@ def test_a_plan_names_no_files_outside_its_folder(folder: Path, line: str, chang
             assert "outside" not in touche_rad(*words, "--trust", cwd=folder).err
 
 
-def test_the_index_of_a_bench_may_be_elsewhere(folder: Path) -> None:
-    """The plan knows its content."""
-    index = folder.parent / "index"
-    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, code=0)
-    new = f"bench new own --claims claims.tsv -i {index} -d verbatim -j grounded --turns 1"
-    touche_rad(*new.split(), cwd=folder, code=0)
-    touche_rad("bench", "run", "own", cwd=folder, code=0)
-
-
 def test_a_plan_of_a_loop_imports_nothing(folder: Path) -> None:
     plan = folder / "loop.toml"
     plan.write_text(f'{LOOP}preferences = {{ reward = true, score = "--plugin=evil.py" }}\n')

@@ -213,7 +213,7 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
 
     def quoted(value: object) -> object:
         if not isinstance(value, str):
-            return round(value, 12) if isinstance(value, float) else value
+            return value
         text = printable(value)
         is_formula = text.startswith(_FORMULA) and not _NUMBER.fullmatch(text)
         return f"'{text}" if is_formula else text
