@@ -212,7 +212,7 @@ class FallbackIndex:
 
 TOPIC_DEPTH: Final = 100
 """Hits of a search from which those on a topic are taken."""
-_MOST_TOPICS: Final = 20
+_MOST_TOPICS: Final = 10
 """Topics that a text may be about."""
 
 
