@@ -23,7 +23,7 @@ def web_search(source: str = "") -> WebSearch | None:
         return None
     if named.startswith(("http://", "https://")):
         return SearXNG(named)
-    return TextFolder(Path(named).expanduser())
+    return TextFolder(Path(os.path.expanduser(named)))
 
 
 __all__ = ["search"]

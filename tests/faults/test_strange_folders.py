@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,9 @@ from tests.records import copy_lines, read_table
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
+from touche_rad.plugins.profiles import prompt_files
+from touche_rad.plugins.registry import Kind, registered
+from touche_rad.users.persona import bundled_personas
 
 MODULES = ("click", "huggingface_hub", "numpy", "pydantic", "touche_rad", "vllm")
 RUNS = "import os, pathlib\npathlib.Path({place!r}).write_text(repr(dict(os.environ)))\n"
@@ -181,25 +186,60 @@ def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Pat
     assert (tmp_path / "june.jsonl").read_bytes() == (inputs / "judged.jsonl").read_bytes()
 
 
+def calls_of_plans(folder: Path, line: str, change: str) -> Iterator[list[str]]:
+    """Write the plans that have a line, changed, and yield the command of each."""
+    for text, call in ((BENCH, "bench run bench.toml"), (LOOP, "train loop loop.toml")):
+        if line in text:
+            words = call.split()
+            text = text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake")
+            (folder / words[-1]).write_text(text.replace(line, change))
+            yield [*words, "-o", "out"]
+
+
 @pytest.mark.parametrize(("line", "change"), read_table("faults/changes_of_plans.tsv"))
-def test_a_plan_names_no_files_outside_its_folder(folder: Path, line: str, change: str) -> None:
+def test_a_plan_names_no_files_outside_its_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, line: str, change: str
+) -> None:
     """A server that the plan names would get their content."""
     outside = folder.parent / "mine"
     outside.mkdir()
-    (outside / "diary.txt").write_text("My diary.")
-    (outside / "selection.jinja").write_text("=== user\nMy prompt.\n")
+    monkeypatch.setenv("HOME", str(outside))
+    shutil.copy(str(bundled_personas()["expert"]), outside)
+    (outside / "own.toml").write_text('description = "Mine."')
+    (folder / "extends.toml").write_text('description = ""\nextends = "../mine/own.toml"')
+    (folder / "links").mkdir()
+    (folder / "links/mine").symlink_to(outside)
     shutil.copy(folder / "claims.tsv", outside)
     touche_rad("index", demo_file("arguments.jsonl"), "-o", outside / "index", code=0)
-    changed = change.format(outside=outside)
-    for text, call in ((BENCH, "bench run bench.toml"), (LOOP, "train loop loop.toml")):
-        if line in text:
-            *verb, name = call.split()
-            text = text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake")
-            (folder / name).write_text(text.replace(line, changed))
-            words = (*verb, name, "-o", "out")
-            ended = touche_rad(*words, cwd=folder, env={"OPENAI_API_KEY": ""}, code=2)
-            assert "--trust" in ended.error
-            assert "outside" not in touche_rad(*words, "--trust", cwd=folder).err
+    for call in calls_of_plans(folder, line, change):
+        ended = touche_rad(*call, cwd=folder, env={"OPENAI_API_KEY": ""}, code=2)
+        assert "--trust" in ended.error
+        assert "outside" not in touche_rad(*call, "--trust", cwd=folder).err
+
+
+@pytest.mark.parametrize(("kind", "line", "change"), read_table("faults/plugins_of_plans.tsv"))
+def test_no_option_of_a_plugin_names_a_file_outside_the_folder_of_a_plan(
+    folder: Path, kind: Kind, line: str, change: str
+) -> None:
+    refused = 0
+    for name, plugin in registered(kind).items():
+        for option, field in plugin.options.model_fields.items():
+            about = f"{option} {field.description} {field.annotation} {field.metadata}"
+            if re.search("file|folder|path", about, re.IGNORECASE):
+                place = folder.parent / f"{name}.{option}.toml"
+                if option == "profile":
+                    place.write_text('description = "Mine."')
+                else:
+                    place.mkdir()
+                if option == "prompts":
+                    shutil.copy(next(iter(prompt_files(plugin.factory).values())), place)
+                prefix = "nli:" if "nli:" in about else ""
+                text = change.format(f"{name}({option}={prefix}{place})")
+                for call in calls_of_plans(folder, line, text):
+                    ended = touche_rad(*call, cwd=folder, code=2)
+                    assert f"{place} is outside" in ended.error
+                refused += 1
+    assert refused > 0
 
 
 def test_a_plan_of_a_loop_imports_nothing(folder: Path) -> None:
@@ -211,11 +251,14 @@ def test_a_plan_of_a_loop_imports_nothing(folder: Path) -> None:
 
 def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
     plan = folder / "bench.toml"
-    plan.write_text(BENCH.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake"))
+    web = 'description = ""\n[settings]\nweb = "http://127.0.0.1:8/v1"'
+    (folder / "own.toml").write_text(web)
+    text = BENCH.replace('"sinai"', '"inspiredebate(profile=own.toml)"')
+    plan.write_text(text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake"))
     ended = touche_rad("bench", "run", ".", cwd=folder, env={"OPENAI_API_KEY": ""})
-    assert "only bench.toml names http://127.0.0.1:9, which get" in ended.err
+    assert "only bench.toml names http://127.0.0.1:8, http://127.0.0.1:9, which get" in ended.err
     named = ("bench", "run", ".", "-m", "http://127.0.0.1:9/v1#mine")
-    assert "only bench.toml names" not in touche_rad(*named, cwd=folder).err
+    assert "127.0.0.1:9, which get" not in touche_rad(*named, cwd=folder).err
 
 
 @pytest.mark.parametrize(

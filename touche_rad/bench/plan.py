@@ -107,12 +107,12 @@ class BenchPlan(_Part):
     """What the index must contain; empty for any index."""
     sha256: dict[str, str] = {}
     """The hashes of the claims, debates and labels, by key; a file with another hash is refused."""
-    turns: int = Field(5, ge=1)
+    turns: int = Field(5, ge=1, le=1000)
     max_words: int = Field(60, ge=0)
     deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Time limit per answer and per verdict in seconds."""
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
-    samples: int = Field(SAMPLES, ge=100)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1, max_length=1000)
+    samples: int = Field(SAMPLES, ge=100, le=100_000)
     """Bootstrap samples for confidence intervals."""
     model: str = ""
     """The language model of the entries that name none."""
@@ -197,7 +197,7 @@ class PlanFile:
         users = []
         for name, entry in self.plan.users.items():
             try:
-                choice = parse_user(entry.plugin, {}, self.folder)
+                choice = parse_user(entry.plugin, self._files(entry))
             except UserError as error:
                 raise InputError(self.path, str(error), field=f"users.{name}") from None
             model = self._model(entry)
@@ -225,15 +225,10 @@ class PlanFile:
             paths.append(self.folder / self.plan.index)
         try:
             refuse_paths_outside(self.folder, *paths)
+            for entry in self.entries:
+                refuse_files_outside(self.folder, entry.configured)
         except OptionError as error:
             raise InputError(self.path, str(error)) from None
-        for group, plugins in self.groups.items():
-            for plugin in plugins:
-                field = f"{group}.{plugin.name}"
-                try:
-                    refuse_files_outside(self.folder, plugin.configured)
-                except OptionError as error:
-                    raise InputError(self.path, str(error), field=field) from None
 
     def _plugins(
         self, group: str, find_plugin: Callable[[str], Plugin[L]]
@@ -242,11 +237,7 @@ class PlanFile:
         for name, entry in dict(self.plan)[group].items():
             try:
                 plugin_name, options = parse_plugin(entry.plugin)
-                for key in options.keys() & _FILE_OPTIONS:
-                    path = self.folder / options[key]
-                    if path.exists():
-                        options[key] = str(path)
-                configured = find_plugin(plugin_name).configure(options)
+                configured = find_plugin(plugin_name).configure(options | self._files(entry))
             except OptionError as error:
                 fault = str(error)
                 if self.plan.plugins:
@@ -255,6 +246,12 @@ class PlanFile:
                 raise InputError(self.path, fault, field=f"{group}.{name}") from None
             plugins.append(PluginEntry(name, entry.plugin, configured, self._model(entry)))
         return tuple(plugins)
+
+    def _files(self, entry: PlanEntry) -> dict[str, str]:
+        """Return the options of a plugin that name files of the folder, with their paths."""
+        _, options = parse_plugin(entry.plugin)
+        paths = {key: self.folder / options[key] for key in options.keys() & _FILE_OPTIONS}
+        return {key: str(path) for key, path in paths.items() if path.exists()}
 
     def _model(self, entry: PlanEntry) -> str:
         return entry.model or self.model or self.plan.model

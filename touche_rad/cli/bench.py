@@ -178,7 +178,9 @@ def run(options: BenchRunOptions) -> int:
         trust_all()
     else:
         plan_file.refuse_files_outside(options.index)
-        prepare.tell_servers(path, (f"{entry.model} {entry.text}" for entry in plan_file.entries))
+        entries = plan_file.entries
+        texts = [plan_file.plan.index, *(f"{entry.model} {entry.text}" for entry in entries)]
+        prepare.tell_servers(path, texts, [entry.configured for entry in entries])
     settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
     bench, summary = run_plan(plan_file, results, options, settings)
     return _show(bench, summary, options)
@@ -263,7 +265,7 @@ def open_index(plan_file: PlanFile, options: opt.Common) -> Any:
     if options.index:
         return prepare.open_index_of(options)
     folder = Path(os.path.normpath(plan_file.folder / place))
-    if place != DEMO and folder.is_dir():
+    if place != DEMO and (folder.is_dir() or Path(place).is_dir()):
         place = str(folder)
     try:
         return prepare.open_index_of(replace(options, index=place))

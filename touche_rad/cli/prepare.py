@@ -165,9 +165,15 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
     return True, (Event(kind=EventKind.DEMO_INDEX, detail=DEMO_INDEX),)
 
 
-def tell_servers(plan: Path, texts: Iterable[str]) -> None:
-    """Name the servers of a plan's texts that only the plan names, which may be a stranger's."""
-    servers = strangers_in("\n".join(texts))
+def tell_servers(plan: Path, texts: Iterable[str], plugins: Iterable[Configured]) -> None:
+    """Name the servers of a plan's texts and plugins that only the plan and its files name.
+
+    The plan may be a stranger's.
+    """
+    from touche_rad.plugins.digests import with_named
+
+    options = [str(dict(part.options)) for plugin in plugins for part in with_named(plugin)]
+    servers = strangers_in("\n".join([*texts, *options]))
     if servers:
         say(f"only {plan} names {', '.join(servers)}, which get texts of this run", Label.WARNING)
 

@@ -63,7 +63,7 @@ class Steps:
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], *, restart: bool = False) -> None:
         self._log = AppendLog(folder / COMMANDS, _KIND, {IDENTITY: identity}, restart=restart)
-        self.finished = [logged.record[_COMMAND] for logged in self._log.entries()]
+        self.finished = [str(logged.record.get(_COMMAND)) for logged in self._log.entries()]
 
     def run(
         self,

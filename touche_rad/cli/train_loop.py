@@ -67,9 +67,11 @@ def loop_command(options: LoopOptions) -> None:
     """
     from touche_rad.models.model import open_backend
     from touche_rad.papers.training_loop import PLUGINS, Loop, load_loop, plugin_of, split_topics
+    from touche_rad.score.words import number
     from touche_rad.training.recipe import check_packages
 
     loop = Loop(load_loop(options.plan), options.output)
+    plugins = [plugin_of(loop.plan, key) for key in PLUGINS]
     if options.trust:
         trust_all()
     else:
@@ -84,8 +86,8 @@ def loop_command(options: LoopOptions) -> None:
             names.append(loop.plan.index)
         try:
             refuse_paths_outside(folder, *map(Path, names))
-            for key in PLUGINS:
-                refuse_files_outside(folder, plugin_of(loop.plan, key))
+            for plugin in plugins:
+                refuse_files_outside(folder, plugin)
         except OptionError as error:
             raise InputError(options.plan, str(error)) from None
     commands = list(loop.commands())
@@ -93,7 +95,7 @@ def loop_command(options: LoopOptions) -> None:
     for words in commands:
         _check(words)
     if not options.trust:
-        prepare.tell_servers(options.plan, map(str, loop.plan.model_dump().values()))
+        prepare.tell_servers(options.plan, map(str, loop.plan.model_dump().values()), plugins)
     if options.dry_run:
         _print_plan(loop, commands, parts)
     open_model = partial(open_backend, f"vllm:{loop.plan.model}")  # starts nothing
@@ -132,7 +134,8 @@ def loop_command(options: LoopOptions) -> None:
     }
     write_json(manifest, record)
     for score in scores:
-        click.echo("round {round}: base {base:.3f}, trained {trained:.3f}".format_map(score))
+        base = number(score["base"])
+        click.echo(f"round {score['round']}: base {base}, trained {number(score['trained'])}")
     say(manifest, Label.WRITTEN)
     next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"])
 

@@ -195,5 +195,6 @@ def _watch(spec: opt.PluginSpec) -> None:
 def _times(folder: Path) -> Sequence[float]:
     """Return when the files beside a plugin were saved; none while an editor replaces one."""
     with suppress(OSError):
-        return [path.stat().st_mtime for path in folder.iterdir() if path.suffix in _WATCHED]
+        files = filter(Path.is_file, folder.iterdir())  # and no broken links
+        return [path.stat().st_mtime for path in files if path.suffix in _WATCHED]
     return []

@@ -82,7 +82,7 @@ def _check_names(path: Place, criteria: Criteria, text: str = "") -> None:
     """Refuse what only the tables together show; the text of a file has the lines of its keys."""
     if not 0 < len(criteria) <= _MOST:
         raise InputError(path, f"expected 1 to {_MOST} tables such as [clarity], one a question")
-    if criteria.name in shipped_names():
+    if criteria.official or criteria.name in shipped_names():
         expected = "expected another name: shipped criteria have it"
         raise InputError(path, expected, line=_line_of(text, "name"), field="name")
     for criterion in criteria:

@@ -22,6 +22,8 @@ FIELDS: Final = ("id", "text", "topic", "attacks", "supports")
 """The fields of an argument that a collection's own names can stand for."""
 _BEGIN: Final = "<DOC>"
 _END: Final = "</DOC>"
+_LONGEST: Final = 2**24
+"""Characters of a document; one that does not end would take all memory."""
 _TAG: Final = re.compile(r"<(/?)(\w+)[^<>]*>")
 
 
@@ -51,15 +53,19 @@ def _trec_documents(lines: Lines) -> Iterator[Line]:
     """Yield the elements of each document by name; None for one that is not closed."""
     begin = 0
     body: list[str] = []
+    size = 0
     for number, line in chain(lines, [(0, _BEGIN)]):
         if not is_trec(line):
-            body.append(line)
+            size += len(line) + 1
+            if size <= _LONGEST:
+                body.append(line)
             continue
         text = "\n".join(body)
         if begin:
             yield Line(begin, _elements(text) if _END in text.upper() else None)
         begin = number
         body = []
+        size = 0
 
 
 def _elements(text: str) -> dict[str, str]:
@@ -99,7 +105,9 @@ def _with_our_names(document: Line, names: Mapping[str, str]) -> Line:
         FieldError: It has no id or no text.
     """
     if not isinstance(document.value, dict):
-        raise FieldError("", "expected a document; TREC's ends with </DOC>")
+        raise FieldError(
+            "", f"expected a document; TREC's ends with </DOC>, by {_LONGEST} characters"
+        )
     value: dict[str, Any] = {names.get(key, key): part for key, part in document.value.items()}
     for field in FIELDS[:2]:
         if field not in value:

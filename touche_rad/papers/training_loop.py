@@ -9,7 +9,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
 from touche_rad import files
 from touche_rad.contests.scoring import score_contests
@@ -22,7 +22,7 @@ from touche_rad.plugins import Configured, Kind, find, parse_plugin
 from touche_rad.plugins.profiles import expected
 from touche_rad.training.card import adapter_options
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1000)]
 Values = Mapping[str, bool | int | float | str]
 """Options by name."""
 PLUGINS: Final[Mapping[str, Kind]] = {"debater": "debater", "judge": "panel"}
@@ -53,7 +53,7 @@ class LoopPlan(BaseModel):
     """Speeches of each side in a debate."""
     samples: Count = 2
     """Answers of the model to the same prompt, which form pairs; 1: the two sides form pairs."""
-    split: tuple[Count, Count, Count] = (100, 510, 100)
+    split: tuple[PositiveInt, PositiveInt, PositiveInt] = (100, 510, 100)
     """Topics for SFT, for debates of a model with itself and for tests; their shares, if fewer."""
     seed: int = Field(0, ge=0)
     sft: Values = {}
@@ -72,6 +72,8 @@ class LoopPlan(BaseModel):
         for key in options:
             if key not in _OPTIONS:
                 raise ValueError(f"there is no option {key!r}{nearest(key, _OPTIONS)}")
+        if not isinstance(options.get("rank", _RANK), int):
+            raise ValueError("expected a whole number as rank")
         return options
 
     @field_validator("recorded")

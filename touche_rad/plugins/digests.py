@@ -17,11 +17,12 @@ from importlib.metadata import (
     distribution,
     packages_distributions,
 )
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from touche_rad.errors import OptionError
-from touche_rad.plugins.profiles import PROFILE_FILE, PROMPTS
+from touche_rad.plugins.profiles import PROFILE_FILE, load_profile
 from touche_rad.plugins.registry import Configured, MayNameFile, NamesPlugins, split_plugins
 
 _OURS: Final = ("touche_rad", "retrieval", "judges")
@@ -79,8 +80,8 @@ def named_files(configured: Configured) -> Iterator[tuple[str, Path]]:
         path = value if isinstance(value, Path) else None
         for mark in type(configured.options).model_fields[option].metadata:
             if isinstance(mark, MayNameFile) and isinstance(value, str) and value:
-                path = Path(value.removeprefix(mark.after))
-        if path is not None and (configured.folder / path).exists():
+                path = Path(os.path.expanduser(value.removeprefix(mark.after)))
+        if path is not None and os.path.exists(configured.folder / path):
             yield option, configured.folder / path
 
 
@@ -99,22 +100,33 @@ def refuse_files_outside(folder: Path, configured: Configured) -> None:
 
     The plan may be a stranger's, and what its options name may be sent to its servers.
     """
-    paths = dict(named_files(configured))
-    if configured.prompts is not None:
-        paths[PROMPTS] = configured.prompts
-    profile = str(dict(configured.options).get("profile", ""))
-    if profile.endswith(PROFILE_FILE):
-        paths["profile"] = configured.folder / profile
-    refuse_paths_outside(folder, *paths.values())
-    for part in _named_plugins(configured):
-        refuse_files_outside(folder, part)
+    for part in with_named(configured):
+        paths = [path for _, path in named_files(part)]
+        if part.prompts is not None:
+            paths.append(part.prompts)
+        place = part.folder
+        profile = str(dict(part.options).get("profile"))
+        while profile.endswith(PROFILE_FILE):  # which may extend another file
+            extended = load_profile(type(part.options), profile, place).extends
+            paths.append((place / profile).resolve())
+            place = paths[-1].parent
+            profile = extended
+        refuse_paths_outside(folder, *paths)
 
 
 def refuse_paths_outside(folder: Path, *paths: Path) -> None:
-    """Raise an error if a path is outside a plan's folder."""
+    """Raise an error if a path, or a link in a folder, leads out of a plan's folder."""
     for path in paths:
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise OptionError(f"{path} is outside the plan's folder: confirm with --trust")
+        for place in chain([path], path.rglob("*")):
+            if not Path(os.path.realpath(place)).is_relative_to(folder.resolve()):
+                raise OptionError(f"{place} is outside the plan's folder: confirm with --trust")
+
+
+def with_named(configured: Configured) -> Iterator[Configured]:
+    """Yield a plugin, and the plugins that its options and theirs name."""
+    yield configured
+    for part in _named_plugins(configured):
+        yield from with_named(part)
 
 
 def _named_plugins(configured: Configured) -> Iterator[Configured]:

@@ -8,7 +8,6 @@ import importlib.util
 import inspect
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,9 +21,18 @@ from pydantic import ValidationError
 from typing_extensions import TypeVar
 
 from touche_rad.criteria import Criteria, grice
-from touche_rad.errors import OptionError, ToucheRadError, UserError, WorkError, describe, nearest
+from touche_rad.errors import (
+    InputError,
+    OptionError,
+    ToucheRadError,
+    UserError,
+    WorkError,
+    describe,
+    nearest,
+)
+from touche_rad.files.records import read_toml
 from touche_rad.models import Model
-from touche_rad.plugins.contracts import Annotator, ArgumentIndex, IndexBackend
+from touche_rad.plugins.contracts import Annotator, ArgumentIndex
 from touche_rad.plugins.folder import keep_folder, working_folder
 from touche_rad.plugins.loaded import (
     Loaded,
@@ -472,8 +480,6 @@ def find(kind: Literal["panel"], name: str) -> Plugin[LoadedPanel]: ...
 @overload
 def find(kind: Literal["retriever"], name: str) -> Plugin[LoadedRetriever]: ...
 @overload
-def find(kind: Literal["index"], name: str) -> Plugin[IndexBackend]: ...
-@overload
 def find(kind: Literal["annotator"], name: str) -> Plugin[Annotator]: ...
 @overload
 def find(kind: Kind, name: str) -> Plugin[Any]: ...
@@ -485,8 +491,8 @@ def find(kind: Kind, name: str) -> Plugin[Any]:
         for place in IMPORTED:
             if place.endswith(".py") and not plugins_of(place):
                 hint = f': {place} registers no plugin: write @{kind}("{name}") above its class'
-        with suppress(OSError, ValueError, LookupError, TypeError):
-            project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+        with suppress(InputError, LookupError, TypeError):
+            project = read_toml("pyproject.toml")["project"]
             if name in project["entry-points"][f"touche_rad.{kind}s"]:
                 hint = ": the package in this folder is not installed: run pip install -e ."
         raise OptionError(f"there is no {kind} {name!r}{hint}")
@@ -494,11 +500,7 @@ def find(kind: Kind, name: str) -> Plugin[Any]:
 
 
 @overload
-def make(kind: Literal["debater"], text: str, services: Services) -> LoadedDebater: ...
-@overload
 def make(kind: Literal["judge"], text: str, services: Services) -> LoadedJudge: ...
-@overload
-def make(kind: Literal["panel"], text: str, services: Services) -> LoadedPanel: ...
 @overload
 def make(kind: Literal["retriever"], text: str, services: Services) -> LoadedRetriever: ...
 @overload

@@ -164,14 +164,15 @@ class Gate:
                     headers.setdefault(name, value)
             await send(message)
 
-        if scope["path"] != "/health":  # which is answered at once, beside a thousand others
+        is_health = scope["path"] == "/health" and scope["method"] in ("GET", "HEAD")
+        if not is_health:  # which is answered at once, beside a thousand others
             async with self._starts:
                 await asyncio.sleep(0)
         try:
             headers = Headers(scope=scope)
             self.access.check(headers)
             if self.access.token and not self.access.is_authorized(headers):
-                if scope["path"] == "/health":
+                if is_health:
                     await JSONResponse({"status": "ok"})(scope, receive, send_secured)
                     return
                 raise EarlyResponse(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from touche_rad.errors import OptionError, nearest
@@ -65,7 +64,7 @@ class UserChoice:
         return int(dict(self.configured.options).get("max_words", 0))
 
 
-def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None) -> UserChoice:
+def parse_user(text: str, values: Mapping[str, str]) -> UserChoice:
     """Parse `NAME(KEY=VALUE,...)` or a URL, and the user's options.
 
     Raises:
@@ -77,9 +76,8 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
         details = {"user_url": user.place}
         return UserChoice(configured, "official", lambda _: user, details, user)
     kind, options_in_text = parse_plugin(text)
-    persona_name = options_in_text.pop("persona", "")
     values = {**options_in_text, **values}
-    if kind == "rules" and not persona_name:
+    if kind == "rules":
         configured, rule_options = _configure("rules", RuleUser, RuleUser.Options, values)
         return UserChoice(
             configured,
@@ -88,9 +86,10 @@ def parse_user(text: str, values: Mapping[str, str], folder: Path | None = None)
         )
     if kind == "model":
         configured, model_options = _configure("model", ModelUser, ModelUser.Options, values)
-        if folder is not None and (folder / persona_name).is_file():
-            persona_name = str(folder / persona_name)
-        persona = load_persona(persona_name or DEFAULT)
+        persona = load_persona(model_options.persona)
+        # The path of a persona may be private.
+        plain, _ = _configure("model", ModelUser, ModelUser.Options, {**values, "persona": DEFAULT})
+        configured = replace(configured, tag=plain.tag)
         name = f"model:{persona.name}"
 
         def make(services: Services) -> ModelUser:

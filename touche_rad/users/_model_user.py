@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import anyio
 from pydantic import BaseModel, Field
@@ -12,12 +12,12 @@ from pydantic import BaseModel, Field
 from touche_rad.debate import Debate
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
-from touche_rad.plugins import ArgumentIndex
+from touche_rad.plugins import ArgumentIndex, MayNameFile
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, cut_to_words, sentences, words
 from touche_rad.users._rules import seeded_random
 from touche_rad.users.arguments import arguments_for_user, word_overlap
-from touche_rad.users.persona import Persona
+from touche_rad.users.persona import DEFAULT, Persona
 
 _MAX_WORDS_OF_A_LINE: Final = 150
 _ANY_MOVE: Final = "Answer the opponent's last message, as this person would."
@@ -44,6 +44,9 @@ class ModelUser:
     class Options(PluginOptions):
         """Options."""
 
+        persona: Annotated[str, MayNameFile()] = Field(
+            DEFAULT, description="name of a persona, or its file"
+        )
         max_words: int = Field(60, ge=20, description="maximum words of an utterance")
         evidence: int = Field(
             3, ge=0, le=20, description="arguments of the user's side in the prompt"

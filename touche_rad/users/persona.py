@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -60,7 +61,7 @@ def load_persona(name_or_path: str) -> Persona:
             f"there is no persona {name_or_path!r}{nearest(name_or_path, bundled)}; or give a path"
         )
     else:
-        path = Path(name_or_path).expanduser()
+        path = Path(os.path.expanduser(name_or_path))
         name = path.stem
     try:
         content = path.read_bytes() if name_or_path in bundled else read_file(Path(str(path)))
