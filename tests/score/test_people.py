@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,26 @@ def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
     for before, row in zip(plain["rows"], report["rows"], strict=True):
         truth = LABELS[row["run"].partition(".")[0]].mean()
         assert abs(row["yes"] - truth) < 0.08
-        assert row["high"] - row["low"] < before["high"] - before["low"]
+        if row["maxim"] == "mean":
+            assert row["high"] - row["low"] < before["high"] - before["low"]
         assert 0 <= row["low"] <= row["high"] <= 1
     assert report["ranking"][0]["run"] == "team1.judged"
+    of_team1 = [row for row in report["rows"] if row["run"] == "team1.judged"]
+    assert score(folder, words[0], words[2], "--correct")["rows"] == of_team1
+    run_file(folder / "labels.jsonl", lines[CLAIMS:])  # those of team 1
+    rows = score(folder, words[0], words[2], "--correct")["rows"]
+    limits = [(row["yes_low"], row["yes_high"], row["debates"]) for row in rows]
+    assert limits == [(row["low"], row["high"], 20) for row in of_team1[1:]]
+
+
+def test_labels_that_are_no_random_sample_are_named(folder: Path) -> None:
+    lines = read_records(folder / "labels.jsonl")
+    for turn in chain.from_iterable(lines):
+        turn["quality"] = turn["quality"] or None
+    run_file(folder / "labels.jsonl", lines)
+    report = score(folder, "team1.judged.jsonl", "team2.judged.jsonl", "labels.jsonl", "--correct")
+    warnings = [note.split(": ")[:2] for note in report["notes"] if "no random sample" in note]
+    assert ["team2.judged", "quality"] in warnings
 
 
 def test_a_run_without_labels_is_named(folder: Path) -> None:

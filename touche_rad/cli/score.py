@@ -162,7 +162,7 @@ def score_runs(
     """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
     from touche_rad.files.criteria import read_criteria
-    from touche_rad.score import Policy, kind_of, score
+    from touche_rad.score import Policy, ProblemKind, kind_of, score
     from touche_rad.score.people import are_debaters, score_people
 
     *runs, truth = options.paths
@@ -214,37 +214,32 @@ def score_runs(
         kind.value,
     )
     policy = Policy(options.strict, options.debates)
-    if kind is files.Kind.LABELS and are_debaters(runs):
-        _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
-        return score_people(
-            runs,
-            truth,
-            criteria=criteria,
-            policy=policy,
-            correct=options.correct,
-            compare=options.pairs,
-            baselines=options.baseline,
-            samples=options.samples,
-            seed=options.seed,
-            bad=bad,
-        )
-    # One run is always compared with the baseline.
-    compare = options.pairs or len(runs) == 1
-    with progress("scoring", quiet=options.quiet or len(runs) == 1) as report:
-        return score(
-            runs,
-            truth,
-            criteria=criteria,
-            policy=policy,
-            compare=compare,
-            exclude=options.exclude,
-            baselines=options.baseline,
-            samples=options.samples,
-            seed=options.seed,
-            bad=bad,
-            progress=report,
-            measures=options.measure,
-        )
+    how: dict[str, Any] = {
+        "criteria": criteria,
+        "policy": policy,
+        # One run is always compared with the baseline.
+        "compare": options.pairs or len(runs) == 1,
+        "baselines": options.baseline,
+        "samples": options.samples,
+        "seed": options.seed,
+        "bad": bad,
+    }
+    if kind is not files.Kind.LABELS or not are_debaters(runs):
+        with progress("scoring", quiet=options.quiet or len(runs) == 1) as report_progress:
+            report = score(
+                runs,
+                truth,
+                exclude=options.exclude,
+                progress=report_progress,
+                measures=options.measure,
+                **how,
+            )
+        # Labels of further debates are of several debaters, who are corrected in one way.
+        kinds = {problem.kind for problem in report.problems}
+        if not options.correct or ProblemKind.MISSING_DEBATE not in kinds:
+            return report
+    _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
+    return score_people(runs, truth, correct=options.correct, **how)
 
 
 def _refuse(options: ScoreOptions, names: tuple[str, ...], truth: str) -> None:

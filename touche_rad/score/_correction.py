@@ -12,6 +12,7 @@ Turns of one debate are alike, so each error is summed by debate.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,16 +54,19 @@ class JudgedTurns:
         """The number of debates with a label."""
         return len(np.unique(self.debates[self.labelled]))
 
-    @property
-    def contradiction(self) -> tuple[float, float] | None:
-        """The judge's means on labelled turns and on others, if no random sample has them."""
+    def contradictions(self, place: str) -> Iterator[str]:
+        """Yield the judge's means on labelled turns and on others, if no random sample has them."""
         labelled = self.labelled
         if labelled.all() or not labelled.any():
-            return None
+            return
         inside = float(self.verdicts[labelled].mean())
         outside = float(self.verdicts[~labelled].mean())
         variance = self.verdicts.var() * (1 / labelled.sum() + 1 / (~labelled).sum())
-        return (inside, outside) if abs(inside - outside) > _UNLIKELY * variance**0.5 else None
+        if abs(inside - outside) > _UNLIKELY * variance**0.5:
+            yield (
+                f"{place}: the labelled turns are no random sample, so the estimates are wrong: "
+                f"the judge's mean is {inside:.0%} on them, and {outside:.0%} on the others"
+            )
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,7 @@ class CorrectionReport(Printed):
         """Yield a table per run, and what one must know to read it."""
         for run in dict.fromkeys(row.run for row in self.rows):
             rows = [row for row in self.rows if row.run == run]
-            first = rows[0]
-            labelled = f"{first.labelled} turns of {first.debates} debates, taken as random"
-            yield [f"{run}: {first.turns} turns; labelled: {labelled}"]
+            yield [f"{run}: {rows[0].turns} turns; the labelled ones are taken as random"]
             yield table(_COLUMNS, rows)
             too_few = [row.maxim for row in rows if row.debates < FEWEST_FOR_INTERVAL]
             if too_few:
@@ -82,20 +80,14 @@ class CorrectionReport(Printed):
 def correct(report: JudgementReport) -> CorrectionReport:
     """Estimate the labels of all turns from the judge's verdicts and the labels there are."""
     rows: list[CorrectedRow] = []
-    contradictions = []
+    contradictions: list[str] = []
     for run in report.runs:
         for share in answer_shares(report.criteria):
             criterion = share.criterion
             turns = _judged_turns(report, run, share)
             if not turns.labelled.any():
                 continue
-            if turns.contradiction is not None:
-                inside, outside = turns.contradiction
-                contradictions.append(
-                    f"{run}: {share.key}: the labelled turns are no random sample, so the "
-                    f"estimates are wrong: the judge's mean is {inside:.0%} on them, and "
-                    f"{outside:.0%} on the others"
-                )
+            contradictions += turns.contradictions(f"{run}: {share.key}")
             yes = correction.yes_rate(turns)
             is_yes_no = criterion.answers.kind == "yes-no"
             f1 = correction.f1(turns) if is_yes_no else correction.Estimate(None)
@@ -155,6 +147,8 @@ def _judged_turns(report: JudgementReport, run: str, share: AnswerShare) -> Judg
 
 _COLUMNS: Columns = {
     "{maxim}": "criterion",
+    "{labelled}": "labelled",
+    "{debates}": "debates",
     "{judge_yes:.3f}": "judge",
     "{yes:.3f}": "people",
     "{yes_interval}": "95 %",

@@ -119,7 +119,10 @@ class ShareReport(Report):
         if self.truth:
             text = f"answers of people: {self.truth}"
         if self.is_corrected:
-            text += "; where there are none, estimated from the verdicts of the runs' judges"
+            text += (
+                "; where there are none, estimated from the verdicts of the runs' judges: right "
+            )
+            text += "only if the labelled turns are a random sample"
         if any(criterion.answers.kind == "scale" for criterion in self.criteria):
             text += "; 0 is the lowest answer of a scale, and 1 the highest"
         return text

@@ -104,11 +104,15 @@ class Measured:
 
     value: float
     draws: Floats | None = field(default=None, compare=False)
+    limits: tuple[float | None, float | None] | None = None
+    """The interval, if it is not that of the samples."""
 
     @property
-    def interval(self) -> tuple[float, float] | tuple[None, None]:
-        """The middle 95 % of the samples."""
-        return (None, None) if self.draws is None else interval(self.draws)
+    def interval(self) -> tuple[float | None, float | None]:
+        """The middle 95 % of the samples, if nothing else is known."""
+        if self.limits or self.draws is None:
+            return self.limits or (None, None)
+        return interval(self.draws)
 
 
 def measured(values: Iterable[float], draws: Floats | None) -> list[Measured]:
