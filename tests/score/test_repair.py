@@ -125,6 +125,13 @@ def test_what_needs_a_new_answer_is_not_repaired(
     assert body(result[0])["content"] == "word " * 70
 
 
+def test_no_repair_is_offered_that_mends_no_fault(runs: Path, tmp_path: Path) -> None:
+    rows = read_records(runs / "simulations.jsonl")
+    body(rows[0]).update(content=" ", arguments=None)
+    wrong = run_file(tmp_path / "wrong.jsonl", rows)
+    assert "--fix" not in touche_rad("check", wrong, code=1).out
+
+
 @pytest.fixture
 def named_rows(runs: Path) -> Rows:
     """Simulations with an id each."""

@@ -172,6 +172,7 @@ def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(
         records.insert(1, records[1])
     ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
     assert ("in another order" in ended.err) == (run == "shuffled")
+    assert ("given twice" in ended.err) == (run == "too long")
     measures = read_measures(tmp_path / "out")
     assert measures["missing responses"] == 3
     assert measures["quantity"] == 27 / 30

@@ -167,7 +167,7 @@ def _print_findings(result: Validation) -> None:
 
 def _print_advice(result: Validation, options: CheckOptions, *, fixed: bool) -> None:
     """Print the command that repairs a run, or makes it again."""
-    from touche_rad.score.repair import repair
+    from touche_rad.score.repair import NO_FAULT, repair
 
     is_judged = result.kind != "simulations"
     source = options.source
@@ -176,7 +176,7 @@ def _print_advice(result: Validation, options: CheckOptions, *, fixed: bool) -> 
     fix = "It cannot be repaired: get the file again, or make the run again"
     with suppress(UserError):
         repaired = repair(Path(result.path), source)
-        can_repair = not fixed and (repaired.done or (is_judged and not source))
+        can_repair = not fixed and (repaired.done.keys() - {NO_FAULT} or (is_judged and not source))
         if can_repair:
             command = f"check {plain(result.path)} --input {source_name} --fix"
             click.echo("To repair it:")

@@ -18,6 +18,7 @@ from touche_rad.files.outputs import STATUS
 from touche_rad.files.records import field_error, read_json
 from touche_rad.files.traces import TRACE
 
+_BENCH: Final = "bench.toml"
 _KINDS_OF_RUNS: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
 
 
@@ -61,6 +62,9 @@ def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:
 def _inputs_below(folder: Path, labels: Path | None, most: int = 30) -> Iterator[Path]:
     """Yield the inputs of a folder, and of those in it, up to `most` levels."""
     for path in sorted(folder.iterdir()):
+        # The files of a bench are the inputs of its runs, which are in the folder of its results.
+        if path.is_file() and (folder / _BENCH).is_file():
+            continue
         if path.resolve() == labels or path.name.startswith("."):
             continue
         if (path / RATINGS).is_file() or _is_ratings(path) or _is_run(path):

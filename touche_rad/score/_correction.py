@@ -77,6 +77,11 @@ class Estimate:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The ends of the interval."""
+        return self.low, self.high
+
 
 @dataclass(frozen=True)
 class Mean:

@@ -13,7 +13,7 @@ from touche_rad.score.judgements import FEW_DEBATES
 from touche_rad.score.rates import AnswerShare, answer_shares
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL
-from touche_rad.score.tables import NONE, Columns, FrozenRecord, Part, Printed, interval_cell, table
+from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
 
 
 class CorrectedRow(FrozenRecord):
@@ -36,18 +36,6 @@ class CorrectedRow(FrozenRecord):
     f1_low: float | None
     f1_high: float | None
 
-    @property
-    def yes_interval(self) -> str:
-        """The interval of the share of yes."""
-        return interval_cell("{yes_low:.2f} to {yes_high:.2f}", self)
-
-    @property
-    def f1_interval(self) -> str:
-        """The interval of F1."""
-        if self.f1 is None:
-            return NONE
-        return interval_cell("{f1_low:.2f} to {f1_high:.2f}", self)
-
 
 class CorrectionReport(Printed):
     """All runs, by run and criterion."""
@@ -62,17 +50,13 @@ class CorrectionReport(Printed):
             rows = [row for row in self.rows if row.run == run]
             yield [f"{run}: {rows[0].turns} turns; the labelled ones are taken as random"]
             yield table(_COLUMNS, rows)
-            too_few = [row.maxim for row in rows if row.debates < FEWEST_FOR_INTERVAL]
-            if too_few:
-                yield [
-                    f"{', '.join(too_few)}: no intervals with fewer than {FEWEST_FOR_INTERVAL} "
-                    f"debates with random labels: label turns of {FEW_DEBATES} debates"
-                ]
         yield [
             "judge: its share of yes or of a category, or its mean on a scale, on all turns.",
             "people: what people would give to all turns, estimated from the judge and the "
             "labels; right only if the labelled turns are a random sample.",
-            "F1: estimated for the judge on all turns. The intervals are by debate.",
+            "F1: estimated for the judge on all turns.",
+            f"95 %: by debate, from {FEWEST_FOR_INTERVAL} debates with random labels: label turns "
+            f"of {FEW_DEBATES} debates.",
         ]
         yield self.warnings
 
@@ -80,14 +64,14 @@ class CorrectionReport(Printed):
 def correct(report: JudgementReport) -> CorrectionReport:
     """Estimate the labels of all turns from the judge's verdicts and the labels there are."""
     rows: list[CorrectedRow] = []
-    contradictions: list[str] = []
+    warnings: list[str] = []
     for run in report.runs:
         for share in answer_shares(report.criteria):
             criterion = share.criterion
             turns = _judged_turns(report, run, share)
             if not turns.labelled.any():
                 continue
-            contradictions += turns.contradictions(f"{run}: {share.key}")
+            warnings += turns.contradictions(f"{run}: {share.key}")
             yes = correction.yes_rate(turns)
             is_yes_no = criterion.answers.kind == "yes-no"
             f1 = correction.f1(turns) if is_yes_no else correction.Estimate(None)
@@ -116,13 +100,8 @@ def correct(report: JudgementReport) -> CorrectionReport:
     if not rows:
         raise UserError(f"{report.truth} has no label on a random turn: label some turns first")
     # Not the problems of the labels.
-    problems = [problem for problem in report.problems if problem.run in report.runs]
-    warnings = tuple(report.model_copy(update={"problems": problems}).warnings())
-    return CorrectionReport(
-        truth=report.truth,
-        rows=tuple(rows),
-        warnings=(*contradictions, *warnings),
-    )
+    warnings += [f"{run}: {text}" for run, _, text in report.faults() if run in report.runs]
+    return CorrectionReport(truth=report.truth, rows=tuple(rows), warnings=tuple(warnings))
 
 
 def _judged_turns(report: JudgementReport, run: str, share: AnswerShare) -> JudgedTurns:
@@ -151,7 +130,7 @@ _COLUMNS: Columns = {
     "{debates}": "debates",
     "{judge_yes:.3f}": "judge",
     "{yes:.3f}": "people",
-    "{yes_interval}": "95 %",
+    "{yes_low:.2f} to {yes_high:.2f}": "95 %",
     "{f1:.3f}": "F1",
-    "{f1_interval}": "95 %",
+    "{f1_low:.2f} to {f1_high:.2f}": "95 %",
 }

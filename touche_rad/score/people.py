@@ -133,12 +133,9 @@ def score_people(
             sums = resampled_sums(mean.parts, samples, seed)
             if sums is not None and turns.labelled_debates >= FEWEST_FOR_INTERVAL:
                 draws = mean.value + sums - mean.parts.sum()
-            limits = None
-            if correct:
-                estimate = correction.yes_rate(turns)
-                limits = estimate.low, estimate.high
-                notes += turns.contradictions(f"{tag}: {share.key}")
+            limits = correction.yes_rate(turns).limits if correct else None
             of_run[share] = Measured(mean.value, draws, limits)
+            notes += turns.contradictions(f"{tag}: {share.key}")
             count = f"{turns.labelled.sum()} of {len(turns.labels)} labelled"
             if share.place == 0 and not turns.labelled.all():
                 labelled_counts.setdefault(count, []).append(share.criterion.key)

@@ -25,6 +25,8 @@ from touche_rad.files.simulations import simulation_record
 from touche_rad.score.evaluations import debate_of
 from touche_rad.score.validation import CollectedErrors, read_inputs
 
+NO_FAULT: Final = "missing citations written as an empty list"
+"""The repair of what `check` does not count as a fault."""
 MISSING: Final = "no verdict: it is missing in the run"
 
 Record = dict[str, Any]
@@ -183,7 +185,7 @@ def _mend_simulation(row: Record, result: Repair) -> None:
         citations = body.get("arguments")
         if citations is None:
             body["arguments"] = []
-            result.done["missing citations written as an empty list"] += 1
+            result.done[NO_FAULT] += 1
         elif isinstance(citations, list):
             body["arguments"] = [citation for citation in citations if citation is not None]
             nulls = len(citations) - len(body["arguments"])

@@ -77,6 +77,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
             )
         if debate.claim:
             places.append(claims.index(debate.claim))
+    places = list(dict.fromkeys(places))  # a debate may be given twice
     if places != sorted(places):
         log.warning(
             "the debates are in another order than %s: they are matched by their claims", path
@@ -104,6 +105,8 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
             verdicts += evaluation.turns[:turns]
             answers = [turn.response for turn in debate.turns[:turns] if turn.response]
             responses += [response for response in answers if response.content.strip()]
+        elif debate.turns:
+            log.warning("a debate given twice, the first counts: %s", claim)
     expected = turns * len(claims)
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
     shares = [count / expected for count in yes]
