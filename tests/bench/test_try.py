@@ -108,6 +108,7 @@ def test_a_plugin_is_tried_again_each_time_it_is_saved(
         raise AssertionError("".join(lines))
 
     lines_of_a_trial()
+    (place / "#brief.py").symlink_to("nowhere")
     (place / "brief.py").write_text("def broken(:\n")
     assert "brief.py" in "".join(lines_of_a_trial())
     (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))

@@ -72,7 +72,7 @@ def test_fields_with_other_names(tmp_path: Path) -> None:
 
 
 def _write(place: Path, text: str) -> Path:
-    (place / "own").write_text(text, "utf-8")
+    (place / "own").write_text(text.replace("LONG", "x\n" * 2**23), "utf-8")
     return place / "own"
 
 
@@ -83,6 +83,7 @@ def _write(place: Path, text: str) -> Path:
         (TREC + "<DOC>\n<TEXT>x</TEXT>\n</DOC>\n", (), "own:14: docno: "),
         ("<DOC>\n<DOCNO>a</DOCNO>\n" + TREC, (), "own:1: "),
         (TREC[: -len("</DOC>\n")], (), "own:10: "),
+        ("<DOC>\nLONG</DOC>\n" + TREC, (), "own:1: "),
         (JSON + '{"docno": 8}\n', ("--map", "docno=id,contents=text"), "own:2: contents: "),
         (JSON + JSON.replace("save", "eat"), ("--map", "docno=id,contents=text"), "own:2: id: "),
         (JSON, ("--map", "docno=name"), "--map docno=name"),

@@ -82,6 +82,7 @@ def test_without_the_token_there_is_one_line_of_json(sent: str, status: int) -> 
 def test_without_the_token_health_says_only_that_the_server_works() -> None:
     client = _client(access=Access(TOKEN))
     assert client.get("/health").json() == {"status": "ok"}
+    assert client.post("/health").status_code == 401
     answered = client.get("/health", headers={"authorization": f"Bearer {TOKEN}"})
     assert answered.json()["debater"] == "debater"
 

@@ -32,7 +32,7 @@ from touche_rad.errors import InputError, OptionError, UserError, nearest, refus
 from touche_rad.files import read_labelled
 from touche_rad.files.criteria import criteria_of, read_criteria
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import read_toml
+from touche_rad.files.records import field_error, read_toml
 from touche_rad.plugins import (
     Configured,
     LoadedDebater,
@@ -42,7 +42,6 @@ from touche_rad.plugins import (
     parse_plugin,
 )
 from touche_rad.plugins.digests import refuse_files_outside, refuse_paths_outside
-from touche_rad.plugins.profiles import expected
 from touche_rad.samples import SAMPLES
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
@@ -328,16 +327,14 @@ def _check_parts(plan_file: PlanFile) -> None:
 def _wrong(path: Path, error: ValidationError) -> InputError:
     """Return the first problem with its key, what was expected, and the nearest right name."""
     problem = error.errors()[0]
-    keys = [str(key) for key in problem["loc"] if key != "[key]"]
+    miss = field_error(error)
+    message = miss.expected
     if problem["type"] == "extra_forbidden":
+        keys = miss.field.split(".")
         # An entry is two tables deep: `judges.NAME.key`.
         owners: list[type[BaseModel]] = [BenchPlan, Pages, PlanEntry]
         hint = nearest(keys[-1], owners[min(len(keys) - 1, 2)].model_fields)
         message = f"there is no such key{hint}"
-    elif problem["type"] == "missing":
-        message = "is required"
     elif problem["type"] == "string_pattern_mismatch":
         message = f"expected another name: {NAMES_ARE}"
-    else:
-        message = f"{expected(error)}, got {problem['input']!r:.60}"
-    return InputError(path, message, field=".".join(keys) or None)
+    return InputError(path, message, field=miss.field or None)

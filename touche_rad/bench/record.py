@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import read_json, write_json
+from touche_rad.files.records import field_error, read_json, write_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import redact_data
 from touche_rad.training.card import versions
@@ -155,7 +155,7 @@ def read_record(results: Path) -> BenchRecord:
     try:
         return BenchRecord.model_validate(record)
     except ValidationError as error:
-        field = ".".join(map(str, error.errors()[0]["loc"]))
+        field = field_error(error).field
         raise UserError(f"{path}: {field}: damaged: run the same command again") from None
 
 

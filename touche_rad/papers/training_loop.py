@@ -16,10 +16,9 @@ from touche_rad.contests.scoring import score_contests
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OptionError, nearest
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import read_toml
+from touche_rad.files.records import field_error, read_toml
 from touche_rad.files.traces import TRACE
 from touche_rad.plugins import Configured, Kind, find, parse_plugin
-from touche_rad.plugins.profiles import expected
 from touche_rad.training.card import adapter_options
 
 Count = Annotated[int, Field(ge=1, le=1000)]
@@ -105,8 +104,8 @@ def load_loop(path: Path) -> LoopPlan:
     try:
         plan = LoopPlan.model_validate(read_toml(path))
     except ValidationError as error:
-        key = ".".join(map(str, error.errors()[0]["loc"]))
-        raise InputError(path, expected(error).lower(), field=key) from None
+        miss = field_error(error)
+        raise InputError(path, miss.expected, field=miss.field) from None
     if not plan.teacher and not plan.recorded:
         raise InputError(path, "name the model that plays the debates of SFT", field="teacher")
     for key in PLUGINS:
