@@ -1,37 +1,41 @@
-"""A study by questions of one's own: judges, people, scores, and a bench, by commands."""
+"""A study by each shipped file of questions and by one's own: judges, people, scores, and a bench."""
 
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from tests.models.scripted import Handler, content, serving
+from tests.models.scripted import Handler, says, serving
 from tests.records import read_json
 from tests.terminal import Ended, touche_rad
+from touche_rad.criteria import shipped_names
 from touche_rad.demo import demo_file
 from touche_rad.files.criteria import read_criteria
-from touche_rad.models.examples import example
+from touche_rad.files.labels import label_value
+from touche_rad.models.examples import Examples
 
-KINDS = {
-    "yes-no": '["no", "yes"]',
-    "scale": '[[1, "poor"], [2, "fair"], [3, "good"]]',
-    "categories": '["causal", "example", "none"]',
+MEASURES = {
+    "grice": "share of yes",
+    "argument-quality": "mean answer",
+    "citations": "mean answer",
+    "feedback": "share of yes",
+    "debate": "winner: user",
+    "mine.toml": "mean answer",
 }
-MEASURES = {"yes-no": "share of yes", "scale": "mean answer", "categories": "good: causal"}
 CLAIMS = 10
-LABELLED = 12
+LABELLED = 8
 PLAN = """
 format = 1
 name = "study"
 claims = "claims.tsv"
 debates = "debates.jsonl"
 labels = "labels.jsonl"
-criteria = "study.toml"
+criteria = "CRITERIA"
 index = "demo"
 turns = 1
 samples = 100
@@ -44,17 +48,7 @@ pages = { baselines = ["always-yes"] }
 
 def choose(handler: Handler) -> None:
     """Answer by the schema, with an answer that depends on the prompt only."""
-    schema = handler.body["response_format"]["json_schema"]["schema"]
-    number = zlib.crc32(json.dumps(handler.body["messages"]).encode())
-
-    def fill(answer: Any, part: dict[str, Any]) -> Any:
-        if "enum" in part:
-            return part["enum"][number % len(part["enum"])]
-        if isinstance(answer, dict):
-            return {key: fill(answer[key], part["properties"][key]) for key in answer}
-        return answer
-
-    content(json.dumps(fill(example(schema), schema)))(handler)
+    says(anyio.run(Examples(varied=True).complete, handler.body, 9.0))(handler)
 
 
 @pytest.fixture
@@ -64,22 +58,22 @@ def model() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1#tiny"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [*shipped_names(), "mine.toml"])
 def test_a_study_goes_from_a_question_to_a_leaderboard(
-    kind: str, model: str, tmp_path: Path
+    name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "study.toml").write_text(
-        f'name = "study"\n[good]\nquestion = "How good is it?"\nanswers = {KINDS[kind]}\n'
-    )
+    mine = tmp_path / "mine.toml"
+    mine.write_bytes((Path(__file__).parents[1] / mine.name).read_bytes())
     (tmp_path / "claims.tsv").write_bytes(demo_file("claims.tsv").read_bytes())
+    monkeypatch.chdir(tmp_path)
 
     def run(*words: str, code: int = 0) -> Ended:
-        return touche_rad(*words, cwd=tmp_path, code=code)
+        return touche_rad(*words, code=code)
 
     def as_json(*words: str) -> Any:
         return json.loads(run(*words, "--json").out)
 
-    chosen = ("--criteria", "study.toml")
+    chosen = ("--criteria", name)
     runs = []
     for debater in ("verbatim", "grounded"):
         run("simulate", "claims.tsv", "-i", "demo", "-d", debater, "--turns", "1", "-o", debater)
@@ -88,47 +82,57 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
         runs.append(f"{debater}.zsl")
 
     # People labelled some turns of both runs.
-    criteria = read_criteria(str(tmp_path / "study.toml"))
+    criteria = read_criteria(name)
+    kinds = {criterion.key: criterion.answers for criterion in criteria}
+    best = {key: label_value(len(answers.values) - 1, answers) for key, answers in kinds.items()}
     run("label", "verbatim", "grounded", *chosen, "-o", "labels.jsonl", "--summary")
     labels = tmp_path / "labels.jsonl"
-    good = {"yes-no": 1, "scale": 3, "categories": "none"}[kind]
-    text = labels.read_text().replace('"good": null', f'"good": {json.dumps(good)}', LABELLED)
+    text = labels.read_text()
+    for key, label in best.items():
+        text = text.replace(f'"{key}": null', f'"{key}": {json.dumps(label)}', LABELLED)
     labels.write_text(text)
 
     together = "".join((tmp_path / path).read_text() for path in runs)
     (tmp_path / "all.zsl").write_text(together)
     report = as_json("score", "all.zsl", "labels.jsonl", *chosen)
-    assert "most-frequent" in report["baselines"]
-    row = next(row for row in report["rows"] if row["maxim"] == "good")
-    assert row["labelled"] == LABELLED
+    assert {"always-yes", "most-frequent"} & {row["run"] for row in report["rows"]}
+    rows = {row["maxim"]: row for row in report["rows"]}
+    keys = []
+    for key, answers in kinds.items():
+        assert rows[key]["labelled"] == LABELLED
+        names = answers.names if answers.kind == "categories" else ()
+        keys += [f"{key}: {answer}" for answer in names] or [key]
     corrected = as_json("score", "all.zsl", "labels.jsonl", *chosen, "--correct")
-    is_ranked = kind != "categories"
-    keys = ["good"] if is_ranked else ["good: causal", "good: example", "good: none"]
     assert [row["maxim"] for row in corrected["rows"]] == keys
     leaderboard = as_json("score", *runs, "labels.jsonl", "--correct")
     assert {row["run"] for row in leaderboard["ranking"]} == set(runs)
+    run("audit", "grounded", "-j", "zsl", "-m", model, *chosen, "--turns", "2")
+    run("report", *runs, "-o", "page.html")
+    # Of the labels of both runs, those of this one.
+    run("train", "examples", "grounded", "labels.jsonl", "-o", "examples", *chosen)
 
-    plan = PLAN
-    if not is_ranked:  # a judge of categories asks a model
-        plan = PLAN.replace(', always-yes = "always-yes"', "").replace('"always-yes"', "")
+    plan = PLAN.replace("CRITERIA", name)
+    ranked = set(keys) & set(kinds)
+    if len(ranked) < len(kinds):  # a judge of categories asks a model
+        plan = plan.replace(', always-yes = "always-yes"', "").replace('"always-yes"', "")
     (tmp_path / "bench.toml").write_text(plan)
     (tmp_path / "debates.jsonl").write_bytes((tmp_path / "verbatim").read_bytes())
-    label = {"good": good, "criteria": criteria.tag}
-    labels.write_text(f"{json.dumps([label])}\n" * CLAIMS)
+    line = json.dumps([{**best, "criteria": criteria.tag}])
+    labels.write_text(f"{line}\n" * CLAIMS)
     run("bench", "run", "bench.toml", "-m", model, "-o", "results")
     figures = read_json(tmp_path / "results" / "figures.json")
-    assert figures["measure"] == MEASURES[kind]
+    assert figures["measure"] == MEASURES[name]
     assert {debater["name"] for debater in figures["debaters"]} == {"verbatim", "grounded"}
     for debater in figures["debaters"]:
         assert list(debater["maxims"]) == keys
-        assert is_ranked or debater["rank"] is None
-    rows = {row["run"]: row for row in figures["judges"]["rows"] if row["maxim"] == "good"}
-    if is_ranked:
-        assert rows["./always-yes.jsonl"]["confusion"][-1][-1] == CLAIMS
-    else:
-        assert 0 < rows["zsl"]["macro_f1"] <= 1
-    record = read_json(tmp_path / "results" / "record.json")
-    assert set(record["inputs"]) == {"claims", "debates", "labels", "criteria"}
+        assert bool(ranked) == (debater["rank"] is not None)
+    rows = {(row["run"], row["maxim"]): row for row in figures["judges"]["rows"]}
+    for key, answers in kinds.items():
+        if answers.kind == "categories":
+            assert sum(map(sum, rows["zsl", key]["confusion"])) == CLAIMS
+        elif len(ranked) == len(kinds):
+            assert rows["./always-yes.jsonl", key]["confusion"][-1][-1] == CLAIMS
     run("bench", "verify", "results")
-    (tmp_path / "study.toml").write_text("name = 3")
-    assert "study.toml" in run("bench", "verify", "results", code=1).err
+    if name == mine.name:
+        mine.write_text("name = 3")
+        assert mine.name in run("bench", "verify", "results", code=1).err

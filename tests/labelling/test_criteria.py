@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from tests.labelling.makers import open_session, write_run
 from tests.records import read_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
-from touche_rad.criteria import Criteria, Unit
 from touche_rad.files.criteria import read_criteria
 from touche_rad.labelling.agreement import agreement
 from touche_rad.labelling.app import create_app
@@ -23,17 +21,12 @@ from touche_rad.score import confusion
 MINE = (Path(__file__).parents[1] / "mine.toml").read_text("utf-8")
 
 
-def criteria_file(folder: Path, unit: Unit = "response") -> Criteria:
-    path = folder / "mine.toml"
-    path.write_text(MINE.replace("[clear]", f'unit = "{unit}"\n[clear]'))
-    return read_criteria(str(path))
-
-
-def open_runs(folder: Path, annotator: str = "ana", unit: Unit = "response") -> LabelSession:
+def open_runs(folder: Path, annotator: str = "ana") -> LabelSession:
     """Two runs of the same claims with other responses, and the questions of a file."""
     runs = [write_run(folder / "team1.jsonl", 8), folder / "team2.jsonl"]
     runs[1].write_text(runs[0].read_text().replace("run late", "are slow").replace('"d', '"x'))
-    criteria = criteria_file(folder, unit)
+    (folder / "mine.toml").write_text(MINE)
+    criteria = read_criteria(str(folder / "mine.toml"))
     output = folder / "labels.jsonl"
     return open_session(runs, output, annotator=annotator, criteria=criteria)
 
@@ -106,18 +99,6 @@ def test_gwets_ac2_of_a_scale() -> None:
     assert chance == pytest.approx(0.65625)
     observed = (3 + 0.75) / 4
     assert confusion.ac2(table, apart) == pytest.approx((observed - chance) / (1 - chance))
-
-
-@pytest.mark.parametrize(("unit", "places"), [("response", 48), ("user", 24), ("debate", 16)])
-def test_the_unit_says_what_is_labelled(tmp_path: Path, unit: Unit, places: int) -> None:
-    session = open_runs(tmp_path, unit=unit)
-    assert len(session.queue) == (48 if unit == "user" else places)
-    session.answer(session.queue[0], "clear", 0)
-    session.write()
-    rows: list[Any] = read_records(session.output)
-    assert sum(map(len, rows)) == len(session.queue)
-    place = session.queue[0]
-    assert rows[place.debate][place.turn]["clear"] == 0
 
 
 def test_labels_of_other_questions_are_not_continued(tmp_path: Path) -> None:

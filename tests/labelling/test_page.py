@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from tests.browser import OpenPage, assert_accessible, assert_fits
-from tests.labelling.makers import MAXIMS, answer, write_run, write_verdicts
+from tests.labelling.makers import MAXIMS, TURNS, write_run, write_verdicts
 from tests.labelling.served import labelling
 from tests.pages.test_rendering import HOSTILE
-from tests.records import write_records
-from touche_rad.debate import Maxim
+from tests.records import read_records, write_records
+from touche_rad.criteria import shipped_names
+from touche_rad.files.criteria import read_criteria
 
 pytestmark = pytest.mark.services
 
@@ -30,11 +31,11 @@ def judge(run: Path, tmp_path: Path) -> Path:
     return write_verdicts(tmp_path / "strict.jsonl", run, [number / 60 for number in range(30)])
 
 
-def wait_for_turn(page: Any, number: int | None = None) -> Any:
+def wait_for_turn(page: Any, number: int | None = None, turns: int = 30) -> Any:
     page.wait_for_selector(".question")
     page.locator("#saved:text-is('saved')").wait_for()
     if number is not None:
-        page.locator(f"#position:text-is('{number} of 30')").wait_for()
+        page.locator(f"#position:text-is('{number} of {turns}')").wait_for()
     return page
 
 
@@ -47,7 +48,7 @@ def pressed_buttons(page: Any) -> list[str]:
     )
 
 
-def test_twenty_turns_by_keyboard_and_a_kill_in_the_middle(
+def test_a_kill_loses_no_answer(
     open_page: OpenPage, run: Path, judge: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "labels.jsonl"
@@ -69,28 +70,9 @@ def test_twenty_turns_by_keyboard_and_a_kill_in_the_middle(
         page.keyboard.press("2")  # nobody takes this answer, and the page says so
         page.get_by_role("alert").get_by_text("not saved").wait_for()
     assert len((tmp_path / "labels.jsonl.log").read_text().splitlines()) == 1 + 42
-    with labelling(*words) as (process, address):
+    with labelling(*words) as (_, address):
         page = wait_for_turn(open_page(address), 11)  # the first open turn
         assert pressed_buttons(page) == ["Yes", "", "No", ""]
-        page.keyboard.press("2")
-        page.keyboard.press("4")
-        page.keyboard.press("Enter")
-        for number in range(12, 21):
-            wait_for_turn(page, number)
-            for key in "1234":
-                page.keyboard.press(key)
-            page.keyboard.press("Enter")
-        wait_for_turn(page, 21)
-        assert "20 labelled" in page.locator("#rate").text_content()
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert "ana: 20 turns labelled" in out
-    assert "touche-rad score" in err
-    rows = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
-    labelled = [row for row in rows if "annotators" in row]
-    assert len(labelled) == 20
-    assert sum(row["relation"] is None for row in labelled) == 10
 
 
 def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path, tmp_path: Path) -> None:
@@ -143,34 +125,55 @@ def test_mouse_touch_and_the_widths(
         assert_accessible(wide)
 
 
-def test_two_annotators_settle_their_differences(
-    open_page: OpenPage, run: Path, tmp_path: Path
+@pytest.mark.parametrize("name", shipped_names())
+def test_two_people_label_by_keys_and_a_third_one_settles(
+    open_page: OpenPage, tmp_path: Path, name: str
 ) -> None:
+    run = write_run(tmp_path / "run.jsonl", 1)
     output = tmp_path / "labels.jsonl"
-    for name, labels in (("ana", (1, 1, 1, 1)), ("ben", (1, 0, 1, 0))):
-        answer(run, output, zip([0] * 4, Maxim, labels, strict=True), name)
-    with labelling(run, "-o", output, "--annotator", "cem", "--settle") as (process, address):
+    criteria = read_criteria(name)
+    kinds = {criterion.key: criterion.answers for criterion in criteria}
+    turns = 1 if criteria.unit == "debate" else TURNS
+    *_, (last, answers) = kinds.items()
+    # With two answers each, a digit is a question; otherwise it is an answer to the framed one.
+    keys = ["1"] * len(kinds)
+    other = "2"
+    if {kind.kind for kind in kinds.values()} == {"yes-no"}:
+        keys = ["1", "2", "3", "4"]
+        other = "Shift+4"
+    words = (run, "--criteria", name, "-o", output, "--annotator")
+    for person, final in (("ana", keys[-1]), ("ben", other)):
+        with labelling(*words, person) as (process, address):
+            page = open_page(address)
+            for turn in range(1, turns + 1):
+                wait_for_turn(page, turn, turns)
+                for key in (*keys[:-1], final, "Enter"):
+                    page.keyboard.press(key)
+            wait_for_turn(page)
+            os.killpg(process.pid, signal.SIGINT)
+            out = " ".join(process.communicate(timeout=30)[0].split())
+    for key in kinds:
+        same = "0.0 %" if key == last else "100.0 %"
+        assert f"ana and ben {key} {turns} {same}" in out
+    with labelling(*words, "cem", "--settle") as (process, address):
         page = open_page(address)
-        page.get_by_text("0 of 2 disagreements settled").wait_for()
-        asked = page.get_by_role("group", name="Quality")
-        assert "ana: yes" in asked.text_content()
-        assert "ben: no" in asked.text_content()
-        assert (
-            page.get_by_role("group", name="Relation")
-            .get_by_role("button", name="Yes")
-            .is_disabled()
-        )
+        for settled in range(turns):
+            page.get_by_text(f"{settled} of {turns} disagreements settled").wait_for()
+            wait_for_turn(page)
+            shown = page.locator(".question").last.text_content()
+            assert "ana: " in shown
+            assert "ben: " in shown
+            assert page.locator(".question button").first.is_disabled()
+            page.keyboard.press(other)
+            page.keyboard.press("Enter")
+        page.get_by_text(f"{turns} of {turns} disagreements settled").wait_for()
         assert_accessible(page)
-        page.keyboard.press("2")
-        page.keyboard.press("Shift+4")
-        page.get_by_text("2 of 2 disagreements settled").wait_for()
         wait_for_turn(page)
         os.killpg(process.pid, signal.SIGINT)
         process.wait(timeout=30)
-    turns = [turn for line in output.read_text().splitlines() for turn in json.loads(line)]
-    (turn,) = (turn for turn in turns if "settled" in turn)
-    assert turn["quality"] == 1
-    assert turn["manner"] == 0
+    (rows,) = read_records(output)
+    chosen = 0 if answers.kind == "yes-no" else answers.values[1].value
+    assert [row[last] for row in rows] == [chosen] * turns
 
 
 def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ question = "Is the response polite?"
 
 COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
     "respond": (respond_command, "respond debates.jsonl -d stops"),
-    "judge": (judge_command, "judge debates.jsonl -j stops"),
+    "judge": (judge_command, "judge debates.jsonl -j stops --criteria own.toml"),
     "panel": (judge_command, "judge debates.jsonl -j halts"),
     "simulate": (simulate_command, "simulate claims.tsv -d stops --turns 2"),
     "both sides": (
@@ -171,11 +171,11 @@ def test_a_run_resumes_only_with_the_options_that_decided_its_results(
     other_words = [*OF_ALL.values(), *DECISIVE[kind].values(), *SETTINGS]
     resumed = [words for words in other_words if not is_refused(words)]
     assert resumed == [], "results of both values would be in one file"
-    source = place / begin.split()[1]
-    lines = source.read_text("utf-8")
-    source.write_text(lines + lines.splitlines()[-1] + "\n", "utf-8")
-    assert is_refused(""), "the input is another one"
-    source.write_text(lines, "utf-8")
+    for path in [place / word for word in begin.split() if (place / word).is_file()]:
+        text = path.read_text("utf-8")
+        path.write_text(text.replace("the ", "a "), "utf-8")
+        assert is_refused(""), f"{path} is another one"
+        path.write_text(text, "utf-8")
     assert journal.read_bytes() == before
     ended = call(begin, server)
     assert ended.code == 0, ended.err

@@ -159,10 +159,10 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
                 chosen = of_status
         if chosen is None or chosen.tag != tag:
             fix = _GIVE
-            if chosen is not None and chosen.name == name:
-                fix = f"the file is {chosen.digest} now: undo the change, or judge and label again"
-            elif chosen is not None:
-                fix = f"and the others have {chosen.tag}: give files of the same criteria"
+            if chosen is not None:
+                fix = f"expected {chosen.tag}, as --criteria or the other files have"
+                if chosen.name == name:
+                    fix = f"they are {chosen.digest} now: undo the change, or judge and label again"
             raise InputError(path, f"has the criteria {tag}: {fix}")
     return chosen or grice()
 

@@ -82,21 +82,28 @@ def read_labelled(
     Raises:
         UserError: The numbers of debates or turns differ, or the digests in the labels.
     """
-    pairs = list(zip_longest(read_debates(debates), read_labels(labels, None, criteria)))
-    for number, (debate, turns) in enumerate(pairs, 1):
+    rows = list(read_labels(labels, None, criteria))
+    by_words = {_words(turns): turns for turns in rows}
+    pairs = []
+    for number, (debate, turns) in enumerate(zip_longest(read_debates(debates), rows), 1):
         texts = digests(debate or Debate(), criteria.unit if criteria else "response")
-        labelled_texts = [label.get("words") for label in turns or ()]
-        differ = any(
-            labelled not in (None, text)
-            for text, labelled in zip(texts, labelled_texts, strict=False)
-        )
-        if differ or debate is None or turns is None or len(texts) != len(turns):
-            problem = f"has {len(texts)} turns, and {labels} has labels for {len(labelled_texts)}"
-            if differ:
-                problem += " with other texts"
-            fix = "give the labelled debates in the labels' order"
-            raise UserError(f"{debates}: debate {number} {problem}: {fix}")
+        # Labels of several runs have the digests of the texts, and no order that tells the runs.
+        labelled = by_words.get(texts, turns or ())
+        words = _words(labelled)
+        if debate is None and any(words):
+            break
+        if debate is None or words not in (texts, (None,) * len(texts)):
+            raise UserError(
+                f"{debates}: debate {number} of {len(texts)} turns does not fit its labels in "
+                f"{labels}: give the labelled debates in the labels' order"
+            )
+        pairs.append((debate, labelled))
     return pairs
+
+
+def _words(turns: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:
+    """Return the digests that the labels of a debate have."""
+    return tuple(label.get("words") for label in turns)
 
 
 def label_place(label: object, answers: Answers) -> int | None:
@@ -177,8 +184,9 @@ def _labels_of(
     Labels that are 0 or 1 in another form are added to `odd`.
     """
     if not isinstance(line.value, list):
-        expected = "expected a list with one object a turn"
-        raise FieldError("", f"{expected}, got {short_repr(line.value)}")
+        raise FieldError(
+            "", f"expected a list with one object a turn, got {short_repr(line.value)}"
+        )
     try:
         labels = turns.validate_python(line.value, context=odd)
     except ValidationError as error:

@@ -395,7 +395,9 @@ def evaluation_model(criteria: Criteria) -> type[EvaluationLine]:
     )
     turn.model_config["json_schema_extra"] = written(*criteria.titles)["json_schema_extra"]
     turns = (tuple[turn, ...], Field(alias=_TURNS))
-    return create_model("EvaluationLine", __base__=EvaluationLine, turns=turns)
+    return create_model(
+        "EvaluationLine", __base__=EvaluationLine, __doc__=EvaluationLine.__doc__, turns=turns
+    )
 
 
 class _JudgedLine(FileRecord):
@@ -416,7 +418,12 @@ class _JudgedLine(FileRecord):
 
 
 class EvaluationLine(_JudgedLine):
-    """A line of evaluations.jsonl."""
+    """A debate with the verdicts on each response, by the titles of the task's criteria.
+
+    Evaluations on other criteria have the titles of their questions, a verdict's `answer`, which is
+    yes or no, a number of the scale or a category, and `criteria`, the name and the digest. They
+    have one entry for each response, message of the user or debate. A category's score is null.
+    """
 
     model_config = written("simulation")
 

@@ -231,10 +231,11 @@ def check(
     try:
         kind = files.detect_kind(run)
         result.kind = kind.value
-        result.official = kind in OFFICIAL
         if kind is Kind.EVALUATIONS:
             criteria = criteria_of(criteria, run)
             result.official = criteria.official
+        else:
+            result.official = kind in OFFICIAL
         lines.extend(files.read_numbered(run, bad, criteria))
     except InputError as error:
         result.add_error(error)
