@@ -127,7 +127,8 @@ def test_what_needs_a_new_answer_is_not_repaired(
 
 def test_no_repair_is_offered_that_mends_no_fault(runs: Path, tmp_path: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
-    body(rows[0]).update(content=" ", arguments=None)
+    put("simulation.userTurns.0.systemResponse.utterance", None)(rows[0])
+    body(rows[0]).update(content=None, arguments=None)
     wrong = run_file(tmp_path / "wrong.jsonl", rows)
     assert "--fix" not in touche_rad("check", wrong, code=1).out
 
