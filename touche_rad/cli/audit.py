@@ -14,7 +14,7 @@ from touche_rad.cli.program import command
 from touche_rad.text import json_text
 
 
-@opt.options
+@opt.offering("criteria", "index", "seed", "skip_bad", "quiet")
 class AuditOptions(opt.ModelOptions):
     """The options of `audit`."""
 
@@ -25,13 +25,8 @@ class AuditOptions(opt.ModelOptions):
         opt.PluginSpec, "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
-    criteria: str | None = opt.CRITERIA
     turns: int | None = opt.option(int, "Audit a random sample of N turns. [default: all]")
     as_json: bool = opt.JSON
-    index: str | None = opt.INDEX
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
 
 
 @command(

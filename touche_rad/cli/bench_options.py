@@ -7,7 +7,7 @@ from pathlib import Path
 from touche_rad.cli import options as opt
 
 
-@opt.options
+@opt.offering("model", "cache", "wait", "trace", "workers", "strict", "quiet")
 class BenchRunOptions(opt.Common):
     """The options of `bench run`."""
 
@@ -23,15 +23,8 @@ class BenchRunOptions(opt.Common):
     index: str | None = opt.option(
         str, "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
     )
-    model: str | None = opt.MODEL
-    cache: Path | None = opt.CACHE
-    wait: float | None = opt.WAIT
-    trace: bool = opt.TRACE
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    workers: int | None = opt.WORKERS
-    strict: bool = opt.STRICT
     replace: bool = opt.REPLACE
     restart: bool = opt.RESTART
     trust: bool = opt.TRUST
-    quiet: bool = opt.QUIET
     as_json: bool = opt.JSON

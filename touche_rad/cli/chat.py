@@ -33,18 +33,13 @@ _REASONS_COLUMN: Final = 22
 """The column in which the reasons of verdicts begin."""
 
 
-@opt.options
+@opt.offering("max_words", "index", "fallback_index", "deadline", "seed")
 class ChatOptions(opt.ModelOptions):
     """The options of `chat`."""
 
     debater: opt.PluginSpec = opt.DEBATER
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
-    max_words: int = opt.MAX_WORDS
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    deadline: float | None = opt.DEADLINE
-    seed: int = opt.SEED
 
 
 @command(

@@ -121,7 +121,7 @@ def _write(options: MakingOptions, make: Callable[[int | None], Dataset], *basel
         say(f"{folder} (see {folder / 'README.md'})", Label.WRITTEN)
 
 
-@opt.options
+@opt.offering("index", "seed", "quiet")
 class EvaluateOptions(opt.ModelOptions):
     """The options of `dataset evaluate`."""
 
@@ -138,9 +138,6 @@ class EvaluateOptions(opt.ModelOptions):
     strict: bool = opt.flag(
         "Like the official scorer: no score if a verdict is missing.", section=Section.RUN
     )
-    index: str | None = opt.INDEX
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
 
 
 @command(

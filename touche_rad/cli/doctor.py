@@ -23,12 +23,10 @@ from touche_rad.session import Session
 from touche_rad.text import printable
 
 
-@opt.options
+@opt.offering("index", "trace")
 class DoctorOptions(opt.ModelOptions):
     """The options of `doctor`."""
 
-    index: str | None = opt.INDEX
-    trace: bool = opt.TRACE
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
     as_json: bool = opt.JSON
 

@@ -37,7 +37,7 @@ NEED_CLAIMS: Final = "attack, hybrid, support and chain"
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 
 
-@opt.options
+@opt.offering("seed", "skip_bad", "quiet")
 class IndexOptions(opt.ModelOptions):
     """The options of `index`."""
 
@@ -74,9 +74,6 @@ class IndexOptions(opt.ModelOptions):
     annotate: opt.PluginSpec | None = opt.option(
         opt.PluginSpec, "Add the annotations of this annotator, such as schemes; needs -m."
     )
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
 
 
 @command(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from touche_rad.runs.jobs import JobSpec
 
 
-@opt.options
+@opt.offering("criteria", "index", "trace")
 class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `judge`."""
 
@@ -32,11 +32,8 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     )
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
-    criteria: str | None = opt.CRITERIA
     swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
     as_json: bool = opt.JSON
-    index: str | None = opt.INDEX
-    trace: bool = opt.TRACE
 
 
 @command(

@@ -14,7 +14,7 @@ key in a settings file. Click parses the command line, and the command gets the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -92,6 +92,18 @@ def options(declaring: type[Class]) -> type[Class]:
         setattr(declaring, name, declared.default)
     setattr(declaring, _DECLARATIONS, declarations)
     return dataclass(frozen=True, kw_only=True)(declaring)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def offering(*names: str) -> Callable[[type[Class]], type[Class]]:
+    """Make a class of options that offers also these of `Common`."""
+
+    def decorate(declaring: type[Class]) -> type[Class]:
+        for name in names:
+            setattr(declaring, name, vars(Common)[_DECLARATIONS][name])
+        return options(declaring)
+
+    return decorate
 
 
 def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
@@ -563,7 +575,7 @@ QUIET: Final = flag("Print errors only.", "-q --quiet", section=Section.GLOBAL, 
 class Common:
     """What opening plugins, model and index reads.
 
-    A command offers the options that its class names again; of the others it has the default.
+    A command offers those that its class names to `offering`; of the others it has the default.
     """
 
     plugin_options: PluginOptions = field(default_factory=dict)
@@ -587,30 +599,16 @@ class Common:
     quiet: bool = QUIET
 
 
-@options
+@offering("model", "cache", "max_calls", "max_tokens", "run_deadline", "wait")
 class ModelOptions(Common):
     """The language model, and limits of its calls."""
 
-    model: str | None = MODEL
-    cache: Path | None = CACHE
-    max_calls: int | None = MAX_CALLS
-    max_tokens: int | None = MAX_TOKENS
-    run_deadline: float | None = RUN_DEADLINE
-    wait: float | None = WAIT
 
-
-@options
+@offering("deadline", "workers", "seed", "skip_bad", "strict", "shard", "quiet")
 class FileOptions(Common):
     """The options of all runs from a file of debates to an output file."""
 
     output: Path | None = None
-    deadline: float | None = DEADLINE
-    workers: int | None = WORKERS
-    seed: int = SEED
-    skip_bad: bool = SKIP_BAD
-    strict: bool = STRICT
     replace: bool = REPLACE
     restart: bool = RESTART
-    shard: Shard | None = SHARD
-    quiet: bool = QUIET
     dry_run: bool = DRY_RUN

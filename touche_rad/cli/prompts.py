@@ -37,7 +37,7 @@ from touche_rad.text import count_of, printable
 _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 
-@opt.options
+@opt.offering("criteria", "index", "seed")
 class PromptsOptions(opt.Common):
     """The options of `prompts`."""
 
@@ -47,13 +47,10 @@ class PromptsOptions(opt.Common):
         "Copy the prompt files to this folder, to change them; nothing is played.", "DIR"
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
-    criteria: str | None = opt.CRITERIA
     every: bool = opt.flag(
         "Print all requests. [default: the first one for each kind of answer]", "--all"
     )
     as_json: bool = opt.JSON
-    index: str | None = opt.INDEX
-    seed: int = opt.SEED
 
 
 @command(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Shape = Literal["responses", "simulations"]
 
 
-@opt.options
+@opt.offering("max_words", "index", "fallback_index", "trace")
 class RespondOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `respond`."""
 
@@ -41,10 +41,6 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
         default="responses",
     )
     as_json: bool = opt.JSON
-    max_words: int = opt.MAX_WORDS
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    trace: bool = opt.TRACE
 
 
 @command(

@@ -24,7 +24,7 @@ DEPTH_OF_RUN: Final = 100
 DEPTH_ON_SCREEN: Final = 10
 
 
-@opt.options
+@opt.offering("index", "trace", "seed", "quiet")
 class RetrieveOptions(opt.ModelOptions):
     """The options of `retrieve`."""
 
@@ -40,11 +40,7 @@ class RetrieveOptions(opt.ModelOptions):
         int, "Number of arguments per query. [default: 100; 10 with --say]", "-k"
     )
     explain: bool = opt.flag("Print the hits of each query with their texts and paths.")
-    index: str | None = opt.INDEX
     as_json: bool = opt.JSON
-    trace: bool = opt.TRACE
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
 
 
 @command(

@@ -44,14 +44,13 @@ if TYPE_CHECKING:
     from touche_rad.session import Session
 
 
-@opt.options
+@opt.offering("criteria", "max_words", "index", "fallback_index", "trace", "seed", "quiet")
 class ServeOptions(opt.ModelOptions):
     """The options of `serve`."""
 
     debater: opt.PluginSpec = opt.DEBATER
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
-    criteria: str | None = opt.CRITERIA
     also_debater: tuple[opt.PluginSpec, ...] = opt.repeatable(
         opt.PluginSpec,
         "Further debater of the debate page, repeatable. [default: all that work]",
@@ -90,7 +89,6 @@ class ServeOptions(opt.ModelOptions):
     keep_running: bool = opt.flag(
         "Start the server again when it is killed or crashes; clients wait meanwhile."
     )
-    max_words: int = opt.MAX_WORDS
     deadline: float = opt.option(
         float,
         "Time limit per answer in seconds, without the time that it waits for its turn; with "
@@ -100,11 +98,6 @@ class ServeOptions(opt.ModelOptions):
         default=100.0,
         section=Section.RUN,
     )
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    trace: bool = opt.TRACE
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
 
 
 @command(

@@ -17,7 +17,7 @@ ROUNDS: Final = 3
 TURNS: Final = 5
 
 
-@opt.options
+@opt.offering("max_words", "index", "fallback_index", "trace")
 class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `simulate`."""
 
@@ -52,10 +52,6 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     samples: int = opt.option(
         int, "With --both-sides: answers per speech, each in a contest of its own.", default=1
     )
-    max_words: int = opt.MAX_WORDS
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
-    trace: bool = opt.TRACE
 
 
 @command(

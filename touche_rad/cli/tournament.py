@@ -47,7 +47,9 @@ JUDGE_PANEL: Final = "grice"
 """The panel that decides debates by a judge of responses."""
 
 
-@opt.options
+@opt.offering(
+    "index", "fallback_index", "trace", "deadline", "workers", "seed", "skip_bad", "strict", "quiet"
+)
 class TournamentOptions(opt.ModelOptions):
     """The options of `tournament`."""
 
@@ -67,23 +69,14 @@ class TournamentOptions(opt.ModelOptions):
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
     rounds: int = opt.option(int, "Speeches per side in a debate.", default=3)
     words: int = opt.option(int, "Maximum words per speech; 0 = no limit.", least=0, default=60)
-    index: str | None = opt.INDEX
-    fallback_index: str | None = opt.FALLBACK_INDEX
     judge_model: str | None = opt.JUDGE_MODEL
-    trace: bool = opt.TRACE
     prior: float = opt.option(float, "Prior: number of virtual draws per debater.", default=1.0)
     samples: int = opt.option(
         int, "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
     )
-    deadline: float | None = opt.DEADLINE
-    workers: int | None = opt.WORKERS
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    strict: bool = opt.STRICT
     replace: bool = opt.REPLACE
     restart: bool = opt.RESTART
     as_json: bool = opt.JSON
-    quiet: bool = opt.QUIET
 
 
 def _run(

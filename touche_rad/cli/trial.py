@@ -45,7 +45,7 @@ LIMIT: Final = 300
 BASE_IMAGE: Final = "in the clone of touche-rad: docker build --target slim -t touche-rad ."
 
 
-@opt.options
+@opt.offering("model")
 class TrialOptions(opt.Common):
     """The options of a trial."""
 
@@ -58,7 +58,6 @@ class TrialOptions(opt.Common):
     judge: opt.PluginSpec | None = opt.option(
         opt.PluginSpec, "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
     )
-    model: str | None = opt.MODEL
     official: bool = opt.flag("Submit with the organisers' client and simulated user.")
     output: Path = opt.output(
         "Folder for the files of the trial.", "DIR", default=Path("submission")

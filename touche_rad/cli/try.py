@@ -39,7 +39,7 @@ _WATCH_FLAG: Final = "--watch"
 _SECONDS: Final = 0.3
 
 
-@opt.options
+@opt.offering("index", "workers", "quiet")
 class TryOptions(opt.ModelOptions):
     """The options of `try`."""
 
@@ -51,14 +51,11 @@ class TryOptions(opt.ModelOptions):
         "--on",
     )
     labels: Path | None = opt.option(Path, "For a judge: the labels of the debates of --on.")
-    index: str | None = opt.INDEX
     turns: int = opt.option(int, "User turns per debate.", default=TURNS)
     output: Path = opt.output("Folder for debates, verdicts and page.", "DIR", default=Path("try"))
     watch: bool = opt.flag("Try again each time a file of the plugin is saved.", _WATCH_FLAG)
     plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
-    workers: int | None = opt.WORKERS
     replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
 
 
 @command(
