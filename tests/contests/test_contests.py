@@ -250,7 +250,7 @@ def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:
     assert "gold.votes" in touche_rad("score", run, truth, "--votes").err
 
 
-def test_measures_equal_scipy_and_numpy_on_data_with_ties(tmp_path: Path) -> None:
+def test_the_correlation_is_that_of_numpy_on_data_with_ties(tmp_path: Path) -> None:
     chance = np.random.default_rng(3)
     golds = [str(name) for name in chance.choice(["Pia", TIE, "Con"], 60)]
     won = [str(name) for name in chance.choice(["Pia", TIE, "Con", ""], 60)]
@@ -263,14 +263,10 @@ def test_measures_equal_scipy_and_numpy_on_data_with_ties(tmp_path: Path) -> Non
         score_runs(tmp_path, contests, judgements_of(contests, outcomes)), "run1", basis="winner"
     )
     at = {"Pia": 0.0, TIE: 0.5, "Con": 1.0}
-    done = [(at[a], at[b]) for a, b in zip(won, golds, strict=True) if a]
-    errors = np.array(done)[:, 0] - np.array(done)[:, 1]
-    assert ours.rmse == pytest.approx(100 * np.sqrt((errors**2).mean()))
-    assert ours.mae == pytest.approx(100 * np.abs(errors).mean())
     leads = np.array([b - a for a, b in marks])
     truth = np.array([at[gold] for gold in golds])
     assert ours.pearson == pytest.approx(np.corrcoef(leads, truth)[0, 1])
-    assert (ours.rmse_low or 0) < ours.rmse < (ours.rmse_high or 0)
+    assert (ours.rmse_low or 0) < (ours.rmse or 0) < (ours.rmse_high or 0)
 
 
 def test_bootstrap_samples_without_a_judged_debate_are_skipped(tmp_path: Path) -> None:

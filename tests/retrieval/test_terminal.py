@@ -41,17 +41,6 @@ def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
     assert touche_rad(*words).out == run.read_text()
 
 
-def test_an_index_is_made_of_what_debates_cite(tmp_path: Path) -> None:
-    debates = demo_file("debates.jsonl")
-    cited = set()
-    for debate in files.read_debates(debates):
-        for turn in debate.turns:
-            if turn.response:
-                cited |= {argument.id for argument in turn.response.arguments}
-    indexed = touche_rad("index", debates, "-o", tmp_path / "ix")
-    assert f"{len(cited)} arguments" in indexed.err
-
-
 def test_hits_of_one_text_are_printed_as_a_table() -> None:
     printed = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "-r", "text")
     assert printed.code == 0, printed.err

@@ -196,12 +196,10 @@ def parallel(options: Common, *, model: bool) -> int:
     return 4 if options.deadline or not model else 64
 
 
-def open_model(
-    session: Session, options: Common, out: Path | None = None, *, must_answer: bool = True
-) -> Model:
+def open_model(session: Session, options: Common, out: Path | None = None) -> Model:
     """Make the model that the options describe, and check its endpoint; the session closes it."""
     model = session.close_later(make_model(options, out))
-    check_model(model, options, must_answer=must_answer)
+    check_model(model, options)
     return model
 
 

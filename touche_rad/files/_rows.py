@@ -217,22 +217,20 @@ def _escaped(text: str) -> str:
     return json.dumps(str(whole_characters(text)), ensure_ascii=False)[1:-1]
 
 
-def read_queries(path: Place, bad: BadLines | None = None) -> Iterator[tuple[str, str]]:
+def read_queries(path: Place) -> Iterator[tuple[str, str]]:
     """Yield each query with its id; without one, its line's number is the id."""
-    bad = bad or BadLines()
     seen: set[str] = set()
-    for number, line in numbered_lines(path, bad):
+    for number, line in numbered_lines(path, BadLines()):
         qid, tab, query = line.partition("\t")
         if not tab:
             qid = str(number)
             query = line
         if len(qid.split()) != 1:
             wrong = f"expected an id without white space, got {qid!r}"
-            bad.report(InputError(path, wrong, line=number, field="qid"))
-        elif qid in seen:
-            bad.report(InputError(path, f"duplicate id {qid!r}", line=number))
-        else:
-            seen.add(qid)
-            yield qid.strip(), query.strip()
-    if not seen and not bad.count:
+            raise InputError(path, wrong, line=number, field="qid")
+        if qid in seen:
+            raise InputError(path, f"duplicate id {qid!r}", line=number)
+        seen.add(qid)
+        yield qid.strip(), query.strip()
+    if not seen:
         raise InputError(path, "is empty: expected one query a line")

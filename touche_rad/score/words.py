@@ -18,11 +18,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return NONE if value is None else f"{value:z.{digits}f}"
 
 
-def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+def interval(low: float | None, high: float | None) -> str:
     """Format an interval; too few debates have none."""
     if low is None or high is None:
         return TOO_FEW
-    return f"{number(low, digits)} to {number(high, digits)}"
+    return f"{number(low)} to {number(high)}"
 
 
 def names_of(names: Sequence[str]) -> str:
