@@ -224,8 +224,8 @@ class PlanFile:
             paths.append(self.folder / self.plan.index)
         try:
             refuse_paths_outside(self.folder, *paths)
-            for entry in self.entries:
-                refuse_files_outside(self.folder, entry.configured)
+            for plugin in self.entries:
+                refuse_files_outside(self.folder, plugin.configured)
         except OptionError as error:
             raise InputError(self.path, str(error)) from None
 

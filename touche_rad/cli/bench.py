@@ -178,9 +178,9 @@ def run(options: BenchRunOptions) -> int:
         trust_all()
     else:
         plan_file.refuse_files_outside(options.index)
-        entries = plan_file.entries
-        texts = [plan_file.plan.index, *(f"{entry.model} {entry.text}" for entry in entries)]
-        prepare.tell_servers(path, texts, [entry.configured for entry in entries])
+        plugins = plan_file.entries
+        texts = [plan_file.plan.index, *(f"{plugin.model} {plugin.text}" for plugin in plugins)]
+        prepare.tell_servers(path, texts, [plugin.configured for plugin in plugins])
     settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
     bench, summary = run_plan(plan_file, results, options, settings)
     return _show(bench, summary, options)
