@@ -224,21 +224,18 @@ def test_no_option_of_a_plugin_names_a_file_outside_the_folder_of_a_plan(
     refused = 0
     for name, plugin in registered(kind).items():
         for option, field in plugin.options.model_fields.items():
-            about = f"{option} {field.description} {field.annotation} {field.metadata}"
-            if re.search("file|folder|path", about, re.IGNORECASE):
-                place = folder.parent / f"{name}.{option}.toml"
-                if option == "profile":
-                    place.write_text('description = "Mine."')
-                else:
-                    place.mkdir()
+            about = f"{field.description} {field.annotation} {field.metadata}"
+            if re.search("folder|path|MayNameFile", about, re.IGNORECASE):
+                place = folder.parent / name / option
+                place.mkdir(parents=True)
                 if option == "prompts":
                     shutil.copy(next(iter(prompt_files(plugin.factory).values())), place)
-                prefix = "nli:" if "nli:" in about else ""
-                text = change.format(f"{name}({option}={prefix}{place})")
-                for call in calls_of_plans(folder, line, text):
-                    ended = touche_rad(*call, cwd=folder, code=2)
-                    assert f"{place} is outside" in ended.error
-                refused += 1
+                value = f"nli:{place}" if "nli:" in about else place
+                for call in calls_of_plans(
+                    folder, line, change.format(f"{name}({option}={value})")
+                ):
+                    assert f"{place} is outside" in touche_rad(*call, cwd=folder, code=2).error
+                    refused += 1
     assert refused > 0
 
 
