@@ -49,7 +49,6 @@ _EXPECTED: Final = {
     "int_type": "expected a whole number or a short text",
 }
 """What was expected, by pydantic's name of the error."""
-_GIVE: Final = "give the file by which it was made with --criteria FILE"
 
 
 def read_criteria(name: str) -> Criteria:
@@ -158,7 +157,7 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
                 _check_names(path, of_status)
                 chosen = of_status
         if chosen is None or chosen.tag != tag:
-            fix = _GIVE
+            fix = "give the file by which it was made with --criteria FILE"
             if chosen is not None:
                 fix = f"expected {chosen.tag}, as --criteria or the other files have"
                 if chosen.name == name:

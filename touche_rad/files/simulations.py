@@ -390,14 +390,15 @@ def evaluation_model(criteria: Criteria) -> type[EvaluationLine]:
     turn: Any = create_model(
         "TurnEvaluation",
         __base__=FileRecord,
-        __doc__="The verdicts on one response.",
+        __doc__="The verdicts on one response, on the task's criteria. On others they have the "
+        "titles of the questions, one entry for each response, message of the user or debate, and "
+        "an `answer`: yes or no, a number of the scale, or a category, whose score is null. The "
+        "line has `criteria`, the name and the digest.",
         **verdicts,
     )
     turn.model_config["json_schema_extra"] = written(*criteria.titles)["json_schema_extra"]
     turns = (tuple[turn, ...], Field(alias=_TURNS))
-    return create_model(
-        "EvaluationLine", __base__=EvaluationLine, __doc__=EvaluationLine.__doc__, turns=turns
-    )
+    return create_model("EvaluationLine", __base__=EvaluationLine, turns=turns)
 
 
 class _JudgedLine(FileRecord):
@@ -418,12 +419,7 @@ class _JudgedLine(FileRecord):
 
 
 class EvaluationLine(_JudgedLine):
-    """A debate with the verdicts on each response, by the titles of the task's criteria.
-
-    Evaluations on other criteria have the titles of their questions, a verdict's `answer`, which is
-    yes or no, a number of the scale or a category, and `criteria`, the name and the digest. They
-    have one entry for each response, message of the user or debate. A category's score is null.
-    """
+    """A line of evaluations.jsonl."""
 
     model_config = written("simulation")
 

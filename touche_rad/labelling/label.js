@@ -107,10 +107,9 @@
     }`;
   const answerWord = ({ kind, answers }, label) => {
     const text = answers.find((choice) => choice.label === label)?.text ?? "don't know";
-    return html`<${rad.Verdict}
-      name=${text}
-      yes=${kind === "yes-no" && label !== null ? label === 1 : null}
-    />`;
+    return kind === "yes-no"
+      ? html`<${rad.Verdict} name=${text} yes=${label === null ? null : label === 1} />`
+      : text;
   };
   const Question = ({ question, number }) => {
     const { key, title, asks, kind, answers } = question;

@@ -134,7 +134,7 @@ def trivial_scores(
     """Return the scores of judges that read nothing.
 
     They give the most frequent label; the middle of a scale; or the higher answers to the longer
-    responses, each as often as people give it.
+    responses, each as often as people give it. To categories all give the most frequent label.
     """
     result: dict[str, list[list[dict[str, float]]]] = {}
     for name in TRIVIAL:
@@ -155,11 +155,11 @@ def trivial_scores(
         if not places:
             continue
         most_frequent = Counter(places).most_common(1)[0][0]
-        middle = confusion.score_of_place(criterion, most_frequent)
-        if criterion.answers.kind == "scale":
-            middle = 0.5
+        frequent = confusion.score_of_place(criterion, most_frequent)
+        middle = 0.5 if criterion.answers.kind == "scale" else frequent
+        if criterion.answers.kind == "categories":  # which have no order
+            places = [most_frequent] * len(places)
         for place, (*_, debate, turn) in zip(sorted(places), sorted(words), strict=True):
-            frequent = confusion.score_of_place(criterion, most_frequent)
             answers = (frequent, middle, confusion.score_of_place(criterion, place))
             for name, score in zip(TRIVIAL, answers, strict=True):
                 result[name][debate][turn][key] = score
