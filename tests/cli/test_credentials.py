@@ -29,6 +29,11 @@ def call_with_key(
     return touche_rad(*words, code=code, cwd=folder, env={"OPENAI_API_KEY": KEY, **environment})
 
 
+def new_plan(folder: Path) -> Path:
+    touche_rad("bench", "new", folder / "bench", "-d", "grounded", "-j", "grounded", "-q", code=0)
+    return folder / "bench/bench.toml"
+
+
 RERANK = "grounded(retriever=rerank(by=URL#m))"
 PROFILE = f'description = "x"\n[settings]\nretriever = "{RERANK[19:-1]}"\n'
 
@@ -108,12 +113,10 @@ def test_the_user_can_choose_a_file_the_flag_or_the_variable(
 @pytest.mark.parametrize("scheme", ["http", "x"])
 def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str) -> None:
     index = f"elasticsearch:{scheme}://stranger.example:9200/arguments"
-    plan = tmp_path / "bench"
-    touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q", code=0)
-    file = plan / "bench.toml"
+    file = new_plan(tmp_path)
     file.write_text(re.sub("index = .*", f'index = "{index}"', file.read_text()))
     ended = call_with_key(
-        tmp_path, "bench", "run", plan, TOUCHE_RAD_ES_PASSWORD="secret-of-mine", code=2
+        tmp_path, "bench", "run", file.parent, TOUCHE_RAD_ES_PASSWORD="secret-of-mine", code=2
     )
     assert "TOUCHE_RAD_ES_PASSWORD" in ended.err
     assert "secret-of-mine" not in ended.err
@@ -127,16 +130,14 @@ def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
 
 
 def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: Path) -> None:
-    plan = tmp_path / "bench"
-    touche_rad("bench", "new", plan, "-d", "grounded", "-j", "grounded", "-q", code=0)
-    file = plan / "bench.toml"
+    file = new_plan(tmp_path)
     text = file.read_text()
     for hostile in (
         f'model = "{stranger.url}#m"\n{text}',
         text.replace('"grounded"', f'"{RERANK}"'.replace("URL", stranger.url), 1),
     ):
         file.write_text(hostile)
-        ended = call_with_key(tmp_path, "bench", "run", plan)
+        ended = call_with_key(tmp_path, "bench", "run", file.parent)
         assert ended.code > 0, ended.err
         assert "--trust" in ended.err, ended.err
     assert stranger.asked == []

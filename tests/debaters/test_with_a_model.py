@@ -181,16 +181,6 @@ def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
     assert called(server) == ["Choice", "Choice"]
 
 
-@pytest.mark.parametrize("begins", ["", "I disagree. "])
-def test_composed_says_what_its_arguments_say(server: Scripted, begins: str) -> None:
-    text = f"{begins}Charities collect the penny that nobody misses."
-    writing(server, text)
-    response = answer(server, "composed")
-    assert response.content == text
-    assert cited_texts(response) == [CHARITY]
-    assert called(server) == ["Written"]
-
-
 FLAW = "You say that it is worthless, but who decides what a coin is worth?"
 
 

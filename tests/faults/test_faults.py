@@ -22,41 +22,6 @@ from tests.terminal import touche_rad
 from touche_rad import cli
 from touche_rad.demo import demo_file
 
-PLUGIN: Final = """
-from pathlib import Path
-
-from touche_rad.debate import Maxim, Response, Verdict
-from touche_rad.plugins import debater, judge
-
-FAIL = Path(__file__).with_name("fail")
-
-
-CALLS = []
-
-
-def work(debate):
-    CALLS.append(debate)
-    if FAIL.exists() and len(CALLS) > 5:
-        raise ValueError("broken")
-
-
-@debater("breakable")
-class BreakableDebater:
-    def __init__(self, options, services): ...
-
-    def answer(self, debate):
-        work(debate)
-        return Response(content="No.")
-
-
-@judge("breakable")
-class BreakableJudge:
-    def __init__(self, options, services): ...
-
-    def judge(self, debate):
-        work(debate)
-        return {maxim: Verdict(score=0.25) for maxim in Maxim}
-"""
 VERBS: Final[dict[str, tuple[str, ...]]] = {
     "respond": ("respond", "debates.jsonl", "-i", "demo", "-d", "verbatim"),
     "simulate": ("simulate", "claims.tsv", "-i", "demo", "--turns", "2"),
@@ -69,7 +34,6 @@ VERBS: Final[dict[str, tuple[str, ...]]] = {
 """Each command without its output."""
 OTHERS: Final = {"dataset": ("dataset", "debaters", "claims.tsv")}
 """Commands that begin again after a kill."""
-RUNS: Final = ("respond", "simulate", "judge")
 DEAD: Final = "http://127.0.0.1:9"
 
 
@@ -179,22 +143,6 @@ def test_damaged_line_is_named_before_any_work(verb: str, place: Path) -> None:
     ended = touche_rad(*VERBS[verb], "-o", "out", code=2)
     assert f"{source.name}:3: " in ended.err
     assert not (place / "out").exists()
-
-
-@pytest.mark.parametrize("verb", RUNS)
-def test_damaged_journal_costs_only_its_debates(verb: str, place: Path) -> None:
-    (place / "plugin.py").write_text(PLUGIN)
-    flag = "-j" if verb == "judge" else "-d"
-    words = [*VERBS[verb][: 2 if verb == "judge" else 4], flag, "breakable", "--workers", "1"]
-    words += ["--plugin", "plugin.py", "-q"]
-    touche_rad(*words, "-o", "whole", code=0)
-    (place / "fail").touch()
-    touche_rad(*words, "-o", "out", "--strict", code=1)
-    (place / "fail").unlink()
-    journal = place / "out.part"
-    journal.write_bytes(journal.read_bytes()[:-9])
-    touche_rad(*words, "-o", "out", code=0)
-    assert content(place / "out") == content(place / "whole")
 
 
 def test_output_with_a_damaged_status_is_not_replaced(place: Path) -> None:

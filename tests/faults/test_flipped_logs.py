@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.faults.test_faults import PLUGIN, content
+from tests.faults.test_faults import content
 from tests.records import copy_lines
 from tests.terminal import Ended, touche_rad
 from touche_rad.cli.steps import Steps
@@ -25,6 +25,41 @@ from touche_rad.plugins import build_index, index_backend_of
 pytestmark = pytest.mark.long
 
 FLIPS: Final = 60
+PLUGIN: Final = """
+from pathlib import Path
+
+from touche_rad.debate import Maxim, Response, Verdict
+from touche_rad.plugins import debater, judge
+
+FAIL = Path(__file__).with_name("fail")
+
+
+CALLS = []
+
+
+def work(debate):
+    CALLS.append(debate)
+    if FAIL.exists() and len(CALLS) > 5:
+        raise ValueError("broken")
+
+
+@debater("breakable")
+class BreakableDebater:
+    def __init__(self, options, services): ...
+
+    def answer(self, debate):
+        work(debate)
+        return Response(content="No.")
+
+
+@judge("breakable")
+class BreakableJudge:
+    def __init__(self, options, services): ...
+
+    def judge(self, debate):
+        work(debate)
+        return {maxim: Verdict(score=0.25) for maxim in Maxim}
+"""
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_good_verdicts_need_one_call(kind: type[Giving]) -> None:
         (four_verdicts(quality=None), "left it out"),
         (four_verdicts(quality=Verdict(score=None)), "gave no score"),
         (
-            four_verdicts(quality=Verdict(score=None, rationale="the model\nrefused")),
+            four_verdicts(quality=Verdict(rationale="the model\nrefused")),
             "the model refused",
         ),
         (four_verdicts(quality=Verdict(score=float("nan"))), "score of nan is not between 0 and 1"),
@@ -255,7 +255,7 @@ def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: P
     source.write_text(json.dumps(debate))
     judge_file(
         source,
-        Giving(four_verdicts(manner=Verdict(score=None, rationale="cut off"))),
+        Giving(four_verdicts(manner=Verdict(rationale="cut off"))),
         status_path=path,
     )
     (unscored,) = read_json(path)["events"]
@@ -271,7 +271,7 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     source = write_simulations(tmp_path, 2)
     judge_file(
         source,
-        Giving(four_verdicts(manner=Verdict(score=None, rationale="cut off"))),
+        Giving(four_verdicts(manner=Verdict(rationale="cut off"))),
         status_path=path,
     )
     status = read_json(path)

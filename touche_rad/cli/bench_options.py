@@ -17,7 +17,7 @@ class BenchRunOptions(opt.Common):
     )
     data: Path | None = opt.option(Path, "Folder with the data of a paper's table.", metavar="DIR")
     model_of: tuple[str, ...] = opt.repeatable(
-        str, "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL", default=()
+        str, "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL"
     )
     votes: bool = opt.flag("Tables of papers: RMSE to each vote instead of the winner.")
     index: str | None = opt.option(
