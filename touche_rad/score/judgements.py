@@ -29,6 +29,7 @@ from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
+    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -78,6 +79,7 @@ def score_judgements(
     all_labels = labels
     if not (policy.strict or policy.debates):
         labels = _with_words_of(list(evaluated.values()), labels)
+    with_examples = list(chain.from_iterable(labels))
     reference = None
     if not policy.strict:
         reference = find_reference(list(evaluated.values()), truth, labels, policy, criteria)
@@ -109,6 +111,11 @@ def score_judgements(
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)
     turns = list(chain.from_iterable(labels))
+    label_rows = []
+    for row in rows:
+        if row.run == BASELINE and row.maxim != MEAN:
+            unknown = [turn.get(row.maxim) for turn in with_examples].count(None)
+            label_rows.append(LabelRow(maxim=row.maxim, yes=row.tp, no=row.fp, unknown=unknown))
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     left_out = len(all_labels) - len(labels)
     if left_out:
@@ -130,6 +137,7 @@ def score_judgements(
         debates=len(labels),
         turns=labelled,
         excluded=excluded,
+        label_rows=tuple(label_rows),
         rows=tuple(rows),
         ranking=ranking.runs,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},

@@ -16,6 +16,7 @@ from touche_rad.score.result import (
     BASELINE,
     MEAN,
     JudgementRow,
+    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -223,6 +224,7 @@ class JudgementReport(Report):
     """Turns with a label on some criterion."""
     excluded: int = 0
     """Labelled turns that --exclude left out."""
+    label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
     lost: Mapping[str, int] = Field(default_factory=dict)
     """Labelled debates without any verdict, by run."""
