@@ -1,23 +1,20 @@
-"""Rerank the hits of another retriever: by a reranker on a server, or by a local cross-encoder."""
+"""Rerank the hits of another retriever by a reranker on a server."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Sequence
-from threading import Lock
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from pydantic import Field
-from scipy.special import expit
 
-from retrieval._arrays import Array
 from retrieval._fusion import ranked
 from retrieval._searching import Searcher
 from retrieval._server import LONGEST, LONGEST_TEXT, ModelServer, is_address
 from touche_rad import plugins
 from touche_rad.debate import Hit
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import Services
 from touche_rad.text import clean
 
@@ -73,18 +70,15 @@ class RerankRetriever(Reranking):
         """The options of the retriever."""
 
         of: plugins.RetrieverName = Field("hybrid", description="retriever whose hits are reranked")
-        by: Annotated[str, plugins.MayNameFile()] = Field(
-            "", description="reranker: URL#MODEL, a folder or OWNER/NAME"
-        )
+        by: str = Field("", description="reranker: URL#MODEL")
         instruction: str = Field(AGAINST, description="text before the query; empty: none")
         top: int = Field(30, ge=1, le=1000, description="number of hits that are reranked")
 
     def __init__(self, options: Options, services: Services) -> None:
         super().__init__(options, services)
-        if not options.by:
-            raise OptionError("retriever rerank: set the option by=URL#MODEL or by=FOLDER")
-        kind = ServedReranker if is_address(options.by) else LocalReranker
-        self._reranker = kind(options.by)
+        if not is_address(options.by):
+            raise OptionError("retriever rerank: set the option by=URL#MODEL")
+        self._reranker = ServedReranker(options.by)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits with the reranker's scores."""
@@ -121,26 +115,3 @@ def _body(route: str, query: str, texts: Sequence[str]) -> dict[str, Any]:
     if route == "score":
         return {"text_1": query, "text_2": list(texts)}
     return {"query": query, "documents": list(texts), "top_n": len(texts)}
-
-
-class LocalReranker:
-    """A cross-encoder of sentence-transformers with one score per pair."""
-
-    def __init__(self, model: str) -> None:
-        from retrieval.stance.nli import cross_encoder
-
-        self._model = cross_encoder(model, "reranker")
-        self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
-        if self._logits([("a", "b")]).size != 1:
-            raise UserError(f"reranker {model!r} gives several numbers per text, not one score")
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return the probability that each text answers the query."""
-        logits = self._logits([(query, text) for text in texts])
-        return [float(score) for score in expit(logits)]
-
-    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        from retrieval.stance.nli import logits_of
-
-        with self._lock:
-            return logits_of(self._model, pairs).reshape(-1)

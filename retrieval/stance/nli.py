@@ -93,7 +93,12 @@ class _Local:
     """A cross-encoder in this process."""
 
     def __init__(self, model: str, label: str) -> None:
-        self._model = cross_encoder(model, label)
+        label = f"{label} {model!r}"
+        if "/" not in model and not Path(model).is_dir():
+            raise UserError(f"{label}: there is no such folder (on the hub: OWNER/NAME)")
+        loaded = load_model("CrossEncoder", model, label)
+        # On a processor in full precision, because half precision is slow.
+        self._model = loaded.float() if loaded.device.type == "cpu" else loaded
         names: Mapping[Any, Any] = self._model.config.id2label
         self.labels = {int(row): str(label) for row, label in names.items()}
         self._lock = Lock()  # tokenizers keep their padding settings: one thread at a time
@@ -186,15 +191,6 @@ class NliStance:
         same = (attacked[:, 1] + supported[:, 0]) / 2
         rest = 1 - opposite - same
         return [Stance(*map(float, row)) for row in zip(same, opposite, rest, strict=True)]
-
-
-def cross_encoder(model: str, label: str) -> Any:
-    """Load a cross-encoder; on a processor in full precision, because half precision is slow."""
-    label = f"{label} {model!r}"
-    if "/" not in model and not Path(model).is_dir():
-        raise UserError(f"{label}: there is no such folder (on the hub: OWNER/NAME)")
-    loaded = load_model("CrossEncoder", model, label)
-    return loaded.float() if loaded.device.type == "cpu" else loaded
 
 
 def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Array:

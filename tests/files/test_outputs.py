@@ -203,15 +203,5 @@ def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> No
     assert start(2, restart=True) is False
 
 
-@pytest.mark.parametrize("more", [(), ("-o", "model")])
-def test_a_merged_model_is_replaced_only_on_request(tmp_path: Path, more: tuple[str, ...]) -> None:
-    merged = tmp_path / (more[-1] if more else "sft/merged") / "config.json"
-    merged.parent.mkdir(parents=True)
-    (tmp_path / "sft").mkdir(exist_ok=True)
-    merged.write_text("{}")
-    assert refused(touche_rad("train", "merge", "sft", *more, cwd=tmp_path))
-    assert merged.read_text() == "{}"
-
-
 def test_a_status_has_each_field_of_its_setup() -> None:
     assert set(Setup.__annotations__) <= set(Status.model_fields)

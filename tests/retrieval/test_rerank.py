@@ -25,11 +25,10 @@ from tests.debaters.world import (
 from tests.models import scripted
 from tests.models.by_schema import answering
 from tests.models.scripted import Handler, Scripted
-from tests.nli import by_chance
 from tests.retrieval.small import opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Hit
-from touche_rad.errors import OptionError, ToucheRadError, UserError
+from touche_rad.errors import OptionError, ToucheRadError
 from touche_rad.plugins import Services, close_index, find, make
 from touche_rad.testing import check_retriever
 
@@ -236,25 +235,6 @@ def test_a_reply_without_a_score_for_each_text_keeps_the_order(
 def test_a_reranker_must_be_named() -> None:
     with pytest.raises(OptionError, match="by=URL#MODEL"):
         search_reranked("")
-
-
-@pytest.mark.services
-def test_a_local_cross_encoder_ranks_as_it_scores(tmp_path: Path) -> None:
-    from sentence_transformers import CrossEncoder
-
-    folder = by_chance(tmp_path / "one", ("LABEL_0",))
-    texts = [argument.text for argument in BOTH]
-    order = CrossEncoder(str(folder)).rank(SAID, texts, return_documents=True)
-    hits = search_reranked(str(folder), instruction="")
-    ranked = [hit.argument.text for hit in hits]
-    assert ranked == [row["text"] for row in order if row["text"] in ranked]
-    check_retriever("rerank", {"by": str(folder)})
-
-
-@pytest.mark.services
-def test_a_model_with_three_labels_is_no_reranker(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not one score"):
-        search_reranked(str(by_chance(tmp_path / "three")))
 
 
 LABELS = ("contradiction", "entailment", "neutral")

@@ -179,7 +179,7 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
             digests("judge", "jury", of="zsl(prompts=prompts)"),
             digests("panel", "grice", judge="fsl1(examples=mine.jsonl)"),
             digests("debater", "grounded", stance="nli:nli"),
-            digests("debater", "sinai", retriever="rerank(by=nli)"),
+            digests("debater", "sinai", retriever="stance(by=nli:nli)"),
         ]
 
     before = all_digests()
@@ -198,7 +198,7 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
         {"plugins of judge jury(of=zsl(prompts=prompts))"},
         examples,
         {"stance of debater grounded(stance=nli:nli)"},
-        {"by of retriever rerank(by=nli)"},
+        {"by of retriever stance(by=nli:nli)"},
     ]
 
 

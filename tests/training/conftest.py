@@ -34,7 +34,6 @@ def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Training
     folder = tmp_path_factory.mktemp("training")
     recipe = {"base": str(tiny), **SFT}
     trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe)
-    trainer("merge")(folder / "sft")
     return TrainingFolder(folder / "sft")
 
 

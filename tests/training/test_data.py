@@ -239,7 +239,8 @@ def self_debate(first_topics: Path, tmp_path: Path) -> Path:
 
     def speech(prompt: str) -> dict[str, object]:
         number = next(numbers)
-        evidence = re.findall(r"^1\. (?:\[.+?\] )?(.+)$", prompt, re.MULTILINE)[-1]
+        pattern = r"^1\. (.+?)(?: \((?:attacks|supports): .+\))?$"
+        evidence = re.findall(pattern, prompt, re.MULTILINE)[-1]
         return {"evidence": [1], "reasoning": f"Thought {number}.", "argument": evidence}
 
     with scripted.serving() as server:

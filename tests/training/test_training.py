@@ -86,7 +86,7 @@ def test_the_card_tells_data_by_digest_and_how_to_play(fine_tuned: TrainingFolde
     assert f"-m vllm:{fine_tuned.adapter}" in card
 
 
-def test_the_merged_model_says_what_base_and_adapter_say(
+def test_the_adapter_makes_what_it_was_trained_on_likely(
     fine_tuned: TrainingFolder, tiny: Path
 ) -> None:
     chat = [
@@ -95,15 +95,10 @@ def test_the_merged_model_says_what_base_and_adapter_say(
     ]
     tokenizer, recipe = load_tokenizer(str(tiny)), AdapterRecipe(base=str(tiny))
 
-    def likelihood(model: Any) -> float:
-        return log_likelihood(model, tokenizer, chat)[0]
+    def likelihood(adapter: str) -> float:
+        return log_likelihood(load_model(recipe, adapter), tokenizer, chat)[0]
 
-    base = likelihood(load_model(recipe))
-    merged = likelihood(load_model(AdapterRecipe(base=str(fine_tuned.merged))))
-    assert merged == pytest.approx(
-        likelihood(load_model(recipe, str(fine_tuned.adapter))), abs=1e-3
-    )
-    assert merged > base + 1
+    assert likelihood(str(fine_tuned.adapter)) > likelihood("") + 1
 
 
 def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: TrainingFolder) -> None:
@@ -151,14 +146,6 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     assert before.keys() == after.keys(), "one adapter on the same base, and no reference beside it"
     assert any((before[name] != after[name]).any() for name in before)
     assert not (out / "adapter" / "ref").exists()
-
-
-def test_a_finished_training_is_merged_later(fine_tuned: TrainingFolder, tmp_path: Path) -> None:
-    out = tmp_path / "whole"
-    done = touche_rad("train", "merge", fine_tuned.root, "-o", out, code=0)
-    assert f"-m vllm:{out} " in json.loads(done.out)["serve"]["merged"]
-    model = "model.safetensors"
-    assert (out / model).read_bytes() == (fine_tuned.merged / model).read_bytes()
 
 
 @pytest.mark.parametrize(("method", "at"), [("sft", 5), ("dpo", 17)])

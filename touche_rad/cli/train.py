@@ -268,20 +268,3 @@ def dpo(options: DpoOptions) -> None:
     if (options.begins is None) == (options.base is None):
         raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
     _train_adapter("dpo", options, recipe=vars(options), begins=options.begins)
-
-
-@opt.options
-class TrainMergeOptions:
-    """The options of `train merge`."""
-
-    folder: Path = opt.argument(Path, "DIR")
-    output: Path | None = opt.output("Folder of the model. [default: DIR/merged]", "DIR")
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
-
-
-@command("merge", "train merge sft -o model", group=train_command)
-def merge(options: TrainMergeOptions) -> None:
-    """Write the base and the adapter of a finished training as one model."""
-    check_output(options.output or TrainingFolder(options.folder).merged, replace=options.replace)
-    _print_result(trainer("merge")(options.folder, options.output))

@@ -16,7 +16,7 @@ import click
 from touche_rad import __version__, files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, next_step, say
+from touche_rad.cli.console import Label, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command, run
 from touche_rad.cli.steps import COMMANDS, Steps, call_step, line_of
@@ -137,7 +137,6 @@ def loop_command(options: LoopOptions) -> None:
         base = number(score["base"])
         click.echo(f"round {score['round']}: base {base}, trained {number(score['trained'])}")
     say(manifest, Label.WRITTEN)
-    next_step(["train", "merge", loop.folder(loop.plan.rounds) / "model"])
 
 
 _TITLES: Final = {

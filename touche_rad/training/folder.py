@@ -33,7 +33,6 @@ class TrainingFolder:
         self.state = root / "trainer_state.json"
         self.checkpoints = root / "checkpoints"
         self.adapter = root / "adapter"
-        self.merged = root / "merged"
         self.card = root / "README.md"
         self.report = root / "report.json"
 
@@ -86,7 +85,7 @@ class TrainingFolder:
 
     def _clear(self) -> None:
         """Delete what an earlier training wrote, and nothing else."""
-        for folder in (self.checkpoints, self.adapter, self.merged):
+        for folder in (self.checkpoints, self.adapter):
             shutil.rmtree(folder, ignore_errors=True)
         for file in (
             self.data,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -15,10 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from touche_rad.errors import UserError
 from touche_rad.text import excerpt
 from touche_rad.training.card import adapter_options
-from touche_rad.training.folder import TrainingFolder
 from touche_rad.training.recipe import check_packages
 
-_CONFIG: Final = "config.json"
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 
@@ -153,28 +150,6 @@ def one_line(error: Exception) -> str:
     return excerpt(error, 200)
 
 
-def merge_training(root: Path, out: Path | None = None) -> Mapping[str, Any]:
-    """Write base and adapter of a finished training as one model, atomically.
-
-    Returns:
-        The place of the model, and the command that serves it.
-    """
-    check_installed()
-    folder = TrainingFolder(root)
-    recipe = AdapterRecipe.model_validate(folder.need_report()["recipe"])
-    check_places(recipe)
-    out = out or folder.merged
-    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / _CONFIG).is_file()):
-        raise UserError(f"{out} is no folder of a model: give another one")
-    fresh = out.with_name(f".{out.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    load_model(recipe, str(folder.adapter)).merge_and_unload().save_pretrained(fresh)
-    load_tokenizer(recipe.base).save_pretrained(fresh)
-    shutil.rmtree(out, ignore_errors=True)
-    fresh.rename(out)
-    return {"merged": str(out), "serve": {"merged": _respond_command(str(out.absolute()), {})}}
-
-
 def serve_command(recipe: AdapterRecipe, adapter: Path) -> str:
     """Return the command that serves the base with the adapter, and plays.
 
@@ -185,13 +160,9 @@ def serve_command(recipe: AdapterRecipe, adapter: Path) -> str:
     # An adapter that was trained further keeps its rank, whatever the recipe says.
     rank = int(json.loads((adapter / "adapter_config.json").read_text("utf-8"))["r"])
     base = {"model": recipe.base, "served-model-name": "base"}
-    return _respond_command(place, {**base, **adapter_options(place, rank)})
-
-
-def _respond_command(model: str, options: Mapping[str, Any]) -> str:
     command = ["touche-rad", "respond", "debates.jsonl", "-i", "index", "-d", "inspiredebate"]
-    command += ["-m", f"vllm:{model}"]
-    for name, value in options.items():
+    command += ["-m", f"vllm:{place}"]
+    for name, value in (base | adapter_options(place, rank)).items():
         command += ["-O", f"vllm.{name}={value}"]
     command += ["-O", "model.think=off"]  # the name of a trained model tells no family of models
     return shlex.join([*command, "-o", "run.jsonl"])
