@@ -150,7 +150,8 @@ class Sources:
         """Return a sentence without the clauses that name what it answers.
 
         They end before the first clause with words of an argument: "You praise zoos, but cages harm
-        animals." becomes "cages harm animals." What is only about the opponent claims nothing.
+        animals." becomes "cages harm animals." What is only about the opponent claims nothing. A
+        last clause that ties the argument to the debate ("..., so zoos are wrong") is left out too.
         """
         ends = [
             end
@@ -162,7 +163,9 @@ class Sources:
             ends = list(_SHORT_CLAUSE.finditer(sentence))[:1]
             if not ends and not self._quoted_in(sentence):
                 return ""
-        return sentence[ends[-1].end() :] if ends else sentence
+        claim = sentence[ends[-1].end() :] if ends else sentence
+        body, _, link = claim.rpartition(", so ")
+        return claim if self._quoted_in(link) else body or claim
 
     def is_denied(self, claim: str) -> bool:
         """Whether the nearest argument says the opposite of a claim."""

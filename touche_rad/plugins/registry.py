@@ -513,10 +513,8 @@ def make(kind: Kind, text: str, services: Services) -> object:
 
 def trainer(name: str) -> Callable[..., Mapping[str, Any]]:
     """Return the trainer of this name (entry points of `touche_rad.trainers`)."""
-    points = {point.name: point for point in entry_points(group="touche_rad.trainers")}
-    if name not in points:
-        raise OptionError(f"there is no trainer {name!r}{nearest(name, points)}")
-    function: Callable[..., Mapping[str, Any]] = points[name].load()
+    (point,) = entry_points(group="touche_rad.trainers", name=name)
+    function: Callable[..., Mapping[str, Any]] = point.load()
     return function
 
 
