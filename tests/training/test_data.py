@@ -239,9 +239,12 @@ def self_debate(first_topics: Path, tmp_path: Path) -> Path:
 
     def speech(prompt: str) -> dict[str, object]:
         number = next(numbers)
-        pattern = r"^1\. (.+?)(?: \((?:attacks|supports): .+\))?$"
-        evidence = re.findall(pattern, prompt, re.MULTILINE)[-1]
-        return {"evidence": [1], "reasoning": f"Thought {number}.", "argument": evidence}
+        pattern = r"^(\d)\. (.+?)(?: \((?:attacks|supports): .+\))?$"
+        pieces = re.findall(pattern, prompt, re.MULTILINE)
+        place, text = next(
+            piece for piece in pieces if prompt.count(piece[1]) == 1
+        )  # nobody said it
+        return {"evidence": [int(place)], "reasoning": f"Thought {number}.", "argument": text}
 
     with scripted.serving() as server:
         filling(server, Speech=speech)
