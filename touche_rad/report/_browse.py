@@ -39,7 +39,7 @@ _DIFFERENCES: Final = [
 
 
 def debates_as_json(
-    topics: Sequence[ClaimTopic], runs: Sequence[str], criteria: Criteria
+    topics: Sequence[ClaimTopic], runs: Sequence[str], criteria: Criteria, is_one_judge: bool
 ) -> tuple[str, list[str]]:
     """Return the index and the parts of all debates, as JSON texts.
 
@@ -47,6 +47,7 @@ def debates_as_json(
         topics: The debates by claim.
         runs: The names of the runs, in the order of their numbers.
         criteria: What the verdicts and labels are on.
+        is_one_judge: Whether one judge gave all verdicts, so that runs on equal debates agree.
     """
     debates: list[list[object]] = []
     parts: list[list[str]] = [[]]
@@ -75,7 +76,7 @@ def debates_as_json(
                     [run for run, _ in conversation.verdicts],
                     "".join(verdicts),
                     "".join(labels),
-                    _levels(verdicts, labels, len(conversation.verdicts)),
+                    _levels(verdicts, labels, len(conversation.verdicts), is_one_judge),
                 ]
             )
             parts[-1].append(to_json(turns))
@@ -89,13 +90,13 @@ def debates_as_json(
         "unit": criteria.unit,
         "parts": len(texts),
         "claims": [topic.claim for topic in topics],
-        **_filters(debates, runs, criteria),
+        **_filters(debates, runs, criteria, is_one_judge),
         "debates": debates,
     }
     return to_json(index), texts
 
 
-def _levels(verdicts: Sequence[str], labels: Sequence[str], judges: int) -> str:
+def _levels(verdicts: Sequence[str], labels: Sequence[str], judges: int, is_one_judge: bool) -> str:
     """Return how contested each turn and criterion is, as digits from 0 to 4.
 
     It is the share of judges against the label, else twice the share against the majority; of one
@@ -109,16 +110,16 @@ def _levels(verdicts: Sequence[str], labels: Sequence[str], judges: int) -> str:
         value = 0.0
         if votes and label != "-":
             value = 1 - votes.count(label) / len(votes)
-        elif len(votes) > 1:
+        elif len(votes) > 1 and not is_one_judge:
             value = min(1.0, 2 - 2 * max(map(votes.count, votes)) / len(votes))
         elif votes:
-            value = float(votes == ["n"])
+            value = float(votes[0] == "n")
         levels += str(math.ceil(4 * value))
     return levels
 
 
 def _filters(
-    debates: Sequence[Sequence[Any]], runs: Sequence[str], criteria: Criteria
+    debates: Sequence[Sequence[Any]], runs: Sequence[str], criteria: Criteria, is_one_judge: bool
 ) -> dict[str, Any]:
     """Return the filters of the page, with the values of each, and what is red in its strips."""
     judged = any(debate[6] for debate in debates)
@@ -130,14 +131,15 @@ def _filters(
     red = "no"
     filters: list[tuple[str, str, list[tuple[str, str]]]] = []
     if len(runs) > 1:
-        red = "judges disagree"
         filters.append(("run", "Run", [(run, run) for run in runs]))
         filters.append(("differ", "Turns", _DIFFERENCES))
     if judged:
         keys = [(criterion.key, criterion.title) for criterion in criteria]
         filters.append(("maxim", "Criterion", keys))
         filters.append(("verdict", "Verdict", [*answers, ("none", "no verdict")]))
-        filters.append(("disagree", "", [("1", "judges disagree")]))
+    if not is_one_judge and any(len(debate[6]) > 1 for debate in debates):
+        red = "judges disagree"
+        filters.append(("disagree", "", [("1", red)]))
     if labelled:
         red = "judges against the label"
         differs = ("differs", "differs from the verdict")

@@ -17,7 +17,8 @@ from touche_rad.score.confusion import (
     size_of,
 )
 from touche_rad.score.conversations import ClaimTopic, Conversation
-from touche_rad.score.rates import count_verdicts, ranking_places, shares
+from touche_rad.score.rates import count_verdicts, ranking_places
+from touche_rad.score.significance import Floats
 from touche_rad.text import count_words
 
 _KAPPA: Final = (
@@ -34,16 +35,22 @@ def shares_by_turn_and_claim(
     """Return shares of yes or mean answers, counted as in the ranking: by turn, and by claim."""
     turns = max(len(debate.turns) for topic in topics for debate in topic.conversations)
     places = ranking_places(criteria)
-    by_turn: dict[str, list[float | None]] = {name: [] for name in names}
+    of_turns = []
     for turn in range(turns):
         counts, _, _ = count_verdicts(topics, names, lost, criteria, turn)
-        sums = counts[:, :, places].sum(axis=(0, 2)).tolist()
-        for name, (yes, total) in zip(names, sums, strict=True):
-            by_turn[name].append(yes / total if total else None)
-    by_turn = {name: values for name, values in by_turn.items() if {*values} - {None}}
+        of_turns.append(_shares(counts[:, :, places].sum(axis=(0, 2))))
+    by_turn = {}
+    for name, values in zip(names, zip(*of_turns, strict=True), strict=False):
+        if {*values} - {None}:
+            by_turn[name] = values
     counts, _, _ = count_verdicts(topics, names, lost, criteria)
-    by_claim = shares(counts[:, :, places].sum(axis=2)).round(4).tolist()
-    return {"by_turn": by_turn, "by_claim": by_claim}
+    sums = counts[: len(topics), :, places].sum(axis=2)
+    return {"by_turn": by_turn, "by_claim": list(map(_shares, sums))}
+
+
+def _shares(sums: Floats) -> list[float | None]:
+    """Return the share of yes of each run; None if nothing is counted."""
+    return [round(yes / total, 4) if total else None for yes, total in sums.tolist()]
 
 
 def lengths_of(

@@ -353,7 +353,7 @@ rad.report.tabs.debates = () => {
     Tools: names.length > 1 && Tools,
     fields: filters,
     items: isJudged ? [...claims].sort((a, b) => contested.get(b) - contested.get(a)) : claims,
-    about: isJudged && `Most contested first. Strip: turns →, criteria ↓; red: ${red}.`,
+    about: isJudged && `Most red first. Strip: turns →, criteria ↓; red: ${red}.`,
     matches,
     search,
     Row: ({ item, match }) =>

@@ -52,7 +52,7 @@ from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
 from touche_rad.score.reports import RANKS, Fault, RetrievalReport
 from touche_rad.score.retrieval import is_public
-from touche_rad.score.shares import shares_of_debates
+from touche_rad.score.shares import ShareReport, shares_of_debates
 from touche_rad.text import count_of, count_words
 
 INDEX: Final = "index.html"
@@ -149,12 +149,13 @@ def write_report(
             samples=SAMPLES,
             seed=seed,
         )
-        warnings += without_model(files_of_runs.values())
+        warnings[:0] = without_model(files_of_runs.values())
     all_boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
     if scored is not None:
         all_boards += boards_of(scored)
 
-    # The debates, and what is counted of their responses.
+    # The debates, and what is counted of their responses. A ranking of shares is by one judge.
+    is_one_judge = isinstance(scored, ShareReport) and not scored.not_ranked
     sections: list[_Section] = []
     responses: dict[str, Any] = {}
     all_topics = topics(debates_of_runs)
@@ -162,11 +163,13 @@ def write_report(
     if conversations:
         responses = shares_by_turn_and_claim(all_topics, names_of_runs, lost, criteria)
         responses["lengths"] = lengths_of(conversations, names_of_runs)
-        responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
+        if not is_one_judge or labels:
+            responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
         if flagged:
             warnings.append(flagged)
-        sections.append(_Section("debates", *debates_as_json(all_topics, names_of_runs, criteria)))
+        shown = debates_as_json(all_topics, names_of_runs, criteria, is_one_judge)
+        sections.append(_Section("debates", *shown))
     values: Mapping[str, Mapping[str, float]] = {}
     if isinstance(scored, RetrievalReport):
         measure = scored.measures[0]

@@ -103,7 +103,7 @@
     const link = ([{ index, text }, turn, size]) => {
       const at = `d${index + 1}-t${turn + 1}`;
       return html`<li>
-        <a href=${rad.address.text({ at, with: runs.join(".") })}>${index + 1}. ${text}</a>${" "}
+        <a href=${rad.address.text({ at, with: runs.join(".") })}>${text}</a>${" "}
         <span class="soft">turn ${turn + 1}, ${count(size, "criterion", "criteria")}</span>
       </li>`;
     };
@@ -202,7 +202,7 @@
         row.place = place + 1;
       });
     const flip = (list, name) =>
-      list.includes(name) ? list.filter((other) => other !== name) : [...list, name];
+      list.includes(name) ? list.filter((run) => run !== name) : [...list, name];
     return html`<div class="scroll" tabindex="0" role="group" aria-label="Ranking by ${measure}">
         <table class="ranking">
           <thead>
@@ -241,15 +241,20 @@
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };
 
+  const unread = data.faults
+    .filter(([name]) => !(name in data.abouts))
+    .map(([name]) => `not scored: ${name}`);
   const Ranking = () =>
     data.boards.map((board, at) => {
-      const cautions = [...(at ? [] : data.warnings), ...board.warnings];
+      const cautions = [...(at ? [] : [...unread, ...data.warnings]), ...board.warnings].map(
+        (text) => html`<p class="soft caution">${text}</p>`,
+      );
       return html`<section class="board">
         <${at ? "h2" : "h1"}>${board.title}<//>
+        ${cautions.slice(0, 2)} ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`}
+        ${cautions.slice(2)}
         <p>${board.text.join(" ")}</p>
         <p class="soft">${board.note}</p>
-        ${cautions.map((text) => html`<p class="soft caution">${text}</p>`)}
-        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`}
         ${board.matrix && html`<${Matrix} ...${board.matrix} />`}
         ${board.tables.map(
           (table) =>

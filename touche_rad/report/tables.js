@@ -21,8 +21,8 @@
             `${at}&with=${run}`,
           ],
       );
-      const values = cells.filter(Boolean).map(([share]) => share);
-      const spread = Math.max(...values) - Math.min(...values);
+      const values = cells.flatMap((cell) => cell?.[0] ?? []);
+      const spread = values.length && Math.max(...values) - Math.min(...values);
       return [[`${index + 1}. ${text}`, "", at], ...cells, spread];
     });
     rows.sort((a, b) => b.at(-1) - a.at(-1));

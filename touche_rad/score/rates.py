@@ -24,8 +24,6 @@ from touche_rad.score.significance import (
 )
 
 OTHER_DEBATES: Final = "not comparable, without a rank; debates that most other runs do not have"
-MISSING_DEBATES: Final = "missing or lost debates"
-"""The problem of a run that lacks debates of the others."""
 
 
 def categories_in_words(criteria: Criteria) -> list[str]:
@@ -139,7 +137,8 @@ def count_verdicts(
     Runs on the same claims are compared on the claims of all of them, so that nobody gains from
     debates or turns that are missing, lost or cannot be read: their verdicts are no.
 
-    Returns also how many of its debates each run has, and how often each run has a problem.
+    The first rows of counts are those of `topics`; lost debates come after them. Returns also how
+    many of its debates each run has, and how often each run has a problem.
     """
     problems: Counter[tuple[str, str]] = Counter()
     measured = answer_shares(criteria)
@@ -193,11 +192,11 @@ def count_verdicts(
         for run in group:
             name = names[run]
             debates_of[name] = f"{debates[run]} of {expected}"
-            problems[name, MISSING_DEBATES] = expected - debates[run]
+            problems[name, "missing or lost debates, which count as no"] = expected - debates[run]
             missing = (most[:, 0] - totals[:, run])[has_debate[:, run]][:, firsts].sum()
             problems[name, "missing verdicts"] += int(missing)
             # Nothing is comparable with most runs if two groups are the largest.
             if len(group) < sizes[0] or sizes[0] in sizes[1:]:
                 problems[name, OTHER_DEBATES] = debates[run]
         totals[:, group] = most
-    return counts[counts.any(axis=(1, 2, 3))], debates_of, problems
+    return counts, debates_of, problems

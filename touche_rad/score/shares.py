@@ -20,7 +20,6 @@ from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
 from touche_rad.score.rates import (
-    MISSING_DEBATES,
     OTHER_DEBATES,
     answers_name,
     categories_in_words,
@@ -93,12 +92,7 @@ class ShareReport(Report):
             shares = [f"{run} {means[run].yes:.3f}" for run in order]
             return [f"{what.capitalize()}: {', '.join(shares)}.", f"Not ranked: {self.not_ranked}."]
         figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
-        sentences = self._in_words(figures, what, MEAN, "claims", self.claims)
-        for run, _, problem in self.problems_of_runs:
-            if problem == MISSING_DEBATES:
-                missing = f"{run} has {self.debates[run]} debates: those that it lacks count as no."
-                sentences.insert(1, missing)
-        return sentences
+        return self._in_words(figures, what, MEAN, "claims", self.claims)
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
