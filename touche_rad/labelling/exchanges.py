@@ -127,6 +127,6 @@ def read_verdicts(
         # The name of an evaluations file may be that of its run.
         shown = judge or "a judge"
         if not exchanges.is_pooled:
-            shown = f"{name}: {judge}" if judge else name
+            shown = name if judge in ("", name) else f"{name}: {judge}"
         result.setdefault(shown, {}).update(verdicts)
     return result

@@ -207,10 +207,12 @@
     }
   };
   /* Frame the first question that is open. */
-  const frameOpen = () => {
-    const open = QUESTIONS.findIndex(({ key }) =>
+  const openQuestion = () =>
+    QUESTIONS.findIndex(({ key }) =>
       isSettling ? shown.differ.includes(key) && !(key in shown.settled) : !(key in shown.answers),
     );
+  const frameOpen = () => {
+    const open = openQuestion();
     active = open >= 0 ? open : Math.min(active, LAST);
   };
   const go = (number) => {
@@ -278,7 +280,7 @@
     const turn = shown,
       maxim = QUESTIONS[number]?.key,
       place = at;
-    if (!turn || !maxim || (isSettling && !turn.differ.includes(maxim))) {
+    if (!maxim || (isSettling && !turn.differ.includes(maxim))) {
       return;
     }
     const before = active;
@@ -306,6 +308,8 @@
       }
     });
   };
+  /* Keys answer open turns only. */
+  const type = (number, label) => shown && openQuestion() >= 0 && answer(number, label);
   const undo = () =>
     inOrder(async () => {
       const { undone } = await request("undo", {});
@@ -338,7 +342,7 @@
     QUESTIONS.slice(0, 9).forEach(({ title, answers }, number) => {
       answers.forEach(({ label, text }, second) => {
         const key = `${second ? "Shift+" : ""}${number + 1}`;
-        rad.keys({ [key]: [`${title}: ${text}`, () => answer(number, label)] });
+        rad.keys({ [key]: [`${title}: ${text}`, () => type(number, label)] });
       });
     });
   } else {
@@ -347,14 +351,14 @@
       const choose = () => {
         const choice = QUESTIONS[active].answers[number - 1];
         if (choice) {
-          answer(active, choice.label);
+          type(active, choice.label);
         }
       };
       rad.keys({ [number]: [`Answer ${number} of the framed question`, choose] });
     }
   }
   rad.keys({
-    d: ["Don't know, on the framed question", () => answer(active, null)],
+    d: ["Don't know, on the framed question", () => type(active, null)],
     u: ["Undo the last answer", undo],
     Enter: ["Next open turn", nextOpen],
     ArrowRight: ["Next turn", () => move(at + 1)],

@@ -113,7 +113,7 @@ def _levels(verdicts: Sequence[str], labels: Sequence[str], judges: int, is_one_
         elif len(votes) > 1 and not is_one_judge:
             value = min(1.0, 2 - 2 * max(map(votes.count, votes)) / len(votes))
         elif votes:
-            value = float(votes[0] == "n")
+            value = votes[0] == "n"
         levels += str(math.ceil(4 * value))
     return levels
 
@@ -122,25 +122,21 @@ def _filters(
     debates: Sequence[Sequence[Any]], runs: Sequence[str], criteria: Criteria, is_one_judge: bool
 ) -> dict[str, Any]:
     """Return the filters of the page, with the values of each, and what is red in its strips."""
-    judged = any(debate[6] for debate in debates)
-    labelled = any(debate[8] for debate in debates)
-    others: dict[str, None] = {}
-    for criterion in criteria:
-        others |= dict.fromkeys(criterion.answers.names)
-    answers = [(name, name) for name in others]
+    names = dict.fromkeys(name for criterion in criteria for name in criterion.answers.names)
+    answers = [(name, name) for name in names]
     red = "no"
     filters: list[tuple[str, str, list[tuple[str, str]]]] = []
     if len(runs) > 1:
         filters.append(("run", "Run", [(run, run) for run in runs]))
         filters.append(("differ", "Turns", _DIFFERENCES))
-    if judged:
+    if any(debate[6] for debate in debates):  # judged
         keys = [(criterion.key, criterion.title) for criterion in criteria]
         filters.append(("maxim", "Criterion", keys))
         filters.append(("verdict", "Verdict", [*answers, ("none", "no verdict")]))
     if not is_one_judge and any(len(debate[6]) > 1 for debate in debates):
         red = "judges disagree"
         filters.append(("disagree", "", [("1", red)]))
-    if labelled:
+    if any(debate[8] for debate in debates):  # labelled
         red = "judges against the label"
         differs = ("differs", "differs from the verdict")
         filters.append(("label", "Label", [*answers, differs]))

@@ -1,6 +1,5 @@
 "use strict";
-/* The tab Debates: a claim with its debates, one turn at a time, and the verdicts on it. Runs with
-   other answers stand side by side. */
+/* The tab Debates: a claim with its debates, one turn at a time, and the verdicts on it. */
 rad.report.tabs.debates = () => {
   const { html, count } = rad;
   const { range, contains } = rad.report;
@@ -27,7 +26,6 @@ rad.report.tabs.debates = () => {
   };
   const debatesOf = (claim, runs) => [...new Set(runs.map((run) => debateOf(claim, run)))];
 
-  /* Whether a turn fits the filter. */
   const fits = (debate, turn, state) => {
     if (state.mark && !(debate.mark(turn) & MARKS[state.mark])) {
       return false;
@@ -135,7 +133,7 @@ rad.report.tabs.debates = () => {
         </details>`,
     );
 
-  /* The verdicts on a turn: counts first if there are many judges, then the table with a reason. */
+  /* Counts first if there are many judges, then the table with a reason. */
   const Verdicts = ({ columns, runs, state }) => {
     const labelOf = ({ debate, turn }) => keys.map((_, at) => debate.label(turn, at));
     const letters = labelOf(columns[0]);
@@ -339,11 +337,11 @@ rad.report.tabs.debates = () => {
         remove=${(run) => pick(chosen.filter((other) => other !== run))}
       />`;
   };
-  const sum = (levels) => [...levels].reduce((total, level) => total + Number(level), 0);
   const contested = new Map(
     claims.map((claim) => {
-      const means = claim.debates.map(({ levels }) => sum(levels) / (levels.length || 1));
-      return [claim, means.reduce((total, mean) => total + mean, 0) / means.length];
+      const levels = claim.debates.map((debate) => debate.levels).join("");
+      const sum = [...levels].reduce((total, level) => total + Number(level), 0);
+      return [claim, sum / (levels.length || 1)];
     }),
   );
   const spec = {

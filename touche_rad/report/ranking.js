@@ -64,7 +64,7 @@
     </svg>`;
   };
 
-  /* What a row opens: errors by criterion with links to their turns, and what is known of the run. */
+  /* What a row opens: errors by criterion, and what is known of the run. */
   const Details = ({ row, board }) => {
     const words = data.lengths?.[row.run];
     const turns = data.by_turn?.[row.run];
@@ -242,13 +242,17 @@
   };
 
   const unread = data.faults
-    .filter(([name]) => !(name in data.abouts))
-    .map(([name]) => `not scored: ${name}`);
+    .map(([name]) => name)
+    .filter((name) => !(name in data.abouts))
+    .join(", ");
   const Ranking = () =>
     data.boards.map((board, at) => {
-      const cautions = [...(at ? [] : [...unread, ...data.warnings]), ...board.warnings].map(
-        (text) => html`<p class="soft caution">${text}</p>`,
-      );
+      const cautions = [
+        ...(at ? [] : [unread && `not scored: ${unread}`, ...data.warnings]),
+        ...board.warnings,
+      ]
+        .filter(Boolean)
+        .map((text) => html`<p class="soft caution">${text}</p>`);
       return html`<section class="board">
         <${at ? "h2" : "h1"}>${board.title}<//>
         ${cautions.slice(0, 2)} ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`}

@@ -28,7 +28,7 @@
     rows.sort((a, b) => b.at(-1) - a.at(-1));
     const table = {
       ...{ caption: "Yes by claim and run", heads: ["claim", ...names, "spread"], rows },
-      note: "The mean verdict: yes is 1, no is 0. The runs differ most on the first claims. A cell opens its debate.",
+      note: "The mean verdict: yes is 1, no is 0. The runs differ most on the first. A cell opens its debate.",
     };
     return page(table, html`<${Table} ...${table} isGrid />`);
   };
