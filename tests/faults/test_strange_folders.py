@@ -268,7 +268,6 @@ def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
         ("index/manifest.json", "respond --say Zoos. -i index"),
         ("run.jsonl.status.json", "check run.jsonl"),
         ("bench.toml", "bench run ."),
-        ("pyproject.toml", "judge claims.tsv -j pyproject.toml -o out.jsonl"),
         ("run.jsonl", "judge run.jsonl -j length -o out.jsonl"),
         ("run.jsonl", "score run.jsonl run.jsonl"),
         ("pipe.py", "--plugin pipe.py list"),

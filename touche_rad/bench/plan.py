@@ -222,6 +222,10 @@ class PlanFile:
         paths = [*self.data.values()]
         if not (index or self.plan.index_fingerprint):
             paths.append(self.folder / self.plan.index)
+        for entry in self.entries:
+            kind, _, place = entry.model.partition(":")
+            if kind in ("scripted", "vllm"):
+                paths.append(self.folder / Path(place).expanduser())
         try:
             refuse_paths_outside(self.folder, *paths)
             for plugin in self.entries:

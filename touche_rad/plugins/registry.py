@@ -9,7 +9,6 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import Distribution, entry_points
@@ -22,7 +21,6 @@ from typing_extensions import TypeVar
 
 from touche_rad.criteria import Criteria, grice
 from touche_rad.errors import (
-    InputError,
     OptionError,
     ToucheRadError,
     UserError,
@@ -30,7 +28,6 @@ from touche_rad.errors import (
     describe,
     nearest,
 )
-from touche_rad.files.records import read_toml
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import Annotator, ArgumentIndex
 from touche_rad.plugins.folder import keep_folder, working_folder
@@ -491,10 +488,6 @@ def find(kind: Kind, name: str) -> Plugin[Any]:
         for place in IMPORTED:
             if place.endswith(".py") and not plugins_of(place):
                 hint = f': {place} registers no plugin: write @{kind}("{name}") above its class'
-        with suppress(InputError, LookupError, TypeError):
-            project = read_toml("pyproject.toml")["project"]
-            if name in project["entry-points"][f"touche_rad.{kind}s"]:
-                hint = ": the package in this folder is not installed: run pip install -e ."
         raise OptionError(f"there is no {kind} {name!r}{hint}")
     return plugins[name]
 

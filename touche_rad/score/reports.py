@@ -126,11 +126,10 @@ class Report(Printed):
         """Say it with the value and the interval of each run in the measure of the ranking."""
         values = {run: value for run, value, _, _ in figures}
         baselines = (BASELINE, *self.baselines)
-        ranked = [row.run for row in self.ranking if row.rank or row.run in baselines]
-        if not any(row.rank for row in self.ranking):
-            ranked = [row.run for row in self.ranking]
+        has_ranks = any(row.rank for row in self.ranking)
+        shown = [row for row in self.ranking if row.rank or row.run in baselines or not has_ranks]
         return headline(
-            {run: values[run] for run in ranked},
+            {row.run: values[row.run] for row in shown},
             {run: interval(low, high) for run, _, low, high in figures},
             what,
             baselines,
