@@ -84,7 +84,8 @@ def test_each_argument_has_its_schemes_with_labels_and_reasons(
         for scheme, labels in expected.items():
             levels = annotation.marks[scheme].levels
             assert {dimension: level.word for dimension, level in levels.items()} == labels
-            assert annotation.marks[scheme].reason == f"of {argument.text[:20]}".strip()
+            reason = f"of {argument.text[:20]}".strip() if calls == "separate" else ""
+            assert annotation.marks[scheme].reason == reason
     assert read_annotations(place, "nobody") == [None]
     assert changes_that_doctor_notices(place, "annotations") == ["records.jsonl"]
 
