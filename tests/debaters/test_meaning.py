@@ -23,7 +23,7 @@ from touche_rad.plugins import (
 
 pytestmark = pytest.mark.services
 
-ASKED = "Automobiles poison the air that children breathe, so downtown must be without them."
+ASKED = "Automobiles ruin the lungs of youngsters downtown."
 
 
 @pytest.fixture(scope="module")
