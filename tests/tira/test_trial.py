@@ -26,7 +26,6 @@ def _place(tmp_path: Path) -> Path:
     """A repository with tira.yml, and a collection that is not the demo's."""
     (tmp_path / "docker" / "collection").mkdir(parents=True)
     shutil.copy(FILE, tmp_path)
-    (tmp_path / "pyproject.toml").write_text('project.entry-points."touche_rad.debaters".mine = ""')
     (tmp_path / "ours.jsonl").write_text("".join(LINES[:60]), "utf-8")
     return tmp_path
 
