@@ -53,7 +53,8 @@ class CorrectionReport(Printed):
         yield [
             "judge: its share of yes or of a category, or its mean on a scale, on all turns.",
             "people: what people would give to all turns, estimated from the judge and the "
-            "labels; right only if the labelled turns are a random sample.",
+            "labels; right only if the labelled turns are a random sample. Each category is "
+            "estimated alone, so the shares need not add up to 1.",
             "F1: estimated for the judge on all turns.",
             f"95 %: by debate, from {FEWEST_FOR_INTERVAL} debates with random labels: label turns "
             f"of {FEW_DEBATES} debates.",

@@ -115,8 +115,9 @@ class ShareReport(Report):
         if self.is_corrected:
             text += (
                 "; where there are none, estimated from the verdicts of the runs' judges: right "
+                "only if the labelled turns are a random sample; each category is estimated alone, "
+                "so the shares need not add up to 1"
             )
-            text += "only if the labelled turns are a random sample"
         if any(criterion.answers.kind == "scale" for criterion in self.criteria):
             text += "; 0 is the lowest answer of a scale, and 1 the highest"
         return text
