@@ -15,7 +15,7 @@ import stat
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -221,7 +221,9 @@ class Store:
         self._places: Array = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
         with (folder / ARGUMENTS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.at = lru_cache(CACHED_ARGUMENTS)(self._at)
+        # A cached method would keep its files open until the collector of cycles runs.
+        read = partial(_argument, folder, self._lines, self._places)
+        self.at: Callable[[int], Argument] = lru_cache(CACHED_ARGUMENTS)(read)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -248,12 +250,13 @@ class Store:
         """Return the id of the argument with this number."""
         return bytes(self._ids[number]).decode()
 
-    def _at(self, number: int) -> Argument:
-        try:
-            begin, end = self._places[number].tolist()
-            # pydantic's own JSON parser would reject lone surrogates.
-            return Argument.model_validate(json.loads(self._lines[begin:end]))
-        except (IndexError, ValueError):
-            raise WorkError(
-                f"{self.folder}: the index is damaged: argument number {number} cannot be read"
-            ) from None
+
+def _argument(folder: Path, lines: mmap.mmap, places: Array, number: int) -> Argument:
+    try:
+        begin, end = places[number].tolist()
+        # pydantic's own JSON parser would reject lone surrogates.
+        return Argument.model_validate(json.loads(lines[begin:end]))
+    except (IndexError, ValueError):
+        raise WorkError(
+            f"{folder}: the index is damaged: argument number {number} cannot be read"
+        ) from None

@@ -43,7 +43,13 @@ def call_at_terminal(width: int, *args: str | Path) -> pexpect.spawn:
     words = ["-m", "touche_rad", *map(str, args)]
     env["TERM"] = "xterm-256color"
     return pexpect.spawn(
-        sys.executable, words, dimensions=(30, width), env=env, timeout=60, encoding="utf-8"
+        sys.executable,
+        words,
+        dimensions=(30, width),
+        env=env,
+        timeout=60,
+        encoding="utf-8",
+        use_poll=True,  # `select` fails where a process has many open files
     )
 
 
@@ -112,7 +118,9 @@ def interrupt(chat: pexpect.spawn) -> None:
 
 def test_messages_of_a_pipe_are_shown_at_a_terminal() -> None:
     command = f"echo Zoos. | {sys.executable} -m touche_rad chat -i demo -d verbatim -j off"
-    shown = end_of(pexpect.spawn("sh", ["-c", command], timeout=60, encoding="utf-8"))[1]
+    shown = end_of(
+        pexpect.spawn("sh", ["-c", command], timeout=60, encoding="utf-8", use_poll=True)
+    )[1]
     assert "you> Zoos." in CONTROL.sub("", shown)
 
 

@@ -68,16 +68,17 @@ class Loaded(Generic[P]):
 
         It is `async def` where the author's method is, because a plain function runs in a thread.
         """
+        prompts = self.prompts  # not `self`, which would then be freed by the collector only
 
         async def awaited(*args: Q.args, **kwargs: Q.kwargs) -> object:
-            with call_context(prompts=self.prompts):
+            with call_context(prompts=prompts):
                 result: Any = method(*args, **kwargs)
                 return await result
 
         def called(*args: Q.args, **kwargs: Q.kwargs) -> object:
-            with call_context(prompts=self.prompts):
+            with call_context(prompts=prompts):
                 result = method(*args, **kwargs)
-            return _InContext(result, self.prompts) if inspect.isawaitable(result) else result
+            return _InContext(result, prompts) if inspect.isawaitable(result) else result
 
         is_async = inspect.iscoroutinefunction(method)
         return cast("Callable[Q, R]", awaited if is_async else called)

@@ -15,6 +15,7 @@ from functools import cache, cached_property, partial
 from importlib.resources import files
 from itertools import chain
 from typing import Any, Final
+from weakref import proxy
 
 from pydantic import ValidationError
 
@@ -224,7 +225,7 @@ class FallbackDebater(LoadedDebater):
 
     def __init__(self, name: str, make: Callable[[], LoadedDebater]) -> None:
         self._make = Once(make)
-        super().__init__(self, name)
+        super().__init__(proxy(self), name)  # a reference to itself would keep indexes open
 
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Answer the user's last message."""
