@@ -94,7 +94,7 @@ class HybridRetriever(_WithChains):
                     path = ("near: attacks",)
                     near.append(Hit(argument=argument, score=1 / (rank + 1), rank=rank, path=path))
         chain = self._chain.search(query, options.depth)
-        topic = on_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text])
+        topic = sort_by_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text])
         weights = [1.0, options.meaning, options.chain, options.topic]
         return reciprocal_rank([attack, near, chain, topic], weights, options.k)[:k]
 
@@ -105,10 +105,10 @@ class TopicalRetriever(Searcher):
     def search(self, query: str, k: int) -> list[Hit]:
         """Sort the hits by their topics, the best topic first."""
         hits = self.index.search("all", query, max(k, TOPIC_DEPTH))
-        return on_topic(hits, self.index.search("topics", query, k))[:k]
+        return sort_by_topic(hits, self.index.search("topics", query, k))[:k]
 
 
-def on_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
+def sort_by_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
     """Sort hits by how many of the evidence hits are about their topic, best ranks first."""
     weight: defaultdict[str, float] = defaultdict(float)
     for rank, hit in enumerate(evidence, 1):

@@ -12,7 +12,6 @@ from tests.debaters.world import ARGUMENTS, NIGHT, PENNY, BothSides, answers, de
 from tests.models.scripted import Scripted
 from tests.retrieval.small import opened, without_pisa
 from touche_rad.debate import NOTHING_FOUND
-from touche_rad.debaters._asking import on_topic
 from touche_rad.debaters.grounded.ranking import rank, read
 from touche_rad.debaters.inspiredebate._conversation import SearchField, arguments_for
 from touche_rad.debaters.rdebater._options import RdebaterOptions
@@ -90,16 +89,17 @@ def test_every_message_gets_an_argument_or_nothing_found(
 
 def test_rdebater_and_inspiredebate_keep_to_the_topic_outside_paper() -> None:
     unanswered = debate(ABOLISH, "I disagree.", ASIDE)
-    both_topics = [ARGUMENTS[4], ARGUMENTS[0]]
-    assert list(on_topic(BothSides(), unanswered, both_topics)) == [ARGUMENTS[0]]
-    assert list(on_topic(BothSides(), unanswered, [ARGUMENTS[4]])) == [ARGUMENTS[4]]
-    assert list(on_topic(BothSides(), debate("Zzz."), both_topics)) == both_topics
     for settings, topics in ((RdebaterOptions(), {PENNY}), (PAPER, {PENNY, NIGHT})):
         recall = retrieved(BothSides(), lambda ids: [None] * len(ids), unanswered, WORDS, settings)
         assert {record.argument.topic for record in recall.evidence} == topics
     queries: list[tuple[SearchField, str]] = [("all", ABOLISH), ("all", ASIDE)]
-    for only_on_topic, topics in ((True, {PENNY}), (False, {PENNY, NIGHT})):
+    off_topic = debate("Zzz.")  # then the arguments of all topics stay
+    for view, only_on_topic, topics in (
+        (unanswered, True, {PENNY}),
+        (unanswered, False, {PENNY, NIGHT}),
+        (off_topic, True, {PENNY, NIGHT}),
+    ):
         pieces = arguments_for(
-            BothSides(), queries, 3, unanswered, repeat=True, only_on_topic=only_on_topic
+            BothSides(), queries, 3, view, repeat=True, only_on_topic=only_on_topic
         )
         assert {piece.title for piece in pieces} == topics

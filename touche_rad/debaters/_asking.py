@@ -52,12 +52,10 @@ def messages_of(debate: Debate) -> list[str]:
     return [*debate.user_texts, *debate.system_texts]
 
 
-def on_topic(
-    index: ArgumentIndex, debate: Debate, arguments: Sequence[Argument]
-) -> Sequence[Argument]:
-    """Return the arguments on the main topics of the user's messages; all if there are none."""
-    topics = {argument.topic for argument in arguments_on_topic(index, debate)}
-    return [argument for argument in arguments if argument.topic in topics] or arguments
+def on_topic_of(examples: Iterable[Argument], arguments: Iterable[Argument]) -> Sequence[Argument]:
+    """Return the arguments that have the topic of an example; empty if there are none."""
+    topics = {argument.topic for argument in examples}
+    return [argument for argument in arguments if argument.topic in topics]
 
 
 def arguments_on_topic(index: ArgumentIndex, debate: Debate) -> list[Argument]:

@@ -13,7 +13,7 @@ from itertools import chain, zip_longest
 from typing import Final, Literal
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import Wording, max_letters, on_topic
+from touche_rad.debaters._asking import Wording, arguments_on_topic, max_letters, on_topic_of
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.evidence.quotable import missing_context, text_with_claim
 from touche_rad.models import Message, Prompt
@@ -71,7 +71,7 @@ def arguments_for(
         if not earlier.contradicts(argument) and not missing_context(argument.text)
     ] or retrieved
     if only_on_topic:
-        usable = on_topic(index, debate, usable)
+        usable = on_topic_of(arguments_on_topic(index, debate), usable) or usable
     usable_ids = {argument.id for argument in usable}
     shown: list[list[Argument]] = []
     for of_query in by_query:

@@ -17,7 +17,7 @@ from typing import Final
 import anyio
 
 from touche_rad.debate import Argument, Debate
-from touche_rad.debaters._asking import arguments_on_topic
+from touche_rad.debaters._asking import arguments_on_topic, on_topic_of
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.debaters.rdebater._options import Match, RdebaterOptions
 from touche_rad.debaters.rdebater._reading import Allowance, history_text
@@ -176,9 +176,8 @@ def retrieved(
     if options.on_topic:
         # Keywords can lead elsewhere; then the messages of the user are searched for.
         of_topic = arguments_on_topic(index, debate)
-        topics = {argument.topic for argument in of_topic}
         candidates = (
-            [argument for argument in candidates if argument.topic in topics]
+            on_topic_of(of_topic, candidates)
             or [
                 argument
                 for argument in of_topic
