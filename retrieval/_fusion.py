@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from touche_rad.debate import Hit
+from touche_rad.lists import unique
 
 
 def reciprocal_rank(
@@ -34,12 +36,7 @@ def ranked(hits: Sequence[Hit]) -> list[Hit]:
 
 def best_of(hits: Sequence[Hit]) -> list[Hit]:
     """Keep the best hit of each argument, sorted."""
-    best: dict[str, Hit] = {}
-    for hit in hits:
-        earlier = best.get(hit.argument.id)
-        if earlier is None or hit.score > earlier.score:
-            best[hit.argument.id] = hit
-    return ranked(list(best.values()))
+    return ranked(unique(sorted(hits, key=lambda hit: -hit.score), key=attrgetter("argument.id")))
 
 
 def scaled(hits: Sequence[Hit]) -> list[Hit]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -19,6 +20,7 @@ from retrieval._searching import Searcher
 from retrieval.index.statements import NEAR
 from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
+from touche_rad.lists import unique
 from touche_rad.plugins import ArgumentIndex, Services, storage_of
 
 _STARTS: Final = (
@@ -71,10 +73,7 @@ def _nearest(links: Sequence[Link], near: float) -> list[Link]:
         (link for link in links if link.near >= near),
         key=lambda link: (-link.near * link.weight, link.argument.id),
     )
-    best: dict[str, Link] = {}
-    for link in ordered:
-        best.setdefault(link.argument.id, link)
-    return list(best.values())
+    return unique(ordered, key=attrgetter("argument.id"))
 
 
 def _nearer_claim(argument: Argument, query: str) -> str:
@@ -148,12 +147,10 @@ class ChainRetriever(Searcher):
             ends = longer
             chains += ends
 
-        best: dict[str, _Chain] = {}
-        for chain in sorted(chains, key=lambda chain: -chain.score):
-            best.setdefault(chain.argument.id, chain)
+        ordered = sorted(chains, key=lambda chain: -chain.score)
         hits = [
             Hit(argument=chain.argument, score=chain.score, path=chain.path)
-            for chain in best.values()
+            for chain in unique(ordered, key=attrgetter("argument.id"))
             if chain.sign == self._wanted_sign
         ]
         return ranked(hits)[:k]

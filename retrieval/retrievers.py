@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from operator import attrgetter
 
 from pydantic import Field
 
@@ -11,6 +12,7 @@ from retrieval._fusion import best_of, reciprocal_rank, scaled
 from retrieval._searching import Searcher
 from retrieval.chains import ChainRetriever
 from touche_rad.debate import Hit
+from touche_rad.lists import unique
 from touche_rad.plugins import TOPIC_DEPTH, Services, arguments_by, meaning_of
 from touche_rad.plugins import Options as PluginOptions
 
@@ -59,12 +61,12 @@ class OpposingRetriever(_WithChains):
         about = self.index.search("all", query, k) if len(attack) < k else []
         chain = self._chain.search(query, k)
         lead = self.options.lead
-        first: dict[str, Hit] = {}
-        for hit in [*attack[:lead], *chain, *attack[lead:], *about]:
-            first.setdefault(hit.argument.id, hit)
+        hits = unique(
+            [*attack[:lead], *chain, *attack[lead:], *about], key=attrgetter("argument.id")
+        )
         return [
             hit.model_copy(update={"score": 1 / (rank + 1), "rank": rank})
-            for rank, hit in enumerate(list(first.values())[:k])
+            for rank, hit in enumerate(hits[:k])
         ]
 
 

@@ -13,7 +13,17 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-VOCABULARY = ("contest", "credentials", "criteria", "debate", "errors", "events", "samples", "text")
+VOCABULARY = (
+    "contest",
+    "credentials",
+    "criteria",
+    "debate",
+    "errors",
+    "events",
+    "lists",
+    "samples",
+    "text",
+)
 ROOT_MODULES = {*VOCABULARY, "frames", "http", "processes", "session"}
 LAYERS = (
     tuple(f"touche_rad.{name}" for name in VOCABULARY),

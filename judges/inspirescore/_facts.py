@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Final
 
 import anyio
@@ -24,6 +23,7 @@ from judges.inspirescore._schemas import (
     part_size,
 )
 from retrieval.web.search import WebSearch, search_all
+from touche_rad.lists import alternate, unique
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
@@ -134,11 +134,9 @@ class EvidenceSearch:
         evidence = []
         for texts in queries:
             lists = [pieces for query in texts for pieces in by_query[query]]
-            by_text: dict[str, Piece] = {}
-            for piece in chain.from_iterable(zip_longest(*lists)):
-                if piece is not None and piece.text:
-                    by_text.setdefault(piece.text, piece)
-            evidence.append(tuple(by_text.values())[: self.options.max_evidence])
+            pieces = unique(alternate(lists), key=lambda piece: piece.text)
+            with_text = [piece for piece in pieces if piece.text]
+            evidence.append(tuple(with_text[: self.options.max_evidence]))
         return evidence, tuple(faults)
 
 
@@ -314,8 +312,5 @@ def _number_facts(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    by_folded: dict[str, str] = {}
-    for text in texts:
-        shortened = clean(text)[:LONGEST_TEXT]
-        by_folded.setdefault(shortened.casefold(), shortened)
-    return [text for text in by_folded.values() if text]
+    shortened = [clean(text)[:LONGEST_TEXT] for text in texts]
+    return unique(filter(None, shortened), key=str.casefold)

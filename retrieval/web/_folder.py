@@ -15,6 +15,7 @@ from retrieval.index.analyser import LONGEST_QUERY, analyse, tokens
 from retrieval.index.postings import Postings
 from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, page_of
 from touche_rad.errors import UserError
+from touche_rad.lists import unique
 from touche_rad.text import sentences
 
 SUFFIXES: Final = frozenset((".txt", ".md", ".markdown"))
@@ -51,10 +52,8 @@ class TextFolder:
             raise SearchFailed(f"{self.place}: {error}") from None
         if postings is None or not stems or k < 1:
             return []
-        best: dict[str, Page] = {}
-        for _, number in postings.best([stems], 8 * k)[0]:
-            best.setdefault(pages[number].address, pages[number])
-        return list(best.values())[:k]
+        best = [pages[number] for _, number in postings.best([stems], 8 * k)[0]]
+        return unique(best, key=lambda page: page.address)[:k]
 
     def _open(self) -> tuple[list[Page], Postings | None]:
         with self._lock:

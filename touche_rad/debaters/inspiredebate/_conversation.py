@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import Final, Literal
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import Wording, arguments_on_topic, max_letters, on_topic_of
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.evidence.quotable import missing_context, text_with_claim
+from touche_rad.lists import alternate, unique
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
 from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex
@@ -76,11 +77,8 @@ def arguments_for(
     shown: list[list[Argument]] = []
     for of_query in by_query:
         shown.append([argument for argument in of_query if argument.id in usable_ids][:k])
-    best: dict[str, Argument] = {}
-    for arguments_of_rank in zip_longest(*shown):
-        for argument in filter(None, arguments_of_rank):
-            best.setdefault(plain_words(argument.text), argument)
-    return [of_argument(argument) for argument in best.values()]
+    best = unique(alternate(shown), key=lambda argument: plain_words(argument.text))
+    return [of_argument(argument) for argument in best]
 
 
 def of_argument(argument: Argument) -> EvidencePiece:

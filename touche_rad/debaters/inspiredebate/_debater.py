@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import chain
 from typing import Annotated, ClassVar, Final
 
 import anyio
@@ -36,6 +36,7 @@ from touche_rad.debaters.inspiredebate._speech import (
 )
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import Guard
+from touche_rad.lists import alternate, unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import MayNameFile, Services, setting
 from touche_rad.plugins import Options as PluginOptions
@@ -200,18 +201,18 @@ class InspireDebate:
             [(options.field, query) for query in own_words(debate)]
         )
 
-        # The pages of the queries, each address once.
-        pages: dict[str, EvidencePiece] = {}
+        pages: list[EvidencePiece] = []
         if self.web:
             results = await search_all(self.web, terms, options.per_term)
             if results.fault:
                 log.warning("the web search failed: %s", results.fault)
-            for page in chain.from_iterable(results.pages):
-                if words(page.text):
-                    piece = EvidencePiece(page.text, page.title, page.address)
-                    pages.setdefault(page.address or page.text, piece)
-        alternately = chain.from_iterable(zip_longest(indexed, pages.values()))
-        return list(islice(filter(None, alternately), options.shown))
+            pages = [
+                EvidencePiece(page.text, page.title, page.address)
+                for page in chain.from_iterable(results.pages)
+                if words(page.text)
+            ]
+        pages = unique(pages, key=lambda page: page.url or page.text)
+        return list(alternate((indexed, pages)))[: options.shown]
 
     def _queries(self, debate: Debate, terms: list[str]) -> list[tuple[SearchField, str]]:
         """Return the fields to search and the queries.

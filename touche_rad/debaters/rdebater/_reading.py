@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
 from touche_rad.debaters._asking import ask_about, at_most, narrowed
+from touche_rad.lists import unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Page
@@ -134,16 +135,11 @@ def predicates(lines: Iterable[str]) -> tuple[str, ...]:
 
     If no line is a predicate, all lines are used as they are.
     """
-    parsed: dict[str, str] = {}
-    plain: dict[str, str] = {}
-    for line in map(clean, lines):
-        match = _PREDICATE.match(line)
-        if match:
-            predicate = f"{match[1]}({match[2]})"
-            parsed.setdefault("".join(predicate.lower().split()), predicate)
-        elif line:
-            plain.setdefault(line, line)
-    return tuple((parsed or plain).values())
+    cleaned = list(filter(None, map(clean, lines)))
+    matches = filter(None, map(_PREDICATE.match, cleaned))
+    parsed = [f"{match[1]}({match[2]})" for match in matches]
+    formulas = unique(parsed, key=lambda predicate: "".join(predicate.lower().split()))
+    return tuple(formulas or dict.fromkeys(cleaned))
 
 
 def flaws(lines: Iterable[str]) -> tuple[str, ...]:
@@ -192,11 +188,7 @@ class Keywords(BaseModel):
 
 def different(keywords: Iterable[str], most: int) -> tuple[str, ...]:
     """Return the keywords without empty, repeated and additional ones."""
-    by_words: dict[str, str] = {}
-    for keyword in map(clean, keywords):
-        if content_words(keyword):
-            by_words.setdefault(plain_words(keyword), keyword)
-    return tuple(by_words.values())[:most]
+    return tuple(unique(filter(content_words, map(clean, keywords)), key=plain_words)[:most])
 
 
 def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:

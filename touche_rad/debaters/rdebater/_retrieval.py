@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice, zip_longest
+from itertools import islice
+from operator import attrgetter
 from typing import Final
 
 import anyio
@@ -29,6 +30,7 @@ from touche_rad.debaters.rdebater.schemes import (
 )
 from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.quotable import missing_context
+from touche_rad.lists import alternate, unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, annotations_of, meaning_of
 from touche_rad.text import clean, content_words, plain_words, words
@@ -75,15 +77,14 @@ def coarse(
     query = " ".join(keywords)
     if not query.strip():
         return []
-    arguments: dict[str, Argument] = {}
-    for hits_of_rank in zip_longest(*(index.search(field, query, most) for field in fields)):
-        for field, hit in zip(fields, hits_of_rank, strict=True):
-            if hit is None:
-                continue
+
+    def matching(field: str) -> Iterator[Argument | None]:
+        for hit in index.search(field, query, most):
             text = str(getattr(hit.argument, field, hit.argument.text))
-            if match == "index" or rule_match(text, keywords):
-                arguments.setdefault(hit.argument.id, hit.argument)
-    return list(arguments.values())
+            matches = match == "index" or rule_match(text, keywords)
+            yield hit.argument if matches else None
+
+    return unique(alternate(map(matching, fields)), key=attrgetter("id"))
 
 
 def scheme_means(evidence: Sequence[RetrievedArgument], k: int) -> dict[Scheme, float]:
@@ -199,11 +200,9 @@ def retrieved(
 
     # The k most similar to the debate without repeated texts, and without texts that refer to
     # another text, unless all do; ties keep their order.
-    by_text: dict[str, RetrievedArgument] = {}
     records = map(RetrievedArgument, candidates, cosines)
-    for record in sorted(records, key=lambda record: -record.likeness):
-        by_text.setdefault(plain_words(record.argument.text), record)
-    evidence = list(by_text.values())
+    ordered = sorted(records, key=lambda record: -record.likeness)
+    evidence = unique(ordered, key=lambda record: plain_words(record.argument.text))
     if options.standalone:
         readable = [record for record in evidence if not missing_context(record.argument.text)]
         evidence = readable or evidence

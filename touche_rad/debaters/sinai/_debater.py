@@ -36,6 +36,7 @@ from touche_rad.debaters.sinai._step3_4_selection import (
 )
 from touche_rad.debaters.sinai._step5_response import write_response
 from touche_rad.errors import WorkError
+from touche_rad.lists import unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import RetrieverName, Services, make, setting
@@ -134,11 +135,7 @@ class Sinai:
         options = self.options
         earlier = earlier_citations(debate, self.index, repeat=options.repeat)
         if options.calls == "merged":
-            # Leave out queries that repeat an idea.
-            by_idea: dict[str, Query] = {}
-            for query in queries:
-                by_idea.setdefault(clean(query.opponent_idea).lower(), query)
-            queries = list(by_idea.values())
+            queries = unique(queries, key=lambda query: clean(query.opponent_idea).lower())
         of_topics = arguments_on_topic(self.index, debate) if options.on_topic else []
         topics = frozenset(argument.topic for argument in of_topics)
         # An empty search falls back on the last message, then on arguments that were cited before

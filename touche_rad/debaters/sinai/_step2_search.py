@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -19,6 +18,7 @@ from touche_rad.debaters._asking import ask_about, at_most, narrowed
 from touche_rad.debaters._citing import NO_CITATIONS, EarlierCitations
 from touche_rad.debaters.sinai._step1_plan import Plan, parameters
 from touche_rad.evidence.quotable import missing_context
+from touche_rad.lists import alternate, unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.models.prompts import Thesis
@@ -150,11 +150,7 @@ class Retrieved:
     @property
     def arguments(self) -> tuple[Argument, ...]:
         """All arguments without repetition, ordered by their rank in each strategy."""
-        by_text: dict[str, Argument] = {}
-        for arguments_of_rank in zip_longest(*self.by_strategy.values()):
-            for argument in filter(None, arguments_of_rank):
-                by_text.setdefault(text_key(argument), argument)
-        return tuple(by_text.values())
+        return tuple(unique(alternate(self.by_strategy.values()), key=text_key))
 
 
 def search(
@@ -176,15 +172,17 @@ def search(
             if not options.topics or hit.argument.topic in options.topics
         ]
         if options.spare:
-            new: dict[str, Argument] = {}
-            for argument in arguments:
+            usable = [
+                argument
+                for argument in arguments
+                if argument.id not in options.earlier.ids
+                and text_key(argument) not in seen
                 # Only a link, which is not cited, has no path.
-                if path and options.earlier.contradicts(argument):
-                    continue
-                if argument.id not in options.earlier.ids and text_key(argument) not in seen:
-                    new.setdefault(text_key(argument), argument)
+                and not (path and options.earlier.contradicts(argument))
+            ]
             arguments = sorted(
-                new.values(), key=lambda argument: bool(missing_context(argument.text))
+                unique(usable, key=text_key),
+                key=lambda argument: bool(missing_context(argument.text)),
             )
         return arguments[:count]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, create_model
@@ -15,6 +15,7 @@ from touche_rad.debaters._asking import ask_about, at_most, named, narrowed
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.evidence.quotable import text_with_claim
+from touche_rad.lists import alternate, unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page, numbers_to
 from touche_rad.text import plain_words
@@ -183,17 +184,13 @@ def select_by_rank(shortlists: Sequence[Shortlist]) -> list[Selected]:
 
     Arguments that only the strategy TEXT found come last, because they may be on either side.
     """
-    selected: dict[str, Selected] = {}
-    for arguments_of_rank in zip_longest(*map(_text_last, shortlists)):
-        for shortlist, argument in zip(shortlists, arguments_of_rank, strict=True):
-            if argument is not None:
-                selected.setdefault(argument.id, Selected(argument, shortlist.aspect))
-    return list(selected.values())
+    return unique(alternate(map(_text_last, shortlists)), key=attrgetter("argument.id"))
 
 
-def _text_last(shortlist: Shortlist) -> list[Argument]:
+def _text_last(shortlist: Shortlist) -> list[Selected]:
     alike = {argument.id for argument in shortlist.retrieved.by_strategy.get("TEXT", ())}
-    return sorted(shortlist.arguments, key=lambda argument: argument.id in alike)
+    ordered = sorted(shortlist.arguments, key=lambda argument: argument.id in alike)
+    return [Selected(argument, shortlist.aspect) for argument in ordered]
 
 
 class Numbers(BaseModel):
