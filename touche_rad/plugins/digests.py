@@ -19,7 +19,7 @@ from importlib.metadata import (
 )
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from touche_rad.errors import OptionError
 from touche_rad.plugins.profiles import PROFILE_FILE, load_profile
@@ -61,11 +61,13 @@ def code_of(configured: Configured) -> dict[str, str]:
     with_options = f"{plugin.kind} {configured.tag}"
     for option, path in named_files(configured):
         digests[f"{option} of {with_options}"] = digest_of(path)
-    for variable, text in _variables_of(configured):
-        path = Path(text)
-        # The path or address may be private.
-        content = digest_of(path) if path.exists() else sha256(text.encode()).hexdigest()[:16]
-        digests[f"variable {variable}"] = content
+    for _, value, mark in _marks(configured):
+        # A variable of the environment replaces an empty option.
+        if isinstance(mark, MayNameFile) and not value and (text := os.environ.get(mark.variable)):
+            path = Path(text)
+            # The path or address may be private.
+            content = digest_of(path) if path.exists() else sha256(text.encode()).hexdigest()[:16]
+            digests[f"variable {mark.variable}"] = content
     parts = list(_named_plugins(configured))
     if parts:  # their tags have the values of profile files and digests of prompts
         digests[f"plugins of {with_options}"] = ", ".join(part.tag for part in parts)
@@ -76,23 +78,20 @@ def code_of(configured: Configured) -> dict[str, str]:
 
 def named_files(configured: Configured) -> Iterator[tuple[str, Path]]:
     """Yield the options of a plugin that name a file or folder, and its path."""
-    for option, value in configured.options:
-        path = value if isinstance(value, Path) else None
-        for mark in type(configured.options).model_fields[option].metadata:
-            if isinstance(mark, MayNameFile) and isinstance(value, str) and value:
-                path = Path(os.path.expanduser(value.removeprefix(mark.after)))
-        if path is not None and os.path.exists(configured.folder / path):
+    paths = {option: value for option, value in configured.options if isinstance(value, Path)}
+    for option, value, mark in _marks(configured):
+        if isinstance(mark, MayNameFile) and isinstance(value, str) and value:
+            paths[option] = Path(os.path.expanduser(value.removeprefix(mark.after)))
+    for option, path in paths.items():
+        if os.path.exists(configured.folder / path):
             yield option, configured.folder / path
 
 
-def _variables_of(configured: Configured) -> Iterator[tuple[str, str]]:
-    """Yield the variables of the environment that replace empty options, and their texts."""
+def _marks(configured: Configured) -> Iterator[tuple[str, Any, object]]:
+    """Yield what marks the options of a plugin, each with the option and its value."""
     for option, value in configured.options:
         for mark in type(configured.options).model_fields[option].metadata:
-            if isinstance(mark, MayNameFile) and mark.variable and not value:
-                text = os.environ.get(mark.variable, "")
-                if text:
-                    yield mark.variable, text
+            yield option, value, mark
 
 
 def refuse_files_outside(folder: Path, configured: Configured) -> None:
@@ -131,10 +130,9 @@ def with_named(configured: Configured) -> Iterator[Configured]:
 
 def _named_plugins(configured: Configured) -> Iterator[Configured]:
     """Yield the plugins that options of a plugin name."""
-    for option, value in configured.options:
-        for mark in type(configured.options).model_fields[option].metadata:
-            if isinstance(mark, NamesPlugins):
-                yield from map(mark.find, split_plugins(value))
+    for _, value, mark in _marks(configured):
+        if isinstance(mark, NamesPlugins):
+            yield from map(mark.find, split_plugins(value))
 
 
 def digest_of(path: Path) -> str:
