@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -101,18 +102,13 @@ class Debatrix:
             selected = (dimensions()[GENERAL],)
         judges = {dimension.name: self._calls(debate, dimension) for dimension in selected}
         decide = self.options.own_verdicts or len(selected) == 1
-        by_name: dict[str, ColumnResult] = {}
-
-        async def judge_in(dimension: DebateDimension) -> None:
-            calls = judges[dimension.name]
-            by_name[dimension.name] = await judge_column(
-                calls, dimension, debate, self.options.context, decide=decide
+        columns = (
+            judge_column(
+                judges[dimension.name], dimension, debate, self.options.context, decide=decide
             )
-
-        async with anyio.create_task_group() as group:
-            for dimension in selected:
-                group.start_soon(judge_in, dimension)
-        results = [by_name[dimension.name] for dimension in selected]
+            for dimension in selected
+        )
+        results = await asyncio.gather(*columns)
         if self.options.overlong == "incomplete":
             for result in results:
                 if result.overlong:

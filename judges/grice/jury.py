@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from statistics import fmean, mode
 from typing import Annotated, ClassVar, Final
 
-import anyio
 from pydantic import Field
 
 from touche_rad.calls import time_left
@@ -66,20 +66,13 @@ class Jury:
         return await self._verdicts([debate.view(turn) for turn in range(len(debate.turns))])
 
     async def _verdicts(self, views: Sequence[Debate]) -> list[Verdicts]:
-        by_member: dict[str, Sequence[ViewVerdicts]] = {}
-
-        async def ask(name: str) -> None:
-            by_member[name] = await judge_turns(
-                self._members[name], views, self._criteria, deadline=time_left()
-            )
-
-        async with anyio.create_task_group() as group:
-            for name in self._members:
-                group.start_soon(ask, name)
+        asked = (
+            judge_turns(member, views, self._criteria, deadline=time_left())
+            for member in self._members.values()
+        )
         verdicts: list[Verdicts] = []
-        for turn in range(len(views)):
-            # In the order of the option, not that of the answers.
-            votes = {name: by_member[name][turn] for name in self._members}
+        for votes_on_turn in zip(*await asyncio.gather(*asked), strict=True):
+            votes = dict(zip(self._members, votes_on_turn, strict=True))
             verdicts.append({key: _average(votes, key) for key in self._criteria.keys})
         return verdicts
 

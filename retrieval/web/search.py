@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 import unicodedata
@@ -80,21 +81,17 @@ class WebResults:
 
 async def search_all(web: WebSearch, queries: Sequence[str], k: int) -> WebResults:
     """Run each query; after a failure no further query is sent."""
-    results: dict[int, tuple[Page, ...]] = {}
     faults: list[str] = []
     limiter = anyio.Semaphore(_PARALLEL)
 
-    async def search(place: int, query: str) -> None:
+    async def search(query: str) -> tuple[Page, ...]:
         async with limiter:
-            if faults:
-                return
-            try:
-                results[place] = tuple(await web.search(query, k))
-            except SearchFailed as error:
-                faults.append(str(error))
+            if not faults:
+                try:
+                    return tuple(await web.search(query, k))
+                except SearchFailed as error:
+                    faults.append(str(error))
+        return ()
 
-    async with anyio.create_task_group() as group:
-        for place, query in enumerate(queries):
-            group.start_soon(search, place, query)
-    pages = tuple(results.get(place, ()) for place in range(len(queries)))
-    return WebResults(pages, faults[0] if faults else "")
+    pages = await asyncio.gather(*map(search, queries))
+    return WebResults(tuple(pages), faults[0] if faults else "")
