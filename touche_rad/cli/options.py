@@ -142,8 +142,9 @@ class PluginSpec:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        inner = ",".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{self.name}({inner})" if inner else self.name
+        from touche_rad.plugins.registry import plugin_text
+
+        return plugin_text(self.name, self.options)
 
     def with_options(self, options: Mapping[str, str]) -> PluginSpec:
         """Return it with the options of `-O` in the place of its own."""

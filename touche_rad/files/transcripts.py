@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad import files
-from touche_rad.contest import Contest, Side, Speech, to_contest
+from touche_rad.contest import Contest, Side, Speech
 from touche_rad.debate import Argument
 from touche_rad.errors import InputError
 from touche_rad.files.records import read_whole
@@ -90,9 +90,7 @@ def read_utterances(path: Path, bad: files.BadLines | None = None) -> Iterator[A
 def _read(path: Path, bad: files.BadLines | None) -> Iterable[Contest]:
     if path.suffix.lower() == TRANSCRIPT:
         return read_transcript(path)
-    if path.is_file() and files.detect_kind(path) is files.Kind.CONTESTS:
-        return files.read_contests(path, bad)
-    return map(to_contest, files.read_debates(path, bad))
+    return files.read_contests(path, bad)
 
 
 def read_transcript(path: Path) -> Iterator[Contest]:

@@ -32,6 +32,7 @@ from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import numbered_lines, parse
 from touche_rad.plugins import find, parse_plugin
 from touche_rad.plugins.digests import digest_of
+from touche_rad.plugins.registry import plugin_text
 
 PREFIX: Final = "paper:"
 """What the name of a table begins with on the command line."""
@@ -289,8 +290,7 @@ class Reproduction:
                     name, options = parse_plugin(self.filled(of_row.system))
                     if of_row.model in self.models:
                         options["model"] = self.models[of_row.model]
-                    settings = ",".join(f"{key}={text}" for key, text in options.items())
-                    words += ["-d", f"{name}({settings})"]
+                    words += ["-d", plugin_text(name, options)]
             else:
                 words.append(self.filled(word, row, seed))
         return words

@@ -19,6 +19,7 @@ from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import field_error, read_toml
 from touche_rad.files.traces import TRACE
 from touche_rad.plugins import Configured, Kind, find, parse_plugin
+from touche_rad.plugins.registry import plugin_text
 from touche_rad.training.card import adapter_options
 
 Count = Annotated[int, Field(ge=1, le=1000)]
@@ -235,8 +236,7 @@ class Loop:
         name, options = parse_plugin(self.plan.debater)
         if adapter:
             options = {**options, "model": f"#{adapter}"}
-        settings = ",".join(f"{key}={text}" for key, text in options.items())
-        return f"{name}({settings})"
+        return plugin_text(name, options)
 
     def _served(self, number: int, sampling: Values = MappingProxyType({})) -> list[str]:
         """Return the options with which vLLM serves the base model and the adapter of a round."""

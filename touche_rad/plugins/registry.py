@@ -75,6 +75,12 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
+def plugin_text(name: str, options: Mapping[str, object]) -> str:
+    """Return `NAME` or `NAME(KEY=VALUE,...)`."""
+    inner = ",".join(f"{key}={value}" for key, value in options.items())
+    return f"{name}({inner})" if inner else name
+
+
 def _split(text: str, comma: re.Pattern[str]) -> list[str]:
     parts: list[str] = []
     start = 0
