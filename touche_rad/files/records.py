@@ -287,8 +287,8 @@ def read_models(path: Place, model: type[B], newest: int = 1) -> Iterator[B]:
             raise at_line(path, number, field_error(error)) from None
 
 
-def at_line(path: Place, line: int, miss: FieldError) -> InputError:
-    """Return the error with its file and line."""
+def at_line(path: Place, line: int | None, miss: FieldError) -> InputError:
+    """Return the error with its file and line; None: the file is one value."""
     return InputError(
         path, miss.expected, line=line, field=miss.field or None, problem=miss.problem
     )

@@ -16,7 +16,7 @@ from touche_rad.contests.scoring import score_contests
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OptionError, nearest
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import field_error, read_toml
+from touche_rad.files.records import at_line, field_error, read_toml
 from touche_rad.files.traces import TRACE
 from touche_rad.plugins import Configured, Kind, find, parse_plugin
 from touche_rad.plugins.registry import plugin_text
@@ -105,8 +105,7 @@ def load_loop(path: Path) -> LoopPlan:
     try:
         plan = LoopPlan.model_validate(read_toml(path))
     except ValidationError as error:
-        miss = field_error(error)
-        raise InputError(path, miss.expected, field=miss.field) from None
+        raise at_line(path, None, field_error(error)) from None
     if not plan.teacher and not plan.recorded:
         raise InputError(path, "name the model that plays the debates of SFT", field="teacher")
     for key in PLUGINS:

@@ -37,7 +37,18 @@ def _services(
     return Services(index=opened, model=model, seed=seed)
 
 
-class Answer(pt.Transformer):
+class _OfPlugin(pt.Transformer):
+    """A transformer of one plugin, which it is shown as."""
+
+    def __init__(self, plugin: str) -> None:
+        super().__init__()
+        self.plugin = plugin
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.plugin!r})"
+
+
+class Answer(_OfPlugin):
     """A debater: topics in, answers out.
 
     Input: `qid` and `query`, with the conversation in `debate` if there is one. If the input also
@@ -55,14 +66,10 @@ class Answer(pt.Transformer):
         seed: int = 0,
     ) -> None:
         """Find the debater and check its options."""
-        super().__init__()
-        self.plugin = plugin
+        super().__init__(plugin)
         name, options = plugins.parse_plugin(plugin)
         self.debater = plugins.find("debater", name).configure(options)
         self.services = _services(self.debater, index, model, seed)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.plugin!r})"
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Answer each topic; a topic without documents is answered too."""
@@ -118,7 +125,7 @@ class Texts(pt.Transformer):
         return inp.assign(text=texts)
 
 
-class Judge(pt.Transformer):
+class Judge(_OfPlugin):
     """A judge: answers in, verdicts out.
 
     Input: `qid`, `query` and `qanswer`, with `debate` or `qcontext` (one cited text a line).
@@ -137,15 +144,11 @@ class Judge(pt.Transformer):
         seed: int = 0,
     ) -> None:
         """Make the judge."""
-        super().__init__()
-        self.plugin = plugin
+        super().__init__(plugin)
         self.threshold = threshold
         name, options = plugins.parse_plugin(plugin)
         judge = plugins.find("judge", name).configure(options)
         self.judge = judge.make(_services(judge, index, model, seed))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.plugin!r})"
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Judge each answer; other columns of the answers are kept."""

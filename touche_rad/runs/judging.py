@@ -33,6 +33,7 @@ from touche_rad.calls import (
 )
 from touche_rad.criteria import Criteria, Criterion, Unit
 from touche_rad.debate import Debate, Verdict, Verdicts, writable
+from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
@@ -40,7 +41,7 @@ from touche_rad.plugins import Configured, LoadedJudge, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.work import Done, Work
-from touche_rad.text import clean, excerpt
+from touche_rad.text import clean
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +158,7 @@ async def judge_view(
     except Exception as error:
         log.debug("the judge failed", exc_info=error)
         failure = error
-        reason = excerpt(f"{type(error).__name__}: {error}", 300)
+        reason = describe(error)
     for criterion in criteria:
         verdict: Verdict | str = reason
         if isinstance(result, Mapping):

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from touche_rad import __version__, files
 from touche_rad.calls import Caller, CallTimeout, begin_use, call_context
 from touche_rad.contest import INCOMPLETE, TIE, Contest, Outcome
+from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.files.append_log import AppendLog, LogKind
@@ -100,8 +101,7 @@ async def judge_contest(
         failure = NoVerdict(str(error))
     except Exception as error:
         log.debug("the panel failed", exc_info=error)
-        reason = excerpt(f"{type(error).__name__}: {error}", 300)
-        outcome = Outcome(winner=None, reason=reason)
+        outcome = Outcome(winner=None, reason=describe(error))
         failure = error
     return outcome, report_fallback("panel", panel, failure, use, failures, by="")
 

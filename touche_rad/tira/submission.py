@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from touche_rad.errors import InputError, UserError, nearest, why
-from touche_rad.files.records import field_error, read_file, write_text
+from touche_rad.files.records import at_line, field_error, read_file, write_text
 from touche_rad.models.endpoint import parse_address
 
 SubTask = Literal[1, 2]
@@ -161,8 +161,7 @@ def load(path: Path) -> Submission:
     except yaml.YAMLError as error:
         raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:
-        miss = field_error(error)
-        raise InputError(path, miss.expected, field=miss.field) from None
+        raise at_line(path, None, field_error(error)) from None
 
 
 def describe(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -11,8 +10,9 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from touche_rad.errors import InputError, OptionError, UserError, nearest, why
-from touche_rad.files.records import field_error, parse_toml, read_file
+from touche_rad.errors import OptionError, nearest
+from touche_rad.files.outputs import sha256_of
+from touche_rad.files.records import at_line, field_error, read_toml
 
 DEFAULT: Final = "curious"
 
@@ -54,7 +54,7 @@ def load_persona(name_or_path: str) -> Persona:
     """
     bundled = bundled_personas()
     if name_or_path in bundled:
-        path: Traversable | Path = bundled[name_or_path]
+        path = Path(str(bundled[name_or_path]))
         name = name_or_path
     elif "/" not in name_or_path and not name_or_path.endswith(".toml"):
         raise OptionError(
@@ -64,15 +64,7 @@ def load_persona(name_or_path: str) -> Persona:
         path = Path(os.path.expanduser(name_or_path))
         name = path.stem
     try:
-        content = path.read_bytes() if name_or_path in bundled else read_file(Path(str(path)))
-        values = parse_toml(content.decode("utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {why(error)}") from None
-    except ValueError as error:
-        raise InputError(str(path), f"expected TOML: {error}") from None
-    try:
-        fields = PersonaFile.model_validate(values)
+        fields = PersonaFile.model_validate(read_toml(path))
     except ValidationError as error:
-        miss = field_error(error)
-        raise InputError(str(path), miss.expected, field=miss.field) from None
-    return Persona(**dict(fields), name=name, digest=hashlib.sha256(content).hexdigest()[:16])
+        raise at_line(path, None, field_error(error)) from None
+    return Persona(**dict(fields), name=name, digest=sha256_of(path)[:16])
