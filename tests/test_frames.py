@@ -17,6 +17,7 @@ from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 
 DEBATES = demo_file("debates.jsonl")
+ROOT = Path(__file__).parents[1]
 LABELS = demo_file("labels.jsonl")
 QRELS = "irds:touche-rad/demo/counter/qrels"
 
@@ -40,7 +41,6 @@ def rows_of(folder: Path, *words: str | Path) -> list[dict[str, str]]:
 def test_each_verdict_is_a_row_in_a_frame_and_in_csv(folder: Path) -> None:
     runs = [folder / "grounded.jsonl", folder / "length.jsonl"]
     frame = frames.verdicts(*runs)
-    assert len(frame) == 2 * 60 * 4
     assert set(frame["turn"]) == {1, 2, 3}
     assert dict(frame.dtypes) == dict(frames.verdicts().dtypes)
     rows = rows_of(folder, *(path.name for path in runs), "--per", "turn")
@@ -50,23 +50,36 @@ def test_each_verdict_is_a_row_in_a_frame_and_in_csv(folder: Path) -> None:
     assert frame.query("criterion == 'quality'")["score"].iloc[0] == score
 
 
-def test_frames_with_labels_agree_with_the_scores(folder: Path) -> None:
-    verdicts = frames.verdicts(folder / "grounded.jsonl")
-    labels = frames.labels(LABELS, DEBATES)
-    both = verdicts.merge(labels, on=["debate", "turn", "criterion"]).dropna(subset="label")
-    assert set(both["run"]) == {"grounded"}
-    right = (both["yes"] == both["label"].astype("boolean")).groupby(both["criterion"]).mean()
-    scored = json.loads(touche_rad("score", "grounded.jsonl", LABELS, "--json", cwd=folder).out)
-    accuracy = {row["maxim"]: row["accuracy"] for row in scored["rows"] if row["run"] == "grounded"}
-    assert right.to_dict() == pytest.approx({key: accuracy[key] for key in right.index})
-    for per in ("turn", "debate"):
-        rows = rows_of(folder, "grounded.jsonl", LABELS, "--per", per)
-        counts = [row for row in rows if row["criterion"] == "quality"]
-        labelled = sum(int(row.get("labelled", row.get("label") != "")) for row in counts)
-        assert labelled == len(both.query("criterion == 'quality'"))
-    assert set(frames.labels(LABELS)["debate"]) == {str(number) for number in range(1, 21)}
-    with pytest.raises(UserError, match="different numbers"):
-        frames.labels(LABELS, demo_file("adversarial.jsonl"))
+@pytest.mark.parametrize(
+    "order", [[*reversed(range(20))], [*range(20), 3], [7, 7, *range(12)], [*range(20)]]
+)
+def test_documented_frames_agree_with_the_scores(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: list[int]
+) -> None:
+    lines = (folder / "grounded.jsonl").read_text("utf-8").splitlines()
+    text = "".join(f"{lines[place]}\n" for place in order)
+    (tmp_path / "grounded.jsonl").write_text(text, "utf-8")
+    (tmp_path / "length.jsonl").symlink_to(folder / "length.jsonl")
+    (tmp_path / "touche_rad").symlink_to(ROOT / "touche_rad")
+    monkeypatch.chdir(tmp_path)
+    block = (ROOT / "docs/notebook.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(block, names)
+    accuracy = names["both"].dropna(subset="label").groupby(["run", "criterion"])["agree"].mean()
+    runs = ("grounded.jsonl", "length.jsonl")
+    words = (*runs, LABELS, "--debates", DEBATES)
+    scored = json.loads(touche_rad("score", *words, "--json", cwd=tmp_path).out)
+    rows = {(row["run"], row["maxim"]): row["accuracy"] for row in scored["rows"]}
+    assert accuracy.to_dict() == pytest.approx({key: rows[key] for key in accuracy.index})
+    scores = [
+        verdict["score"]
+        for place in set(order)
+        for turn in json.loads(lines[place])["userTurnsEvaluations"]
+        for verdict in turn.values()
+    ]
+    assert names["table"].mean()["grounded"] == sum(score > 0.5 for score in scores) / 240
+    with pytest.raises(UserError, match="expected verdicts"):
+        frames.agreement(*runs, DEBATES, labels=LABELS)
 
 
 def test_responses_outcomes_and_calls_have_their_places(folder: Path, tmp_path: Path) -> None:

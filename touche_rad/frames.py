@@ -7,12 +7,12 @@
 
 Each frame has a row for each verdict, response, label, score, value or call. Its columns have the
 same names and types also without rows. Runs are named after their files, and turns count from 1.
+A debate without an id is named after its line: `claim` is what is the same in every run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,9 @@ from touche_rad.files import BadLines
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
+from touche_rad.score.judgements import score_judgements
 from touche_rad.score.naming import names
+from touche_rad.score.reference import Policy
 from touche_rad.score.retrieval import MEASURES, score_retrieval
 from touche_rad.score.units import verdict_rows
 from touche_rad.text import count_words
@@ -36,19 +38,22 @@ _TEXT: Final = "string"
 _NUMBER: Final = "Float64"
 _COUNT: Final = "Int64"
 _TRUTH: Final = "boolean"
-_PLACE: Final = {"run": _TEXT, "debate": _TEXT, "turn": _COUNT}
+_DEBATE: Final = {"run": _TEXT, "debate": _TEXT}
+_PLACE: Final = {**_DEBATE, "turn": _COUNT}
+_CLAIM: Final = {**_DEBATE, "claim": _TEXT, "turn": _COUNT}
+_SCORE: Final = {"score": _NUMBER, "answer": _TEXT, "yes": _TRUTH}
 
 
 def verdicts(*runs: File) -> DataFrame:
-    """Return the verdicts of evaluations, by run, debate, turn and criterion."""
+    """Return the verdicts of evaluations; those that a run lacks have no row."""
     criteria = criteria_of(None, *map(Path, runs))
     sources = _read(runs, criteria)
     rows: list[Mapping[str, Any]] = []
     for debate in debates_of(sources, None, criteria):
         name = sources[debate.run].name
         rows += verdict_rows(name, debate.debate, debate.verdicts, criteria)
-    columns = {"criterion": _TEXT, "score": _NUMBER, "answer": _TEXT, "yes": _TRUTH}
-    return _frame(rows, {**_PLACE, **columns, "reason": _TEXT, "fallback": _TEXT})
+    columns = {"criterion": _TEXT, **_SCORE}
+    return _frame(rows, {**_CLAIM, **columns, "reason": _TEXT, "fallback": _TEXT})
 
 
 def responses(*runs: File) -> DataFrame:
@@ -67,7 +72,7 @@ def responses(*runs: File) -> DataFrame:
                         "run": sources[debate_of_run.run].name,
                         "debate": debate.id,
                         "turn": at + 1,
-                        "claim": debate.claim,
+                        "claim": debate.claim or debate.thesis,
                         "utterance": turn.utterance,
                         "response": turn.response.content,
                         "words": count_words(turn.response.content),
@@ -75,35 +80,45 @@ def responses(*runs: File) -> DataFrame:
                         "fallback": fallback_of(turn.response.extra),
                     }
                 )
-    texts = {"claim": _TEXT, "utterance": _TEXT, "response": _TEXT, "words": _COUNT}
-    return _frame(rows, {**_PLACE, **texts, "cited": "object", "fallback": _TEXT})
+    texts = {"utterance": _TEXT, "response": _TEXT, "words": _COUNT}
+    return _frame(rows, {**_CLAIM, **texts, "cited": "object", "fallback": _TEXT})
 
 
-def labels(
-    path: File, debates: File | None = None, *, criteria: Criteria | None = None
-) -> DataFrame:
-    """Return people's labels; the debates in the same order give them their ids.
+def labels(path: File, *, criteria: Criteria | None = None) -> DataFrame:
+    """Return people's labels; a debate is the number of its line.
 
-    Without debates, a debate is the number of its line. Labels on other criteria than shipped ones
-    need `criteria`. `answer` is the label, and `label` its place among the answers: 1 for yes.
+    Labels on other criteria than shipped ones need `criteria`. `answer` is the label, and `label`
+    its place among the answers: 1 for yes.
     """
     criteria = criteria_of(criteria, Path(path))
-    names_of_debates: Iterable[str] = ()
-    if debates is not None:
-        names_of_debates = (debate.id for debate in files.read_debates(Path(debates)))
     rows = []
-    pairs = zip_longest(files.read_labels(Path(path), criteria=criteria), names_of_debates)
-    for number, (turns, name) in enumerate(pairs, 1):
-        if turns is None or (name is None and debates is not None):
-            raise UserError(f"{path} and {debates} have different numbers of debates")
+    for number, turns in enumerate(files.read_labels(Path(path), criteria=criteria), 1):
         for turn, labels_of_turn in enumerate(turns, 1):
             for criterion in criteria:
-                row = {"debate": name or str(number), "turn": turn, "criterion": criterion.key}
+                row = {"debate": number, "turn": turn, "criterion": criterion.key}
                 place = labels_of_turn.get(criterion.key)
                 answer = None if place is None else criterion.answers.names[place]
                 rows.append({**row, "label": place, "answer": answer})
     columns = {"debate": _TEXT, "turn": _COUNT, "criterion": _TEXT, "label": _COUNT}
     return _frame(rows, {**columns, "answer": _TEXT})
+
+
+def agreement(
+    *runs: File, labels: File, debates: File | None = None, criteria: Criteria | None = None
+) -> DataFrame:
+    """Return each label with the verdict of each run on the same text, as `score` matches them.
+
+    A debate is the number of its line in the labels. A verdict that a run lacks is a row without a
+    score, and counts as no. `agree` says whether verdict and label are equal.
+    """
+    paths = [Path(run) for run in runs]
+    policy = Policy(debates=Path(debates) if debates else None)
+    report = score_judgements(paths, Path(labels), criteria=criteria, policy=policy, samples=1)
+    for error in report.refused.values():
+        raise UserError(error)
+    label = _COUNT if report.criteria.official else "object"
+    columns = {"criterion": _TEXT, **_SCORE, "label": label, "agree": _TRUTH}
+    return _frame(report.unit_rows("turn"), {**_PLACE, **columns})
 
 
 def outcomes(*runs: File) -> DataFrame:

@@ -6,7 +6,6 @@ column `debate` holds the whole conversation so far, which debaters and judges n
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pandas as pd
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate
-from touche_rad.errors import UserError
 
 TOPICS = ("qid", "query", "debate")
 ANSWERS = (*TOPICS, "qanswer", "qcontext")
@@ -49,18 +47,15 @@ def judge_topics(path: str | Path) -> pd.DataFrame:
 def label_qrels(debates: str | Path, labels: str | Path) -> pd.DataFrame:
     """Return people's labels as qrels: the documents of a turn are the maxims, with 1 for yes."""
     rows = []
-    pairs = zip_longest(files.read_views(Path(debates)), files.read_labels(Path(labels)))
-    for number, (judgeable, turns) in enumerate(pairs, 1):
-        views = judgeable[1] if judgeable else ()
-        if turns is None or len(views) != len(turns):
-            raise UserError(
-                f"debate {number}: {labels} has labels of {len(turns or ())} responses, and "
-                f"{debates} has {len(views)} responses"
-            )
-        for view, verdicts in zip(views, turns, strict=True):
-            qid = _topic(view, len(view.turns) - 1)["qid"]
+    for debate, labels_of_debate in files.read_labelled(debates, labels):
+        for number, (turn, labels_of_turn) in enumerate(
+            zip(debate.turns, labels_of_debate, strict=True)
+        ):
+            if turn.response is None:
+                continue
+            qid = _topic(debate, number)["qid"]
             for key in grice().keys:
-                if (label := verdicts.get(key)) is not None:
+                if (label := labels_of_turn.get(key)) is not None:
                     rows.append({"qid": qid, "docno": key, "label": int(label)})
     return pd.DataFrame(rows, columns=["qid", "docno", "label"])
 

@@ -106,13 +106,12 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
     by_content: dict[tuple[object, ...], list[tuple[ClaimTopic, Conversation]]] = {}
     for debate_of_run in debates:
         run = debate_of_run.run
-        turns = debate_of_run.debate.turns
-        claim = debate_of_run.debate.claim or (
-            turns[0].utterance if turns else debate_of_run.debate.id
-        )
+        debate = debate_of_run.debate
+        turns = debate.turns
+        claim = debate.claim or debate.thesis or debate.id
         # Equal debates of several runs are one, but a run's copies are only counted.
         equal = by_content.setdefault((claim, *map(_content, turns)), [])
-        copy = next((debate for _, debate in equal if run in debate.runs), None)
+        copy = next((copy for _, copy in equal if run in copy.runs), None)
         if copy is not None:
             copy.repeated.append(run)
             continue
@@ -123,7 +122,7 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
             if topic is None:
                 topic = ClaimTopic(claim)
                 topics_of_claim.append(topic)
-            pair = topic, Conversation(debate_of_run.debate.id, turns)
+            pair = topic, Conversation(debate.id, turns)
             topic.conversations.append(pair[1])
             equal.append(pair)
         topic, conversation = pair

@@ -30,6 +30,7 @@ def verdict_rows(
                 yield {
                     "run": run,
                     "debate": debate.id,
+                    "claim": debate.claim or debate.thesis,
                     "turn": turn,
                     "criterion": key,
                     "score": verdict.score,
@@ -45,8 +46,9 @@ def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
     groups: dict[tuple[str, object, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
-    for (run, debate, criterion), of_group in groups.items():
-        counted: dict[str, Any] = {"run": run, "debate": debate, "criterion": criterion}
+    for of_group in groups.values():
+        names = ("run", "debate", "claim", "criterion")
+        counted: dict[str, Any] = {key: of_group[0][key] for key in names if key in of_group[0]}
         counted["turns"] = len(of_group)
         counted["yes"] = None
         if of_group[0]["yes"] is not None:  # not of scales and categories
