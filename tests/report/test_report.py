@@ -213,7 +213,7 @@ def test_runs_are_called_by_their_files_with_their_plugins_below(tmp_path: Path)
     page = report_page(runs, tmp_path / "r.html")
     abouts = {"team1": "grounded, judged by length", "team2": "verbatim, judged by length"}
     assert page.data["report"]["abouts"] == abouts
-    assert "different indexes (or none) of the answers: team1; team2" in page.words
+    assert "runs from different indexes: team1; team2" in page.words
     (tmp_path / "verbatim.jsonl.status.json").unlink()  # the lines name the debater, too
     page = report_page(runs, tmp_path / "r.html")
     assert page.data["report"]["abouts"] == abouts

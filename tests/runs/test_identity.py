@@ -146,6 +146,8 @@ def test_after_a_change_of_a_file_that_an_option_names(tmp_path: Path, strict: P
 def test_after_vectors_were_added_to_the_index(tmp_path: Path, strict: Path) -> None:
     index = tmp_path / "index"
     touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q", code=0)
+    code = strict.read_text()
+    strict.write_text(code.replace("class Strict:", 'class Strict:\n    uses = ("index",)'))
     collection = read_manifest(index).collection
     about = AboutVectors(encoder="tiny", collection=collection, dimension=3, fields=())
     continues_only_if_undone(

@@ -53,6 +53,9 @@ def test_labels_on_all_turns_stay_with_their_turns() -> None:
     [
         ("grounded.grounded verbatim.length", "the verdicts are of grounded and length"),
         ("grounded.grounded others.grounded", "the runs have no claim"),
+        ("grounded.grounded verbatim.grounded.demo", "grounded judged with and without an index"),
+        ("grounded.length verbatim.length.demo", ""),
+        ("grounded.grounded verbatim.unknown", "the verdicts are of an unknown judge and grounded"),
     ],
 )
 def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> None:
@@ -61,10 +64,21 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
         text = text.replace(json.dumps(claim)[1:-1], f"Never: {claim}")
     (folder / "others.jsonl").write_text(text)
     for run in runs.split():
-        debater, _, judge = run.partition(".")
-        call = ("judge", f"{debater}.jsonl", "-j", judge, "-o", run, "-q")
+        debater, judge, *index = run.split(".")
+        call = ["judge", f"{debater}.jsonl", "-o", run, "-q", *(["-i", *index] if index else [])]
+        call += [] if judge == "unknown" else ["-j", judge]
         touche_rad(*call, cwd=folder, code=0)
-    assert f"Not ranked: {reason}" in touche_rad("score", *runs.split(), cwd=folder).out
+        if judge == "unknown":
+            (folder / f"{run}.status.json").unlink()
+    scored = touche_rad("score", *runs.split(), "--pairs", cwd=folder).out
+    assert scored.startswith(f"Not ranked: {reason}" if reason else "verbatim.length")
+    touche_rad("report", *runs.split(), "-o", f"{runs}.html", cwd=folder, code=0)
+    (board,) = Page(folder / f"{runs}.html").data["report"]["boards"]
+    assert board["title"].startswith("Not ranked: ") == bool(reason)
+    assert (board["title"][:80] in " ".join(scored.split())) == bool(reason)
+    assert ("–" in {row["place"] for row in board["rows"]}) == bool(reason)
+    assert bool(board["pairs"]) == ("over all comparisons" in scored) == (not reason)
+    assert not reason or "highest" not in json.dumps(board)
 
 
 def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> None:
@@ -141,21 +155,13 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
     assert kinds >= {"a debate is missing", "a debate is additional"}
 
 
-def test_fallback_answers_and_other_indexes_are_named(folder: Path) -> None:
+def test_fallback_answers_are_named(folder: Path) -> None:
     first, *others = read_records(folder / "verbatim.jsonl")
     first["simulation"]["userTurns"][0]["systemResponse"]["response"]["fallback"] = "timeout"
     write_records(folder / "late.jsonl", first, *others)
     touche_rad("judge", "late.jsonl", "-o", "late.j.jsonl", cwd=folder, code=0)
-    touche_rad("judge", "grounded.jsonl", "-i", "demo", "-o", "looked.jsonl", cwd=folder, code=0)
-    scored = touche_rad("score", "looked.jsonl", "late.j.jsonl", cwd=folder)
-    assert "different indexes (or none) of grounded: looked.jsonl; late.j.jsonl" in scored.err
+    scored = touche_rad("score", "late.j.jsonl", cwd=folder)
     assert "late.j.jsonl: 1 of 20 answers are fallbacks" in scored.err
-    assert "judge without a language model" in scored.out
-    touche_rad("report", "looked.jsonl", "late.j.jsonl", "-o", "late.html", cwd=folder, code=0)
-    assert (
-        "different indexes (or none) of grounded: looked; late.j"
-        in (folder / "late.html").read_text()
-    )
     causes = frames.responses(folder / "late.j.jsonl")["fallback"].tolist()
     assert causes == ["timeout", *[""] * 19]
 

@@ -156,7 +156,7 @@ class Bench:
             job = JudgeJob(source=source, judge=cell.entry.configured, deadline=plan.deadline)
             services = replace(services, criteria=self.plan_file.criteria)
             # The labelled debates may cite another collection than the index of the bench.
-            if not (job.needs_index or (job.uses_index and cell.of)):
+            if not (job.needs_index or cell.of):
                 services = replace(services, index=None)
         identity = whole_identity(job.verb, job.identity(services), job.source)
         if not options.restart and is_finished(out, identity):

@@ -6,6 +6,7 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -22,9 +23,9 @@ from touche_rad.criteria import Criterion
 from touche_rad.score import words
 from touche_rad.score.cautions import WITHOUT_MODEL
 from touche_rad.score.confusion import MAIN, TITLES
-from touche_rad.score.rates import answer_shares, answers_name
+from touche_rad.score.rates import answer_shares, answers_name, ranking_places
 from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
-from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RunComparison
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RunComparison, rank_text
 from touche_rad.score.shares import ShareReport
 from touche_rad.score.significance import compare_runs
 from touche_rad.score.tables import NONE, Table, cells, csv_rows, table
@@ -81,6 +82,10 @@ def _page_table(caption: str, content: Table) -> Board:
 
 def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
+    places = itertools.count(1)
+    for row in rows:
+        place = next(places) if row["rank"] else None
+        row["place"] = "" if row["baseline"] else rank_text(row["rank"], place)
     empty: Board = {"text": [], "warnings": [], "note": "", "digits": 2, "columns": []}
     empty |= {"tables": [], "matrix": None, "pairs": [], "link": ""}
     return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
@@ -93,7 +98,8 @@ def boards_of(report: Scored) -> list[Board]:
     if isinstance(report, JudgementReport):
         return [{**_judgements(report), "pairs": _pairs(report, MEAN, report.debates)}]
     if isinstance(report, ShareReport):
-        return [{**_shares(report), "pairs": _pairs(report, MEAN, report.claims)}]
+        pairs = [] if report.not_ranked else _pairs(report, MEAN, report.claims)
+        return [{**_shares(report), "pairs": pairs}]
     assert isinstance(report, RetrievalReport)
     return [{**_retrieval(report), "pairs": _pairs(report, report.measures[0], report.queries)}]
 
@@ -113,8 +119,8 @@ def faults_of(report: Scored) -> Iterator[Fault]:
 def _pairs(report: Report, measure: str, units: int) -> list[tuple[object, ...]]:
     """Return the differences of each two runs with their intervals."""
     names = [ranked.run for ranked in report.ranking]
-    if len(names) > _MOST_PAIRED or any(measure not in report.figures[name] for name in names):
-        return []  # categories have no mean
+    if len(names) > _MOST_PAIRED:
+        return []
     pairs: list[tuple[object, ...]] = []
     for at, name in enumerate(names):
         for row in compare_runs(report.figures, names[at + 1 :], name, [measure], units):
@@ -282,7 +288,7 @@ def _shares(report: ShareReport) -> Board:
     measured = answer_shares(report.criteria)
     measure = answers_name(report.criteria)
     text = report.sentences()
-    if not text:  # categories have no mean: their first share stands in its place
+    if not ranking_places(report.criteria):  # the first category stands in the place of the mean
         measure = measured.pop(0).key
     rows = []
     for ranked in report.ranking:
@@ -306,11 +312,11 @@ def _shares(report: ShareReport) -> Board:
         tables = [page_table("Labelled turns", ["run, criterion, turns"], labelled)]
     else:
         heads.append(["debates", ""])
-    title = lead(rows, measure) if text else "Categories have no rank"
-    if text and report.not_ranked:
-        title = f"{rows[0]['run']} has the highest {measure}, {rows[-1]['run']} the lowest"
+    title = lead(rows, measure)
+    if report.not_ranked:
+        title, *text = text
     return board(
-        title,
+        title.rstrip("."),
         rows,
         measure,
         text=text,

@@ -134,8 +134,8 @@ def write_report(
         replace(source, debates=()) if source.name in unscored else source for source in sources
     ]
     lost = [source.debates.count(LOST) for source in sources]
-    warnings = list(different_indexes((source.name, source.origin.judged) for source in sources))
-    warnings += different_indexes((source.name, source.origin.status) for source in sources)
+    made_by = {source.name: source.origin.judged or source.origin.status for source in sources}
+    warnings = list(different_indexes(made_by.items()))
     warnings += equal_files(source.path for source in sources)
     debates_of_runs = list(debates_of(sources, labels, criteria, policy.debates)) if debates else []
     has_verdicts = any(debate.verdicts for debate in debates_of_runs)

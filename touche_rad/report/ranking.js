@@ -140,7 +140,7 @@
   const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
     const problems = faultsOf(row.run).reduce((total, [, size]) => total + size, 0);
     return html`<tr class=${row.baseline ? "base" : ""}>
-        <td class="num rank">${row.rank === 1 && row.place > 1 && "="} ${row.place}</td>
+        <td class="num rank">${row.place}</td>
         <th scope="row">
           <span class="run">
             <button
@@ -196,11 +196,6 @@
       row.cells.map((cell) => (Array.isArray(cell) ? cell[0] : 0)),
     );
     const most = Math.max(...differences.map(Math.abs), 0.01);
-    rows
-      .filter((row) => !row.baseline)
-      .forEach((row, place) => {
-        row.place = place + 1;
-      });
     const flip = (list, name) =>
       list.includes(name) ? list.filter((run) => run !== name) : [...list, name];
     return html`<div class="scroll" tabindex="0" role="group" aria-label="Ranking by ${measure}">
@@ -236,7 +231,7 @@
         </table>
       </div>
       <p class="soft">
-        ${rows.some(({ rank, place }) => rank === 1 && place > 1) && data.equal}${board.pairs.length > 0 && " Select two runs to compare them."}
+        ${rows.some(({ place }) => place.startsWith("=")) && data.equal}${board.pairs.length > 0 && " Select two runs to compare them."}
       </p>
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };

@@ -47,6 +47,11 @@ class JobSpec(ABC):
         return any("index" in configured.plugin.uses for configured in self.plugins)
 
     @property
+    def reads_index(self) -> bool:
+        """Whether an index changes the results."""
+        return self.cites or self.uses_index
+
+    @property
     def cites(self) -> bool:
         """Whether results have arguments of the index, if there is one."""
         return self.needs_index
@@ -63,7 +68,8 @@ class JobSpec(ABC):
     def identity(self, services: Services) -> dict[str, Any]:
         """Return everything that decides the results, besides the content of the source.
 
-        A run with another identity cannot resume. The model counts only if a plugin uses it.
+        A run with another identity cannot resume. The index and the model count only if a plugin
+        uses them.
         """
         from touche_rad.plugins.digests import code_of  # only here: most commands make no identity
 
@@ -72,7 +78,7 @@ class JobSpec(ABC):
             # With the questions, so that readers of the output need no file.
             content = services.criteria.model_dump(mode="json")
             identity["criteria"] = [services.criteria.tag, content]
-        if services.index is not None:
+        if services.index is not None and self.reads_index:
             identity["index"] = services.index.fingerprint
             for encoder, digest in vectors_of(services.index).items():
                 identity[f"vectors.{encoder}"] = digest

@@ -12,7 +12,7 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -402,10 +402,11 @@ class JudgeJob(JobSpec):
         return {"judge": self.judge.tag}
 
     def open(self, services: Services) -> Work[Judgeable]:
-        """Make the judge."""
+        """Make the judge, with the index only if it says that it reads one."""
+        index = services.index if self.reads_index else None
         return work(
             self.source,
-            self.judge.make(services),
+            self.judge.make(replace(services, index=index)),
             services.criteria,
             identity=self.identity(services),
             deadline=self.deadline,

@@ -1,4 +1,4 @@
-"""What the statuses of runs say against their scores: no language model, different indexes."""
+"""What the statuses of runs say against their scores: other judges, no model, other indexes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.score.naming import plugin_of
 from touche_rad.score.words import names_of
 
 WITHOUT_MODEL: Final = (
@@ -24,19 +25,30 @@ def without_model(runs: Iterable[Path]) -> list[str]:
     return []
 
 
+def different_judges(runs: Iterable[Path]) -> str:
+    """Return why verdicts cannot be compared; empty if one judge gave them, with one index."""
+    judges = set()
+    indexes = set()
+    for status in map(read_status, runs):
+        judges.add(plugin_of(status, "judge") or "an unknown judge")
+        indexes.add(status.get("identity", {}).get("index"))
+    if len(judges) > 1:
+        return f"the verdicts are of {names_of(sorted(judges))}; labels tell who is right"
+    if len(indexes) > 1:
+        how = "with and without an index" if None in indexes else "with different indexes"
+        return f"{judges.pop()} judged {how}; judge all runs with the same -i"
+    return ""
+
+
 def different_indexes(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """Yield a warning if answers of runs, or verdicts of one judge, are from different indexes."""
-    groups: dict[str, dict[str | None, list[str]]] = {}
+    """Yield a warning if runs, but not their verdicts, are from different indexes."""
+    groups: dict[str, list[str]] = {}
     for name, status in statuses:
         identity = status.get("identity", {})
-        judge = identity.get("judge")
-        if judge or identity.get("index"):
-            runs = groups.setdefault(judge or "the answers", {})
-            runs.setdefault(identity.get("index"), []).append(name)
-    for results, runs in groups.items():
-        if len(runs) > 1:
-            texts = "; ".join(map(names_of, runs.values()))
-            yield f"different indexes (or none) of {results}: {texts}"
+        if identity.get("index") and "judge" not in identity:
+            groups.setdefault(identity["index"], []).append(name)
+    if len(groups) > 1:
+        yield f"runs from different indexes: {'; '.join(map(names_of, groups.values()))}"
 
 
 def equal_files(runs: Iterable[Path]) -> Iterator[str]:

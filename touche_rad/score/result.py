@@ -134,8 +134,8 @@ class RankedRun(FrozenRecord):
 
 
 def rank_text(rank: int | None, place: int | None) -> str:
-    """Return a rank for a table; "=" for a run that is not significantly worse than the first."""
-    return "=" if rank != place else str(rank or NONE)
+    """Return a rank for a table: "=3" for a third run that is not significantly worse."""
+    return str(rank or NONE) if rank == place else f"={place}"
 
 
 class RunComparison(FrozenRecord):

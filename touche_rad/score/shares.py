@@ -12,9 +12,8 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.files.criteria import criteria_of
-from touche_rad.files.outputs import read_status
 from touche_rad.samples import SAMPLES
-from touche_rad.score.cautions import without_model
+from touche_rad.score.cautions import different_judges, without_model
 from touche_rad.score.confusion import missing_answer
 from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
@@ -27,7 +26,7 @@ from touche_rad.score.rates import (
     measure_yes,
 )
 from touche_rad.score.reports import SHORT_INTERVAL, Fault, Report, rank_notes
-from touche_rad.score.result import MEAN, RankedRun
+from touche_rad.score.result import MEAN
 from touche_rad.score.significance import Figures, rank
 from touche_rad.score.tables import (
     INTERVAL,
@@ -38,7 +37,6 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, verdict_rows
-from touche_rad.score.words import names_of
 
 
 class YesRow(FrozenRecord):
@@ -84,13 +82,12 @@ class ShareReport(Report):
     def sentences(self) -> list[str]:
         """Say what share of yes the first run has, and from which others it differs."""
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
-        if not means:
-            return []
         what = answers_name(self.criteria)
         if self.not_ranked:
-            order = [ranked.run for ranked in self.ranking]
-            shares = [f"{run} {means[run].yes:.3f}" for run in order]
-            return [f"{what.capitalize()}: {', '.join(shares)}.", f"Not ranked: {self.not_ranked}."]
+            order = [ranked.run for ranked in self.ranking if means]
+            shares = ", ".join(f"{run} {means[run].yes:.3f}" for run in order)
+            sentences = [f"Not ranked: {self.not_ranked}."]
+            return [*sentences, f"{what.capitalize()}: {shares}."] if shares else sentences
         figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
         return self._in_words(figures, what, MEAN, "claims", self.claims)
 
@@ -212,12 +209,9 @@ def shares_of_debates(
             claims = max(claims, 0 if tag in apart else len(counted))
 
     paths = [runs[tag] for tag in figures]
-    identities = [read_status(path).get("identity", {}) for path in paths]
-    judges = {str(identity.get("judge", "an unknown judge")) for identity in identities}
-    not_ranked = ""
-    if len(figures) > 1 and len(judges) > 1:
-        not_ranked = f"the verdicts are of {names_of(sorted(judges))}; labels tell who is right"
-    elif len(figures) > 1 and all(len(topic.conversations) == 1 for topic in all_topics):
+    not_ranked = different_judges(paths)
+    have_pairs = any(len(topic.conversations) > 1 for topic in all_topics)
+    if len(figures) > 1 and not (not_ranked or have_pairs):
         not_ranked = "the runs have no claim in common"
         if any(len(topic.runs) > 1 for topic in all_topics):
             not_ranked = "these are verdicts on the same debates; labels tell which are right"
@@ -257,10 +251,8 @@ def share_report(
     first, *others = next(iter(figures.values()), (MEAN,))
     if first != MEAN:
         not_ranked = "categories have no order"
+    apart = list(figures) if not_ranked else apart
     ranking = rank(figures, first, claims, baselines=baselines, others=others, apart=apart)
-    ranked = ranking.runs
-    if not_ranked:
-        ranked = tuple(RankedRun(run=row.run, rank=None) for row in ranked)
     rows = []
     for tag, of_run in figures.items():
         for maxim, measured in of_run.items():
@@ -275,7 +267,7 @@ def share_report(
         criteria=criteria,
         baselines=tuple(baselines),
         not_ranked=not_ranked,
-        ranking=ranked,
+        ranking=ranking.runs,
         rows=tuple(rows),
         comparisons=ranking.comparisons,
         shows_pairs=compare,
