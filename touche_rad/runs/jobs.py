@@ -47,11 +47,6 @@ class JobSpec(ABC):
         return any("index" in configured.plugin.uses for configured in self.plugins)
 
     @property
-    def reads_index(self) -> bool:
-        """Whether an index changes the results."""
-        return self.cites or self.uses_index
-
-    @property
     def cites(self) -> bool:
         """Whether results have arguments of the index, if there is one."""
         return self.needs_index
@@ -78,7 +73,7 @@ class JobSpec(ABC):
             # With the questions, so that readers of the output need no file.
             content = services.criteria.model_dump(mode="json")
             identity["criteria"] = [services.criteria.tag, content]
-        if services.index is not None and self.reads_index:
+        if services.index is not None and (self.cites or self.uses_index):
             identity["index"] = services.index.fingerprint
             for encoder, digest in vectors_of(services.index).items():
                 identity[f"vectors.{encoder}"] = digest

@@ -403,7 +403,7 @@ class JudgeJob(JobSpec):
 
     def open(self, services: Services) -> Work[Judgeable]:
         """Make the judge, with the index only if it says that it reads one."""
-        index = services.index if self.reads_index else None
+        index = services.index if self.needs_index or self.uses_index else None
         return work(
             self.source,
             self.judge.make(replace(services, index=index)),
