@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +99,28 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
     assert "empty.jsonl" in ended.err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("runs", "kind"),
+    [
+        ("team1 shuffled team2", "shares"),
+        ("team1 first team2", "shares"),
+        ("team1 first last shuffled", "judgements"),
+        ("first last", "judgements"),
+    ],
+)
+def test_runs_are_of_judges_if_they_have_the_same_debates(
+    folder: Path, runs: str, kind: str
+) -> None:
+    lines = read_records(folder / "team1.judged.jsonl")
+    run_file(folder / "shuffled.judged.jsonl", lines[::-1])
+    run_file(folder / "first.judged.jsonl", lines[:20])
+    run_file(folder / "last.judged.jsonl", lines[10:])
+    paths = [f"{run}.judged.jsonl" for run in runs.split()]
+    assert score(folder, *paths, "labels.jsonl")["kind"] == kind
+    what = "debaters" if kind == "shares" else "judges"
+    assert f"Ranked as {what}: " in touche_rad("score", *paths, "labels.jsonl", cwd=folder).out
+
+
 @pytest.mark.parametrize("kind", ["", ".judged"])
 def test_a_report_ranks_debaters_as_score_does(folder: Path, kind: str) -> None:
     runs = [f"team2{kind}.jsonl", f"team1{kind}.jsonl"]
@@ -133,16 +154,6 @@ def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
     rows = score(folder, words[0], words[2], "--correct")["rows"]
     limits = [(row["yes_low"], row["yes_high"], row["debates"]) for row in rows]
     assert limits == [(row["low"], row["high"], 20) for row in of_team1[1:]]
-
-
-def test_labels_that_are_no_random_sample_are_named(folder: Path) -> None:
-    lines = read_records(folder / "labels.jsonl")
-    for turn in chain.from_iterable(lines):
-        turn["quality"] = turn["quality"] or None
-    run_file(folder / "labels.jsonl", lines)
-    report = score(folder, "team1.judged.jsonl", "team2.judged.jsonl", "labels.jsonl", "--correct")
-    warnings = [note.split(": ")[:2] for note in report["notes"] if "no random sample" in note]
-    assert ["team2.judged", "quality"] in warnings
 
 
 def test_a_run_without_labels_is_named(folder: Path) -> None:

@@ -19,7 +19,6 @@ from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import Labels, digests
-from touche_rad.files.outputs import sha256_of
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
@@ -33,21 +32,31 @@ from touche_rad.text import count_of
 
 
 def are_debaters(runs: Sequence[Path]) -> bool:
-    """Whether runs are of debaters: simulations, or evaluations of mostly different debates.
+    """Whether runs are of debaters: simulations, or evaluations of different debates.
 
-    Several judges of one debater have judged the same debates. A copy of a file does not count.
+    Judges have verdicts on the same debates, each on all or on some of them. So runs are of
+    debaters if no run has all debates on a claim, or if one has none of the largest run's.
     """
     kinds = set()
-    texts: dict[str, set[tuple[str, ...]]] = {}
+    debates_of_runs = []
     for run in runs:
         with suppress(UserError):  # a run that cannot be read is reported when it is scored
             kinds.add(files.detect_kind(run))
             debates = files.read_views(run, files.BadLines(skip=True), keep_lost=True)
-            texts[sha256_of(run)] = {digests(debate) for debate, _ in debates if debate.turns}
+            of_run = {
+                (debate.claim or debate.thesis, digests(debate))
+                for debate, _ in debates
+                if debate.turns
+            }
+            debates_of_runs += [of_run] if of_run else []
     if kinds != {files.Kind.EVALUATIONS}:
         return bool(kinds) and kinds <= files.DEBATES
-    times = Counter(chain.from_iterable(texts.values()))
-    return len(texts) > 1 and 2 * list(times.values()).count(1) > times.total()
+    largest = max(debates_of_runs, key=len, default=set())
+    most: Counter[str] = Counter()
+    for of_run in debates_of_runs:
+        most |= Counter(claim for claim, _ in of_run)
+    by_claim = Counter(claim for claim, _ in set().union(*debates_of_runs))
+    return most != by_claim or any(map(largest.isdisjoint, debates_of_runs))
 
 
 def score_people(
@@ -103,7 +112,7 @@ def score_people(
             for at in range(len(texts)):
                 if criteria.unit == "response" and debate.turns[at].response is None:
                     continue
-                claim = debate.claim or debate.turns[0].utterance
+                claim = debate.claim or debate.thesis
                 numbers.append(claims.setdefault(claim, len(claims)))
                 verdicts_of_turn = next(judged, {})
                 for share in measured:

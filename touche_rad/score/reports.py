@@ -239,7 +239,10 @@ class JudgementReport(Report):
         if not any(row.labelled for row in means.values()):
             return ["The labels say nothing about these turns, so no run has a score."]
         figures = [(row.run, row.value, row.low, row.high) for row in means.values()]
-        return self._in_words(figures, self.measure, MEAN, "debates", self.debates)
+        sentences = self._in_words(figures, self.measure, MEAN, "debates", self.debates)
+        if len(self.runs) > 1:
+            sentences.append("Ranked as judges: the runs have verdicts on the same debates.")
+        return sentences
 
     def parts(self) -> Iterator[Part]:
         """Yield the result in words, the table of one run or of several, and the method."""

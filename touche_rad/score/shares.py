@@ -89,7 +89,10 @@ class ShareReport(Report):
             sentences = [f"Not ranked: {self.not_ranked}."]
             return [*sentences, f"{what.capitalize()}: {shares}."] if shares else sentences
         figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
-        return self._in_words(figures, what, MEAN, "claims", self.claims)
+        sentences = self._in_words(figures, what, MEAN, "claims", self.claims)
+        if self.truth and len(self.runs) > 1:
+            sentences.append("Ranked as debaters: the runs have different debates.")
+        return sentences
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""

@@ -116,10 +116,9 @@ def headline(
     sentence = f"{leader}: {measure} {number(runs[leader])}"
     if intervals[leader] != TOO_FEW:
         sentence += f" (95 % {intervals[leader]})"
-    if count < FEWEST_FOR_TEST:
-        texts = {name: number(value) for name, value in runs.items()}
-        return [f"{sentence}.", *too_few(texts, measure, count, units)]
-    return [f"{sentence}.", *ranking_in_words(runs, marked, measure, difference)]
+    texts = {name: number(value) for name, value in runs.items()}
+    sentences = too_few(texts, measure, count, units)
+    return [f"{sentence}.", *(sentences or ranking_in_words(runs, marked, measure, difference))]
 
 
 def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> list[str]:
