@@ -194,10 +194,6 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
         put("simulation.userTurns.1.systemResponse.response.content", 42),
         "content: expected text, got 42",
     ),
-    "no content": (
-        without("simulation.userTurns.1.systemResponse.response.content"),
-        "content: expected text, got None",
-    ),
     "no turns": (put("simulation.userTurns", []), "no turn"),
 }
 EVALUATIONS: dict[str, tuple[Change, str]] = {
@@ -233,7 +229,6 @@ def test_each_fault_is_reported_with_its_line(
     [
         ("timeout", True, True),
         ("no verdict (timeout); fallback score 1.0", None, True),  # earlier versions
-        ("no verdict (timeout); 1.0 stands in for it", None, True),
         ("no verdict: it is missing in the run", None, True),
         ("no verdict is as easy as this one", None, False),
         ("fine", "timeout", True),
@@ -351,8 +346,6 @@ def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path
     for number in (1, 2, 3):
         assert lines[at + number].startswith(f"    {wrong}:{number}: ")
     assert not lines[at + 4].startswith("    ")
-    record = check_record(wrong)
-    assert len(record["findings"]) == sum(group["count"] for group in record["groups"])
 
 
 def fallbacks(what: str, count: int) -> list[dict[str, Any]]:

@@ -85,7 +85,8 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: P
     write_dataset("judges", tmp_path / "ours")
     run = run_judge("length", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
     out = tmp_path / "out"
-    touche_rad("dataset", "evaluate", run, tmp_path / "ours/truths", "-o", out, code=0)
+    ended = touche_rad("dataset", "evaluate", run, tmp_path / "ours/truths", "-o", out, code=0)
+    assert " over 60 labelled turns of 20 debates" in ended.out
     assert [path.name for path in out.iterdir()] == [PROTOTEXT]
     scores = tmp_path / "scored"
     touche_rad("score", run / "evaluations.jsonl", LABELS, "-o", scores)
@@ -180,6 +181,9 @@ def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(
     assert measures["responses over 60 words"] == 0
     assert measures["responses without citation"] == 1, "one of the demo's responses"
     assert (tmp_path / "out/evaluations.jsonl").is_file()
+    readme = (tmp_path / "ours/README.md").read_text()
+    assert "$inputDataset -i " in readme
+    assert "ours/truths -i INDEX" in readme
 
 
 def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path: Path) -> None:
@@ -191,7 +195,10 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
         response["response"]["content"] = text
     responses[2]["response"]["arguments"] = []
     responses[1]["response"]["fallback"] = "timeout"
-    evaluate_debater(tmp_path, records, "-j", "always-yes", "--quiet", code=0)
+    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
+    assert ended.out == "mean share of yes 0.900 over 30 responses to 10 claims\n"
+    for warning in ("missing responses: 3", "responses over 60 words: 1", "fallback responses: 1"):
+        assert f"{warning} of 30\n" in ended.err
     measures = read_measures(tmp_path / "out")
     assert measures["responses over 60 words"] == 1
     assert measures["responses without citation"] == 2

@@ -143,7 +143,7 @@ class EvaluateOptions(opt.ModelOptions):
 @command(
     "evaluate",
     "dataset evaluate RUN-FOLDER rad-judges/truths -o scores",
-    "dataset evaluate RUN-FOLDER rad-debaters/truths -j grounded -o scores",
+    "dataset evaluate RUN-FOLDER rad-debaters/truths -i INDEX -o scores",
     group=dataset_command,
 )
 def evaluate(options: EvaluateOptions) -> None:
@@ -153,6 +153,7 @@ def evaluate(options: EvaluateOptions) -> None:
     of yes of a judge, missing responses (they count as no), long ones and those without citation.
     """
     from touche_rad.plugins import find
+    from touche_rad.score.export import PROTOTEXT
     from touche_rad.tira import evaluator
 
     run = options.run
@@ -161,7 +162,7 @@ def evaluate(options: EvaluateOptions) -> None:
     if any(detect_kind(path) is Kind.LABELS for path in truths.glob("*.jsonl")):
         if options.judge is not None:
             raise UserError(f"-j is for runs of debaters, and {truths} has labels: leave it out")
-        path = evaluator.evaluate_judges(run, truths, out, strict=options.strict)
+        result = evaluator.evaluate_judges(run, truths, out, strict=options.strict)
     else:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
@@ -171,5 +172,6 @@ def evaluate(options: EvaluateOptions) -> None:
         trace = out / evaluator.EVALUATIONS
         with prepare.open_session(options, judge, out=trace) as session:
             loaded = judge.make(session.services)
-            path = evaluator.evaluate_debaters(run, truths, out, loaded, judge.tag)
-    say(path, Label.WRITTEN)
+            result = evaluator.evaluate_debaters(run, truths, out, loaded, judge.tag)
+    click.echo(result)
+    say(out / PROTOTEXT, Label.WRITTEN)

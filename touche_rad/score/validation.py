@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Final, Literal
@@ -41,11 +40,9 @@ _Line = tuple[int, Debate, Evaluation | None]
 Level = Literal["fault", "warning"]
 
 
-class IssueTopic(StrEnum):
-    """What some issues are about, for those who treat them in their own way."""
-
-    DEMO_INDEX = "demo index"
-    FALLBACKS = "fallbacks"
+UNFIT: Final = "not fit to upload: "
+"""The kinds of issues on how a run was made begin with it."""
+DEMO: Final = f"{UNFIT}demo index"
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,6 @@ class Issue:
     kind: str
     message: str
     level: Level
-    topic: IssueTopic | None
 
     @property
     def place(self) -> str:
@@ -77,7 +73,6 @@ _LONGEST_CLAIM: Final = 80
 
 _JSON_FIELDS = "path kind debates unread turns unfit findings good official verdict".split()
 """The fields of the JSON output, in their order."""
-_JSON_FIELDS_OF_ISSUE = ("path", "line", "kind", "message", "level")
 
 
 @dataclass
@@ -92,21 +87,13 @@ class Validation:
     turns: int = 0
     official: bool = False
     """Whether this is a kind of file that can be uploaded."""
-    demo: bool = False
-    """Whether it was made with the demo's index."""
-    all_fallbacks: list[Result] = field(default_factory=list)
-    """The kinds of results, such as answers, that are all fallbacks."""
+    unfit: list[str] = field(default_factory=list)
+    """Why a valid run is no run to upload: how it was made."""
     findings: list[Issue] = field(default_factory=list)
     totals: Counter[Result] = field(default_factory=Counter)
     """The results by kind, such as answers."""
     fallbacks: Counter[Result] = field(default_factory=Counter)
     """Those that are fallbacks, as their lines say, or else the status."""
-
-    @property
-    def unfit(self) -> list[str]:
-        """Why a valid run is no run to upload: how it was made."""
-        reasons = [f"all {what} are fallbacks" for what in self.all_fallbacks]
-        return ["demo index", *reasons] if self.demo else reasons
 
     @property
     def good(self) -> bool:
@@ -124,15 +111,15 @@ class Validation:
     @property
     def valid(self) -> bool:
         """Whether there is no fault but in how it was made."""
-        # Only the issues on how a run was made have a topic.
-        return not any(issue.level == "fault" and issue.topic is None for issue in self.findings)
+        faults = [issue for issue in self.findings if issue.level == "fault"]
+        return all(issue.kind.startswith(UNFIT) for issue in faults)
 
     @property
     def verdict(self) -> str:
         """Whether the run can be uploaded, and why not."""
         reasons = [] if self.valid else ["not valid"]
         if self.unfit:
-            reasons.append(f"not fit to upload: {'; '.join(self.unfit)}")
+            reasons.append(UNFIT + "; ".join(self.unfit))
         if reasons:
             return "; ".join(reasons)
         return "valid" if self.official else "valid, but not a file to upload"
@@ -140,11 +127,7 @@ class Validation:
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
         record = {name: getattr(self, name) for name in _JSON_FIELDS}
-        record["findings"] = []
-        for issue in self.findings:
-            record["findings"].append(
-                {name: getattr(issue, name) for name in _JSON_FIELDS_OF_ISSUE}
-            )
+        record["findings"] = [asdict(issue) for issue in self.findings]
         record["groups"] = [
             {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
             for group in self.groups
@@ -157,10 +140,9 @@ class Validation:
         kind: str,
         message: str = "",
         level: Level = "fault",
-        topic: IssueTopic | None = None,
     ) -> None:
         """Add an issue; without a message, the kind says all."""
-        self.findings.append(Issue(self.path, line, kind, message or kind, level, topic))
+        self.findings.append(Issue(self.path, line, kind, message or kind, level))
 
     def count(self, what: Result, cause: str, line: int, message: str) -> None:
         """Count a result of a kind; with a cause, it is a fallback."""
@@ -168,7 +150,7 @@ class Validation:
         if cause:
             self.fallbacks[what] += 1
             message = f"{message}{excerpt(cause, _LONGEST_CAUSE)}"
-            self.add(line, _FALLBACKS[what], message, "warning", IssueTopic.FALLBACKS)
+            self.add(line, _FALLBACKS[what], message, "warning")
 
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
@@ -465,19 +447,12 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
         total = result.totals[what]
         # The debater's answers can be its own although all messages of the user are fallbacks.
         if what != UTTERANCES and count >= total > 0:
-            result.all_fallbacks.append(what)
+            result.unfit.append(f"all {what} are fallbacks")
         elif not of_lines[what]:  # else the lines say it
             of_total = f" of {total}" if total else ""
-            result.add(
-                None,
-                f"some {what} are fallbacks",
-                f"{count}{of_total} {what} are fallbacks",
-                "warning",
-                IssueTopic.FALLBACKS,
-            )
+            message = f"{count}{of_total} {what} are fallbacks"
+            result.add(None, f"some {what} are fallbacks", message, "warning")
     if status.get("demo") is True:
-        result.demo = True
-        result.add(None, "not fit to upload: demo index", topic=IssueTopic.DEMO_INDEX)
-    for what in result.all_fallbacks:
-        kind = f"not fit to upload: all {what} are fallbacks"
-        result.add(None, kind, topic=IssueTopic.FALLBACKS)
+        result.unfit.insert(0, "demo index")
+    for reason in result.unfit:
+        result.add(None, f"{UNFIT}{reason}")

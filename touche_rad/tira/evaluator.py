@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from itertools import starmap
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from touche_rad import files, session
@@ -37,8 +39,8 @@ _SAMPLES: Final = 100
 """Bootstrap samples; the measures on TIRA have no intervals."""
 
 
-def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False) -> Path:
-    """Score a judge's evaluations against labels; macro F1 follows the twelve official measures.
+def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False) -> str:
+    """Score a judge's evaluations against labels, write the measures, and return the mean F1.
 
     With `strict`, refuse what the official scorer refuses; otherwise a missing verdict is a no.
     """
@@ -59,11 +61,11 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     mean = next(row for row in report.rows if row.maxim == MEAN)
     measures = prototext(report, report.runs[0]) + measure("mean f1", mean.value)
     write_text(out / PROTOTEXT, measures)
-    return out / PROTOTEXT
+    return f"mean F1 {mean.value:.3f} over {report.turns} labelled turns of {expected} debates"
 
 
-def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, tag: str) -> Path:
-    """Let a judge score a debater's simulations, and write its shares of yes."""
+def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, tag: str) -> str:
+    """Let a judge score a debater's simulations, write its shares of yes, and return their mean."""
     simulations = find_input(run, DEBATES)
     path = find_input(truths, {Kind.CLAIMS})
     claims = [debate.claim for debate in files.read_claims(path)]
@@ -109,15 +111,19 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
             log.warning("a debate given twice, the first counts: %s", claim)
     expected = turns * len(claims)
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
-    shares = [count / expected for count in yes]
-    measures = "".join(map(measure, criteria.keys, shares))
-    measures += measure(MEAN, sum(shares) / len(shares))
-    measures += measure("missing responses", max(0, expected - len(responses)))
-    long = sum(count_words(response.content) > WORDS for response in responses)
-    measures += measure("responses over 60 words", long)
-    uncited = sum(not response.arguments for response in responses)
-    measures += measure("responses without citation", uncited)
-    fallbacks = sum(bool(fallback_of(response.extra)) for response in responses)
-    measures += measure("fallback responses", fallbacks)
-    write_text(out / PROTOTEXT, measures)
-    return out / PROTOTEXT
+    shares = {key: count / expected for key, count in zip(criteria.keys, yes, strict=True)}
+    mean = fmean(shares.values())
+    counts = {
+        "missing responses": max(0, expected - len(responses)),
+        "responses over 60 words": sum(
+            count_words(response.content) > WORDS for response in responses
+        ),
+        "responses without citation": sum(not response.arguments for response in responses),
+        "fallback responses": sum(bool(fallback_of(response.extra)) for response in responses),
+    }
+    for name, count in counts.items():
+        if count:
+            log.warning("%s: %d of %d", name, count, expected)
+    measures = {**shares, MEAN: mean, **counts}
+    write_text(out / PROTOTEXT, "".join(starmap(measure, measures.items())))
+    return f"mean share of yes {mean:.3f} over {expected} responses to {len(claims)} claims"
