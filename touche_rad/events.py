@@ -42,6 +42,13 @@ class EventKind(StrEnum):
     FAILED_CALLS = "failed calls"
 
 
+OF_ANSWERS: Final[Mapping[EventKind, str]] = {
+    EventKind.CUT: "answer cut",
+    EventKind.ARGUMENT_CUT: "citation of the cut part removed",
+    EventKind.REPEATED_ARGUMENT: "repeated citation removed",
+    EventKind.UNKNOWN_ARGUMENT: "invented citation removed",
+}
+"""Kinds of events on changed answers, and what they are for people."""
 OF_FALLBACKS: Final = (
     EventKind.FALLBACK,
     EventKind.WITHOUT_MODEL,
@@ -89,7 +96,8 @@ class Event(_Record):
     @property
     def title(self) -> str:
         """What happened, for people, without the place and the details."""
-        return " ".join(filter(None, (self.kind, self.place.maxim, self.plugin)))
+        kind = OF_ANSWERS.get(self.kind, self.kind)
+        return " ".join(filter(None, (kind, self.place.maxim, self.plugin)))
 
     @property
     def text(self) -> str:
@@ -107,3 +115,10 @@ class EventCount(_Record):
     count: int
     examples: tuple[Event, ...]
     """The first few."""
+
+    @property
+    def text(self) -> str:
+        """How many there are, and the first of them, in one line."""
+        event = self.examples[0]
+        place = f" ({event.place.debate})" if event.place.debate else ""
+        return f"{event.title}: {self.count}; the first: {event.detail}{place}"

@@ -35,7 +35,8 @@ class Brief:
     def __init__(self, options, services): ...
 
     def answer(self, debate):
-        return Response(content="Nothing supports that.")
+        invented = {"id": "nowhere", "text": "Nobody wrote this."}
+        return Response(content="Nothing supports that.", arguments=[invented])
 """
 """A file that registers a debater."""
 LINES = {"claims.tsv": 3, "debates.jsonl": 3, "labels.jsonl": 3}

@@ -63,8 +63,8 @@ def test_a_dict_of_the_right_shape_is_a_response() -> None:
 @pytest.mark.parametrize(
     ("content", "limit", "words", "notes"),
     [
-        ("One two three. Four five six. Seven.", 6, 6, ("cut: 7 words to 6",)),
-        ("Zoos save species. " * 200_000, 0, 3159, ("cut: 3800000 characters to 20000",)),
+        ("One two three. Four five six. Seven.", 6, 6, ("answer cut: 7 words to 6",)),
+        ("Zoos save species. " * 200_000, 0, 3159, ("answer cut: 3800000 characters to 20000",)),
         ("word " * 200 + "end.", 0, 201, ()),
     ],
 )
@@ -105,7 +105,10 @@ def test_a_cut_drops_the_argument_whose_words_are_gone() -> None:
     valid, events = guard(answer, INDEX, 9)
     assert valid.content == "Children learn respect for nature by meeting living animals."
     assert valid.arguments == (ARGUMENTS[2],)
-    assert event_texts(events) == ("cut: 19 words to 9", "argument lost by the cut: '1.1'")
+    assert event_texts(events) == (
+        "answer cut: 19 words to 9",
+        "citation of the cut part removed: '1.1'",
+    )
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,8 @@ class Brief:
     def __init__(self, options, services): ...
 
     def answer(self, debate):
-        return Response(content="There is no reason for that.")
+        invented = {"id": "nowhere", "text": "Nobody wrote this."}
+        return Response(content="There is no reason. " * 20, arguments=[invented])
 """
 
 
@@ -178,10 +179,14 @@ def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
     ("when", "expected"),
     [
         ("True", "--plugin brief.py ended with 1"),
+        ("False", "answer cut: 6; the first: 80 words to 60"),
+        ("False", "invented citation removed: 6; the first: 'nowhere' is not in the index"),
         ("len(debate.turns) == 1", "fallback (3): "),
     ],
 )
-def test_the_failures_of_a_plugin_are_reported(place: Path, when: str, expected: str) -> None:
+def test_the_failures_of_a_plugin_and_changes_of_its_answers_are_reported(
+    place: Path, when: str, expected: str
+) -> None:
     (place / "brief.py").write_text(PLUGIN.replace("return", f"assert not ({when}); return"))
     ended = run_trial(place, "--plugin", "brief.py", "-d", "brief")
     assert expected in " ".join(ended.out.split())

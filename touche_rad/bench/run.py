@@ -25,6 +25,7 @@ from touche_rad.demo import is_demo
 from touche_rad.errors import InputError, ToucheRadError, WorkError
 from touche_rad.files.outputs import (
     all_replaced,
+    changes_of_answers,
     check_output,
     read_status,
     status_beside,
@@ -205,6 +206,8 @@ class Bench:
         for path, status in self.statuses.items():
             for warning in status.get("warnings", ()):
                 paths.setdefault(warning.get("detail", ""), []).append(path)
+            for events in changes_of_answers(status):
+                paths.setdefault(events.text, []).append(path)
         for warning_text, of_warning in paths.items():
             place = of_warning[0]
             if len(of_warning) > 1:

@@ -228,7 +228,7 @@ def next_step(*steps: str | Sequence[object]) -> None:
 
 def show_status(status: Status) -> None:
     """Print what a run did and its warnings; with `--quiet`, the warnings only."""
-    from touche_rad.events import OF_FALLBACKS, EventKind
+    from touche_rad.events import OF_FALLBACKS
 
     line = f"{status.verb}: {status.done}"
     if status.units not in (None, status.done):
@@ -243,10 +243,7 @@ def show_status(status: Status) -> None:
         event = events.examples[0]
         if status.fallbacks and event.kind in OF_FALLBACKS:
             continue  # a warning has their causes
-        line = f"{event.title}: {events.count}"
-        if event.kind in (EventKind.CUT, EventKind.JUDGED_IN_PART):
-            line += f"; the first: {event.detail} ({event.place.debate})"
-        say(line)
+        say(events.text)
 
     if status.usage:
         total = status.usage["total"]

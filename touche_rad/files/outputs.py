@@ -27,7 +27,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from touche_rad import __version__
 from touche_rad.errors import UserError, refuse_newer, why
-from touche_rad.events import Event, EventCount
+from touche_rad.events import OF_ANSWERS, Event, EventCount
 from touche_rad.files.records import (
     STANDARD_OUTPUT,
     Place,
@@ -261,6 +261,13 @@ class Status(BaseModel):
     def setup(self) -> Mapping[str, Any]:
         """How the run was set up, for the status of a run that is merged from parts."""
         return self.model_dump(include=set(Setup.__annotations__))
+
+
+def changes_of_answers(status: Mapping[str, Any]) -> Iterator[EventCount]:
+    """Yield what a run changed in answers, by its status."""
+    for events in map(EventCount.model_validate, status.get("events", ())):
+        if events.examples[0].kind in OF_ANSWERS:
+            yield events
 
 
 def count_replaced(fallbacks: Iterable[Mapping[str, Any]]) -> Counter[Result]:

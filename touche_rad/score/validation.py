@@ -21,7 +21,7 @@ from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
-from touche_rad.files.outputs import Result, count_replaced, read_status
+from touche_rad.files.outputs import Result, changes_of_answers, count_replaced, read_status
 from touche_rad.files.records import original_record
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.plugins import ArgumentIndex
@@ -452,6 +452,8 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
             of_total = f" of {total}" if total else ""
             message = f"{count}{of_total} {what} are fallbacks"
             result.add(None, f"some {what} are fallbacks", message, "warning")
+    for events in changes_of_answers(status):
+        result.add(None, events.examples[0].title, events.text, "warning")
     if status.get("demo") is True:
         result.unfit.insert(0, "demo index")
     for reason in result.unfit:
