@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import inspect
@@ -10,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 from types import MappingProxyType
@@ -334,8 +333,8 @@ class Plugin(Generic[L]):
         changed = {key: value for key, value in values.items() if value != defaults.get(key)}
         if PROMPTS in changed:
             changed[PROMPTS] = digest_of_prompts(Path(changed[PROMPTS]))
-        inner = ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
-        return Configured(self, texts, options, f"{self.name}({inner})" if inner else self.name)
+        tag = plugin_text(self.name, dict(sorted(changed.items())))
+        return Configured(self, texts, options, tag)
 
     def make(self, services: Services, texts: Mapping[str, str] = NO_OPTIONS) -> L:
         """Create the plugin; a UserError is on options and needs, a WorkError on its own code."""
@@ -430,27 +429,24 @@ class _Decorator(Protocol):
     def __call__(self, name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]: ...
 
 
-def _decorator(kind: Kind) -> _Decorator:
-    def named(name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
-        def register(plugin: C) -> C:
-            # A fallback, and what a run's tag names, must be what we ship.
-            if name in _installed(kind, tuple(sys.path)):
-                raise UserError(f"there is a {kind} {name!r} already: choose another name")
-            module = plugin.__module__
-            _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
-            return plugin
+def _named(kind: Kind, name: str, *, needs: Sequence[str] = ()) -> Callable[[C], C]:
+    def register(plugin: C) -> C:
+        # A fallback, and what a run's tag names, must be what we ship.
+        if name in _installed(kind, tuple(sys.path)):
+            raise UserError(f"there is a {kind} {name!r} already: choose another name")
+        module = plugin.__module__
+        _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
+        return plugin
 
-        return register
-
-    return named
+    return register
 
 
-debater = _decorator("debater")
+debater: _Decorator = partial(_named, "debater")
 """`@debater("NAME", needs=(...))` registers a class as a debater."""
-judge = _decorator("judge")
-panel = _decorator("panel")
-retriever = _decorator("retriever")
-index_backend = _decorator("index")
+judge: _Decorator = partial(_named, "judge")
+panel: _Decorator = partial(_named, "panel")
+retriever: _Decorator = partial(_named, "retriever")
+index_backend: _Decorator = partial(_named, "index")
 
 
 def registered(kind: Kind) -> dict[str, Plugin[Any]]:
@@ -462,7 +458,7 @@ def registered(kind: Kind) -> dict[str, Plugin[Any]]:
     return dict(sorted(plugins.items()))
 
 
-@functools.lru_cache(maxsize=32)
+@lru_cache(maxsize=32)
 def _installed(kind: Kind, path: tuple[str, ...]) -> dict[str, Plugin[Any]]:
     """Read the entry points of a kind again only when the import path has changed."""
     group = "touche_rad.indexes" if kind == "index" else f"touche_rad.{kind}s"
