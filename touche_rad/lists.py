@@ -1,8 +1,8 @@
-"""Lists in order: without repetitions, and several lists as one."""
+"""Lists in order: without repetitions, several lists as one, and one in parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TypeVar
 
@@ -20,3 +20,8 @@ def unique(values: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
 def alternate(lists: Iterable[Iterable[T | None]]) -> Iterator[T]:
     """Yield the first value of each list, then the second, and so on; None is left out."""
     return (value for value in chain(*zip_longest(*lists)) if value is not None)
+
+
+def in_parts(values: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Return the values in order, in parts of this size; the last may be smaller."""
+    return [values[start : start + size] for start in range(0, len(values), size)]

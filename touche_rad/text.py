@@ -289,14 +289,17 @@ def _escaped(character: str) -> str:
     return f"(?:{'|'.join([*map(re.escape, sorted(texts)), percent])})"
 
 
-def redact_data(value: object, hide: Callable[[str], str] = redact) -> Any:
-    """Return JSON data with the keys hidden in its texts; names of fields do not change."""
+def map_texts(value: object, change: Callable[[str], str], *, names: bool = False) -> Any:
+    """Return JSON data with each of its texts changed; with `names`, those of fields too."""
     if isinstance(value, str):
-        return hide(value)
+        return change(value)
     if isinstance(value, Mapping):
-        return {name: redact_data(inner, hide) for name, inner in value.items()}
+        return {
+            change(name) if names else name: map_texts(inner, change, names=names)
+            for name, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [redact_data(inner, hide) for inner in value]
+        return [map_texts(inner, change, names=names) for inner in value]
     return value
 
 
@@ -308,7 +311,7 @@ def redact_line(line: str) -> str:
     if _without_keys(line) == line:
         return line
     try:
-        return json.dumps(redact_data(json.loads(line), _without_keys), ensure_ascii=False)
+        return json.dumps(map_texts(json.loads(line), _without_keys), ensure_ascii=False)
     except ValueError:
         return _without_keys(line)
 

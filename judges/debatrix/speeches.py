@@ -10,6 +10,7 @@ from typing import Final
 
 from judges.debatrix.dimensions import DebateDimension
 from touche_rad.contest import Contest
+from touche_rad.lists import in_parts
 from touche_rad.models import Prompt
 from touche_rad.text import clean
 
@@ -56,8 +57,8 @@ def _sentences(text: str, words: int) -> Iterator[str]:
         if len(parts) <= words:
             yield sentence
         else:
-            for start in range(0, len(parts), words):
-                yield " ".join(parts[start : start + words]) + " "
+            for part in in_parts(parts, words):
+                yield " ".join(part) + " "
 
 
 @dataclass(frozen=True)

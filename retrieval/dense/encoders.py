@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from retrieval._server import ModelServer
 from retrieval.dense._instructions import Prompts, parse_name, prompts_of
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.lists import in_parts
 from touche_rad.text import encodable, excerpt
 
 BATCH: Final = 64
@@ -69,8 +70,8 @@ class ServedEncoder(Encoder):
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         batches: list[Vectors] = []
-        for start in range(0, len(texts), BATCH):
-            batch = [f"{prompt}{text}" for text in texts[start : start + BATCH]]
+        for part in in_parts(texts, BATCH):
+            batch = [f"{prompt}{text}" for text in part]
             body = {"input": batch, "encoding_format": "float"}
             rows = self._server.rows(self._address, body, len(batch), "embedding")
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)

@@ -21,6 +21,7 @@ from retrieval.index.analyser import content
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest
 from touche_rad.files.outputs import locked
+from touche_rad.lists import in_parts
 from touche_rad.plugins import VectorsWanted
 from touche_rad.plugins.contracts import Progress
 
@@ -63,8 +64,8 @@ def add_vectors(
         done = 0
         for field, (distinct, rows) in texts.items():
             blocks = []
-            for start in range(0, len(distinct), BLOCK):
-                blocks.append(encoder.passages(distinct[start : start + BLOCK]))
+            for part in in_parts(distinct, BLOCK):
+                blocks.append(encoder.passages(part))
                 done += len(blocks[-1])
                 if report is not None:
                     report(done, total)

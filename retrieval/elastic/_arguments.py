@@ -22,6 +22,7 @@ from retrieval.index.statements import ROLES
 from retrieval.index.store import may_be_id
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
+from touche_rad.lists import in_parts
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -131,8 +132,7 @@ class ElasticArguments:
         """Return the documents of the arguments, with further fields, by their ids."""
         names = list(dict.fromkeys(filter(may_be_id, ids)))
         bodies: list[dict[str, Any]] = []
-        for start in range(0, len(names), PAGE):
-            page = names[start : start + PAGE]
+        for page in in_parts(names, PAGE):
             query = {"ids": {"values": page}}
             bodies.append({"query": query, "size": len(page), **self._body(*fields)})
         hits = chain.from_iterable(self._searched(bodies))
@@ -257,9 +257,9 @@ class ElasticArguments:
             # Count words over all shards, so that the number of shards does not change scores.
             header["search_type"] = "dfs_query_then_fetch"
         hits: list[list[object]] = []
-        for start in range(0, len(bodies), BATCH):
+        for part in in_parts(bodies, BATCH):
             lines: list[Mapping[str, Any]] = []
-            for body in bodies[start : start + BATCH]:
+            for body in part:
                 lines += (header, body)
             hits += self.connection.ask(partial(_hits, searches=lines))
         return hits

@@ -44,7 +44,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_every_form_of_the_key_is_redacted(form: str) -> None:
     assert text.redact(f"It is {form}.") == "It is ***."
-    assert text.redact_data({"a": [form, 1, None]}) == {"a": ["***", 1, None]}
+    assert text.map_texts({"a": [form, 1, None]}, text.redact) == {"a": ["***", 1, None]}
 
 
 def test_a_line_of_json_remains_valid(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import field_error, read_json, write_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
-from touche_rad.text import redact_data
+from touche_rad.text import map_texts, redact
 from touche_rad.training.card import versions
 
 if TYPE_CHECKING:
@@ -90,12 +90,12 @@ def write_record(
         "outputs": {path: sha256_of(results / path) for path in sorted(statuses)},
         "files": {_path_from(results, path): sha256_of(path) for path in summary},
     }
-    write_json(results / RECORD, redact_data(record))
+    write_json(results / RECORD, map_texts(record, redact))
 
 
 def plan_record(plan: BenchPlan) -> object:
     """Return a plan with the values of all its settings."""
-    return redact_data(plan.model_dump(mode="json"))
+    return map_texts(plan.model_dump(mode="json"), redact)
 
 
 def _path_from(folder: Path, path: Path) -> str:

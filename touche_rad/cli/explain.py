@@ -14,7 +14,7 @@ from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError
 from touche_rad.plugins import ExplainedCandidate
 from touche_rad.runs.fallbacks import FailureLog
-from touche_rad.text import count_of, redact_data
+from touche_rad.text import count_of, map_texts, redact
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -147,7 +147,9 @@ async def print_explanations(
             place = {"debate": debate.id, "turn": turn} if of_file else {}
             for rank, candidate in enumerate(explanation.candidates, 1):
                 chosen = explanation.is_chosen(candidate)
-                print_json(redact_data({**place, **candidate.record(rank, chosen=chosen)}), None)
+                print_json(
+                    map_texts({**place, **candidate.record(rank, chosen=chosen)}, redact), None
+                )
         else:
             heads = [explanation.response.content]
             if of_file:

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ValidationError
 
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, InputProblem, UserError, refuse_newer, why
-from touche_rad.text import json_text
+from touche_rad.text import json_text, map_texts
 
 JsonObject = dict[str, Any]
 B = TypeVar("B", bound=BaseModel)
@@ -229,13 +229,7 @@ _STRICT: Final = json.JSONDecoder(
 
 def whole_characters(value: object) -> Any:
     """Return the value with U+FFFD for each lone surrogate, in keys too."""
-    if isinstance(value, str):
-        return _LONE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [whole_characters(inner) for inner in value]
-    if isinstance(value, dict):
-        return {_LONE.sub("\ufffd", key): whole_characters(inner) for key, inner in value.items()}
-    return value
+    return map_texts(value, partial(_LONE.sub, "\ufffd"), names=True)
 
 
 def dump(value: object) -> str:

@@ -165,14 +165,12 @@ class Vllm(Backend):
 
     async def _wait_for_token(self, endpoint: Endpoint, server: subprocess.Popen[bytes]) -> None:
         """Wait until the server has completed a token."""
-        message = {"role": "user", "content": "Hello"}
-        one_token = {"model": self.model, "messages": [message], "max_tokens": 1}
         begun = reported = time.monotonic()
         while (now := time.monotonic()) - begun < START:
             if server.poll() is not None:
                 raise Unreachable(f"{self.place}: did not start; {_last_error(self._log)}")
             try:
-                await endpoint.complete(one_token, _PROBE)
+                await endpoint.complete_a_token(_PROBE)
             except (Unreachable, Busy, Timeout):
                 if now - reported >= _REPORT:
                     reported = now

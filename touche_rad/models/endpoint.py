@@ -202,15 +202,19 @@ class Endpoint(Backend):
         if not names or self.model in names:
             return
         # Some servers accept names that they do not list: ask for one token.
-        message = {"role": "user", "content": "Hello"}
-        probe = {"model": self.model, "messages": [message], "max_tokens": 1}
         try:
-            await self.complete(probe, _CHECK.seconds)
+            await self.complete_a_token(_CHECK.seconds)
         except WrongModel as error:
             offers = ", ".join(names[:_MOST_NAMES])
             raise WrongModel(error.what, fix=f"{error.fix}; it offers {offers}") from None
         except ModelError:
             return
+
+    async def complete_a_token(self, seconds: float) -> None:
+        """Ask for one token, to see whether the server completes anything."""
+        message = {"role": "user", "content": "Hello"}
+        probe = {"model": self.model, "messages": [message], "max_tokens": 1}
+        await self.complete(probe, seconds)
 
     def _request(
         self, method: str, path: str, body: Mapping[str, Any] | None = None

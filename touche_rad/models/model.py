@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from touche_rad.errors import OptionError
 from touche_rad.files.records import drop_keys
+from touche_rad.lists import in_parts
 from touche_rad.models.cache import VERSION, Cache
 from touche_rad.models.endpoint import NONE, Address, Backend, Endpoint, parse_address
 from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
@@ -381,9 +382,9 @@ async def ask_in_parts(
 
     calls = max(1, ceil(len(items) / size))
     step = max(1, ceil(len(items) / calls))
-    parts = [items[at : at + step] for at in range(0, len(items), step)]
+    parts = [partial(whole_or_halves, part) for part in in_parts(items, step)]
     results: list[T] = []
-    for result in await Model.ask_all([partial(whole_or_halves, part) for part in parts]):
+    for result in await Model.ask_all(parts):
         if not isinstance(result, ModelError):
             results += result
     return results

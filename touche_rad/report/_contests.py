@@ -7,8 +7,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pydantic import BaseModel
-
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
@@ -17,6 +15,7 @@ from touche_rad.report.boards import page_table, short
 from touche_rad.report.sources import Source
 from touche_rad.score import kind_of
 from touche_rad.score.tables import NONE
+from touche_rad.text import map_texts
 
 Entry = dict[str, Any]
 """What the page needs to list and filter a debate."""
@@ -189,19 +188,12 @@ def _names_of_debaters(contest: Contest) -> dict[str, str]:
     return names
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _renamed(record: Any, names: Mapping[str, str]) -> Any:
     """Replace speakers' names where they are a whole text or a key."""
-    if not names:
-        return value
-    if isinstance(value, BaseModel):
-        return value.model_validate(_renamed(value.model_dump(), names))
-    if isinstance(value, str):
-        return names.get(value, value)
-    if isinstance(value, Mapping):
-        return {names.get(key, key): _renamed(inner, names) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_renamed(inner, names) for inner in value]
-    return value
+    if not names or record is None:
+        return record
+    data = map_texts(record.model_dump(), lambda text: names.get(text, text), names=True)
+    return record.model_validate(data)
 
 
 def _tables(details: object, name: str = "") -> Iterator[tuple[str, list[str], list[list[str]]]]:

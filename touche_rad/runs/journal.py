@@ -18,7 +18,7 @@ from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind, read_at, r
 from touche_rad.files.outputs import is_output_of, read_status
 from touche_rad.files.records import JsonObject
 from touche_rad.runs.work import Done
-from touche_rad.text import redact_data, redact_line
+from touche_rad.text import map_texts, redact, redact_line
 
 K = TypeVar("K", int, str)
 
@@ -74,8 +74,8 @@ class Journal(Generic[K]):
             UNIT: unit,
             "lines": [redact_line(line) for line in done.lines],
             "counts": dict(done.counts),
-            "events": redact_data([event.model_dump(mode="json") for event in done.events]),
-            "fallbacks": redact_data([vars(fallback) for fallback in done.fallbacks]),
+            "events": map_texts([event.model_dump(mode="json") for event in done.events], redact),
+            "fallbacks": map_texts([vars(fallback) for fallback in done.fallbacks], redact),
         }
         if self.log is not None:
             self.places[unit] = self.log.append(record)

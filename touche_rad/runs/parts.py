@@ -30,7 +30,7 @@ from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.journal import RUN, SUFFIX, UNIT, parse_unit
 from touche_rad.runs.shard import SHARD, UNITS, Shard
 from touche_rad.runs.work import Progress, Tally
-from touche_rad.text import redact_data
+from touche_rad.text import map_texts, redact
 
 _OF_RESULTS: Final = (EventKind.FALLBACKS, EventKind.FAILED_CALLS)
 """Warnings that the merged run counts anew."""
@@ -174,5 +174,5 @@ def merge_parts(
         seconds=round((finished - started).total_seconds(), 3),
         **first.setup,
     )
-    write_json(status_beside(out), redact_data(merged.model_dump(mode="json")))
+    write_json(status_beside(out), map_texts(merged.model_dump(mode="json"), redact))
     return merged

@@ -46,7 +46,7 @@ from touche_rad.runs.work import (
     Work,
     count_units,
 )
-from touche_rad.text import printable, redact_data
+from touche_rad.text import map_texts, printable, redact
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ async def run_work(
 def whole_identity(verb: str, identity: Mapping[str, Any], source: Path) -> dict[str, Any]:
     """Return the identity of a run as its files have it: JSON values, without secrets."""
     values = {"verb": verb, **identity, "input": sha256_of(source), "version": __version__}
-    written: dict[str, Any] = redact_data(json.loads(json.dumps(values, default=str)))
+    written: dict[str, Any] = map_texts(json.loads(json.dumps(values, default=str)), redact)
     return written
 
 
@@ -275,7 +275,7 @@ class Output:
         sha256 = sha256_of(self.path) if self.path != STDOUT else ""
         status = self._status(tally, "done", sha256=sha256)
         if self.options.status_path is not None:
-            write_json(self.options.status_path, redact_data(status.model_dump(mode="json")))
+            write_json(self.options.status_path, map_texts(status.model_dump(mode="json"), redact))
         return status
 
     def stop(self, state: State, error: str) -> None:
@@ -289,7 +289,7 @@ class Output:
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
             status = self._status(tally, state, error=error)
-            write_json(path, redact_data(status.model_dump(mode="json")))
+            write_json(path, map_texts(status.model_dump(mode="json"), redact))
 
     @property
     def warnings(self) -> tuple[Event, ...]:

@@ -30,7 +30,7 @@ from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, RequestBody
-from touche_rad.text import is_blank, redact, redact_data
+from touche_rad.text import is_blank, map_texts, redact
 
 log = logging.getLogger(__name__)
 
@@ -252,5 +252,5 @@ class _Steps:
                 )
                 notices = [redact(fallback.notice) for fallback in judgement.fallbacks]
                 shown = shown_verdicts(criteria, judgement.verdicts, judgement.unscored)
-                verdicts = redact_data(shown)
+                verdicts = map_texts(shown, redact)
             self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())

@@ -30,7 +30,7 @@ from touche_rad.debaters.rdebater.schemes import (
 )
 from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.quotable import missing_context
-from touche_rad.lists import alternate, unique
+from touche_rad.lists import alternate, in_parts, unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, annotations_of, meaning_of
 from touche_rad.text import clean, content_words, plain_words, words
@@ -281,6 +281,6 @@ class SchemeAnnotations:
                 records[place] = replace(records[place], annotation=annotation)
 
         async with anyio.create_task_group() as group:
-            for start in range(0, len(missing), annotator.per_call):
-                group.start_soon(annotate, missing[start : start + annotator.per_call])
+            for places in in_parts(missing, annotator.per_call):
+                group.start_soon(annotate, places)
         return records

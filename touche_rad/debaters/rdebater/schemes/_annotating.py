@@ -24,6 +24,7 @@ from touche_rad.debaters.rdebater.schemes.vocabulary import (
     schemes,
 )
 from touche_rad.errors import WorkError
+from touche_rad.lists import in_parts
 from touche_rad.models import ModelError, Prompt
 from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, Refusal, Truncated
 from touche_rad.models.output import Line
@@ -156,7 +157,7 @@ class SchemeAnnotator:
     ) -> list[dict[str, Any] | None]:
         """Annotate texts; WorkError if the model fails, or has no valid answer for any text."""
         step = self.per_call
-        parts = [texts[start : start + step] for start in range(0, len(texts), step)]
+        parts = in_parts(texts, step)
         answers = await self.model.ask_all(
             [partial(self.annotate, part, again=True) for part in parts],
             lambda done, _: report(min(done * step, len(texts))),
