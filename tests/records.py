@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,6 +46,14 @@ def write_records(path: Path, *records: object) -> Path:
 def write_lines(path: Path, lines: Iterable[str]) -> Path:
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return path
+
+
+def with_flipped_bits(content: bytes, step: int) -> Iterator[tuple[int, bytes]]:
+    """Yield copies of a file's content, each with another bit, and the byte that has it."""
+    for bit in range(0, 8 * len(content), step):
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield bit // 8, bytes(changed)
 
 
 def copy_lines(source: Path, path: Path, count: int = 1) -> Path:

@@ -211,8 +211,8 @@ class Debate(Record):
         update = {"turns": tuple(turns), "motion": self.motion[:characters]}
         return self.model_copy(update=update)
 
-    def before_response(self, turn: int) -> Self:
-        """Return the debate up to the user utterance of turn `turn`."""
+    def before_response(self, turn: int = -1) -> Self:
+        """Return the debate up to the user utterance of turn `turn`, by default the last."""
         last = self.turns[turn].model_copy(update={"response": None})
         return self.model_copy(update={"turns": (*self.turns[:turn], last)})
 

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from tests.forks import run_until
 from tests.models import scripted
 from tests.models.by_schema import answering
-from tests.records import read_records, read_status, write_lines
+from tests.records import copy_lines, read_records, read_status
 from tests.report.makers import Page
 from tests.screens import check_screen
 from tests.terminal import touche_rad
@@ -134,9 +134,7 @@ def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
 
 
 def write_claims(folder: Path, count: int = 2) -> Path:
-    rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
-    path = folder / "claims.tsv"
-    return write_lines(path, rows)
+    return copy_lines(demo_file("claims.tsv"), folder / "claims.tsv", count + 1)
 
 
 def command_line(source: Path, out: Path, index: Path, *options: str) -> list[str]:

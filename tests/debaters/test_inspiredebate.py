@@ -16,7 +16,7 @@ from tests.debaters.world import (
     ROUNDED,
     WORTH,
     BothSides,
-    answers,
+    answering_as,
     argument,
     assert_valid,
     cited_texts,
@@ -27,7 +27,6 @@ from tests.models.by_schema import answering, called, last_asked, last_message, 
 from tests.models.scripted import Scripted
 from tests.records import read_json
 from tests.terminal import touche_rad
-from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError, WorkError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -51,10 +50,7 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def answer(
-    server: Scripted, unanswered: Debate = ASKED, index: Any = None, **options: str
-) -> Response:
-    return answers(server, "inspiredebate", [unanswered], index, **options)[0]
+answer = answering_as("inspiredebate", ASKED)
 
 
 @pytest.mark.parametrize("profile", ["paper", "paper-web"])

@@ -19,6 +19,7 @@ from tests.debaters.world import (
     ROUNDED,
     WORTHLESS,
     BothSides,
+    answering_as,
     answers,
     argument,
     assert_valid,
@@ -75,10 +76,7 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def answer(
-    server: Scripted, unanswered: Debate = ASKED, index: Any = None, **options: str
-) -> Response:
-    return answers(server, "rdebater", [unanswered], index, **options)[0]
+answer = answering_as("rdebater", ASKED)
 
 
 def paper(server: Scripted, unanswered: Debate = ASKED, **options: str) -> dict[str, Any]:

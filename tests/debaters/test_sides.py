@@ -23,22 +23,21 @@ SAID = "The penny is a burden on everyone."
 PLAIN = {"frame": "false", "k": "50", "floor": "0"}
 
 
+def entailing(folder: Path, said: str, contradicted: str) -> Path:
+    pairs = [(SAID, said, "ENTAILMENT"), (SAID, contradicted, "contradiction")]
+    return taught(folder, pairs)
+
+
 @pytest.fixture(scope="module")
 def knowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NLI model that knows that who says this finds the penny worthless."""
-    return taught(
-        tmp_path_factory.mktemp("knowing"),
-        [(SAID, WORTHLESS, "ENTAILMENT"), (SAID, WORTH, "contradiction")],
-    )
+    return entailing(tmp_path_factory.mktemp("knowing"), WORTHLESS, WORTH)
 
 
 @pytest.fixture(scope="module")
 def contrary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that has it the other way round."""
-    return taught(
-        tmp_path_factory.mktemp("contrary"),
-        [(SAID, WORTHLESS, "contradiction"), (SAID, WORTH, "ENTAILMENT")],
-    )
+    return entailing(tmp_path_factory.mktemp("contrary"), WORTH, WORTHLESS)
 
 
 def make_grounded(**options: str) -> Grounded:

@@ -18,7 +18,7 @@ from tests.debaters.world import (
     WORTH,
     WORTHLESS,
     BothSides,
-    answers,
+    answering_as,
     argument,
     assert_valid,
     cited_texts,
@@ -27,7 +27,7 @@ from tests.debaters.world import (
 from tests.models.by_schema import answering, called, last_message, prompts
 from tests.models.scripted import Scripted
 from tests.records import read_json
-from touche_rad.debate import Debate, Hit, Response, path_of
+from touche_rad.debate import Hit, Response, path_of
 from touche_rad.text import count_words
 
 ANSWERS = read_json(Path(__file__).with_name("sinai_answers.json"))
@@ -66,10 +66,7 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def answer(
-    server: Scripted, unanswered: Debate = ASKED, index: Any = None, **options: str
-) -> Response:
-    return answers(server, "sinai", [unanswered], index, **options)[0]
+answer = answering_as("sinai", ASKED)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -102,6 +102,17 @@ def answers(
     return answered
 
 
+def answering_as(debater: str, asked: Debate) -> Callable[..., Response]:
+    """Return a function with which a debater answers this debate, or the one that is given."""
+
+    def answer(
+        server: Scripted, unanswered: Debate = asked, index: Any = None, **options: str
+    ) -> Response:
+        return answers(server, debater, [unanswered], index, **options)[0]
+
+    return answer
+
+
 def with_services(
     server: Scripted, index: Any, work: Callable[[Services], Awaitable[Any]], deadline: float = 60
 ) -> Any:

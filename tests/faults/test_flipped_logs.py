@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.faults.test_faults import content
-from tests.records import copy_lines
+from tests.records import copy_lines, with_flipped_bits
 from tests.terminal import Ended, touche_rad
 from touche_rad.cli.steps import Steps
 from touche_rad.debate import Argument
@@ -74,11 +74,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def flipped(log: bytes) -> Iterator[bytes]:
     """Yield copies of a log, each with another bit."""
-    bits = 8 * len(log)
-    for bit in range(0, bits, max(50, bits // FLIPS)):
-        changed = bytearray(log)
-        changed[bit // 8] ^= 1 << bit % 8
-        yield bytes(changed)
+    return (changed for _, changed in with_flipped_bits(log, max(50, 8 * len(log) // FLIPS)))
 
 
 def is_one_line(ended: Ended) -> bool:

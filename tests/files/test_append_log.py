@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from tests.records import with_flipped_bits
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog, LogKind, read_at, read_log
 
@@ -41,14 +42,6 @@ def reopen(path: Path, kind: LogKind = RUN) -> list[Mapping[str, Any]]:
     return records
 
 
-def flipped(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield copies of the content, each with another bit."""
-    for bit in range(0, 8 * len(content), 3):
-        changed = bytearray(content)
-        changed[bit // 8] ^= 1 << bit % 8
-        yield bit // 8, bytes(changed)
-
-
 def test_records_are_read_as_they_were_written(path: Path) -> None:
     write(path, *RECORDS[:2])
     write(path, RECORDS[2])
@@ -74,7 +67,7 @@ def test_no_flipped_bit_changes_a_record(path: Path, caplog: pytest.LogCaptureFi
     write(path, *RECORDS)
     complete = path.read_bytes()
     lines = complete.splitlines(keepends=True)
-    for place, changed in flipped(complete):
+    for place, changed in with_flipped_bits(complete, 3):
         caplog.clear()
         path.write_bytes(changed)
         number = complete[:place].count(b"\n")

@@ -37,9 +37,9 @@ from tests.judges.inspire_world import (
 from tests.judges.test_fol import BANNED, RESPONSIBLE, SCHOOL
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, roles_of, schema_of
-from tests.models.scripted import Handler, Scripted, cut_off
+from tests.models.scripted import Handler, Scripted, cut_off, raw
 from tests.retrieval import web_server
-from tests.retrieval.web_server import SearXNGServer, result, says
+from tests.retrieval.web_server import SearXNGServer, result
 from touche_rad.contest import TIE, Outcome
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, UserError, WorkError
@@ -577,7 +577,7 @@ def test_a_dead_search_costs_evidence_and_no_verdict(server: Scripted, profile: 
 
 
 def test_a_fact_without_evidence_may_count_as_unknown(server: Scripted, web: SearXNGServer) -> None:
-    web.act = says(b'{"results": []}')
+    web.act = raw(b'{"results": []}')
     outcome = judge_contest(server, web=web.url, dimensions="FA", without_evidence="unknown")
     assert "Verdicts" not in called(server)
     assert outcome.scores["ann"]["fact_authenticity"] == 0

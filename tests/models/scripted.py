@@ -7,9 +7,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 Answer = Callable[["Handler"], None]
 
@@ -81,12 +81,19 @@ class Scripted(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
 
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
+
+
 @contextmanager
-def serving() -> Iterator[Scripted]:
-    with Scripted() as server:
+def answering_requests(server: Server) -> Iterator[Server]:
+    with server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server
         server.shutdown()
+
+
+def serving() -> AbstractContextManager[Scripted]:
+    return answering_requests(Scripted())
 
 
 def says(value: Any) -> Answer:
@@ -117,9 +124,9 @@ def fails(status: int, message: Any = "no", **headers: str) -> Answer:
     return lambda handler: handler.say(status, message, **headers)
 
 
-def raw(data: bytes) -> Answer:
+def raw(data: bytes, status: int = 200) -> Answer:
     """Answer with any bytes."""
-    return lambda handler: handler.say(200, data)
+    return lambda handler: handler.say(status, data)
 
 
 def reset(handler: Handler) -> None:

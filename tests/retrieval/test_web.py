@@ -12,8 +12,9 @@ import pytest
 from retrieval.web import VARIABLE, web_search
 from retrieval.web._searxng import LARGEST
 from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, WebSearch, search_all
+from tests.models.scripted import raw
 from tests.retrieval import web_server
-from tests.retrieval.web_server import SearXNGServer, breaks, result, says
+from tests.retrieval.web_server import SearXNGServer, breaks, result
 from touche_rad.errors import UserError
 
 
@@ -114,11 +115,11 @@ def test_results_are_plain_bounded_lines(server: SearXNGServer) -> None:
 @pytest.mark.parametrize(
     ("act", "fact"),
     [
-        (says(b"no", 403), "403: add json to search.formats"),
-        (says(b"no", 500), "500"),
-        (says(b"<html>"), "expected JSON, got"),
-        (says(b'{"results": 3}'), "the reply has no results"),
-        (says(b" " * (LARGEST + 1)), f"the answer is larger than {LARGEST} bytes"),
+        (raw(b"no", 403), "403: add json to search.formats"),
+        (raw(b"no", 500), "500"),
+        (raw(b"<html>"), "expected JSON, got"),
+        (raw(b'{"results": 3}'), "the reply has no results"),
+        (raw(b" " * (LARGEST + 1)), f"the answer is larger than {LARGEST} bytes"),
         (breaks, "peer closed connection"),
     ],
 )
@@ -131,7 +132,7 @@ def test_a_failed_search_says_where_and_why(server: SearXNGServer, act: Any, fac
 
 
 def test_a_failure_costs_the_pages_and_no_more_is_asked(server: SearXNGServer) -> None:
-    server.act = says(b"no", 500)
+    server.act = raw(b"no", 500)
     web = web_search(server.url)
     assert web is not None
     results = anyio.run(search_all, web, [f"query {n}" for n in range(50)], 3)

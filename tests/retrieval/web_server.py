@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -46,11 +44,6 @@ def result(title: Any, text: Any, url: Any = "https://example.org/") -> dict[str
     return {"url": url, "title": title, "content": text, "engine": "some engine", "score": 1.0}
 
 
-def says(data: bytes, status: int = 200, **headers: str) -> scripted.Answer:
-    """Answer with any bytes."""
-    return lambda handler: handler.say(status, data, **headers)
-
-
 def breaks(handler: scripted.Handler) -> None:
     """Break the connection in the middle of the answer."""
     handler.send_response(200)
@@ -60,9 +53,5 @@ def breaks(handler: scripted.Handler) -> None:
     handler.close_connection = True
 
 
-@contextmanager
-def serving() -> Iterator[SearXNGServer]:
-    with SearXNGServer() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield server
-        server.shutdown()
+def serving() -> AbstractContextManager[SearXNGServer]:
+    return scripted.answering_requests(SearXNGServer())

@@ -17,6 +17,7 @@ import pytest
 from tests.records import read_records, write_records
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
+from tests.runs.playing import write_claims
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
 from touche_rad.errors import InputError, UserError, WorkError
@@ -38,13 +39,6 @@ RUN_OPTIONS = {option.name for option in fields(RunOptions)}
 
 def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
     return Answerer([LoadedDebater(debater, "good")], INDEX, **settings)  # type: ignore[arg-type]
-
-
-def write_claims(folder: Path, *claims: str) -> Path:
-    path = folder / "claims.tsv"
-    rows = [f"{claim}\tbase-user" for claim in claims or ("Zoos should be closed",)]
-    path.write_text("TOPIC_DESCRIPTION\tUSER\n" + "\n".join(rows) + "\n")
-    return path
 
 
 def write_simulations(folder: Path, count: int = 3) -> Path:
@@ -184,7 +178,8 @@ def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
 
 
 def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
-    source = write_claims(tmp_path, "Zoos should be closed", 'A "quoted" claim')
+    quoted = ('A "quoted" claim', "base-user")
+    source = write_claims(tmp_path, ("Zoos should be closed", "base-user"), quoted)
     good = Listening()
     status = run_file(simulate, source, answerer(good), RuleUser(INDEX, 1), turns=3, workers=1)
     assert [len(debate.turns) for debate in good.seen] == [1, 2, 3] * 2
@@ -212,7 +207,8 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
             raise OSError("gone")
 
     bad = answerer(fakes.Raising(ValueError("no")))
-    status = run_file(simulate, write_claims(tmp_path), bad, Broken(), turns=2)
+    source = write_claims(tmp_path, ("Zoos should be closed", "base-user"))
+    status = run_file(simulate, source, bad, Broken(), turns=2)
     (row,) = read_records(tmp_path / "out.jsonl")
     turns = row["simulation"]["userTurns"]
     assert [turn["systemResponse"]["utterance"] for turn in turns] == [NOTHING_FOUND, NOTHING_FOUND]

@@ -73,23 +73,6 @@ def _known(services: Services) -> Argument:
     return next(iter(services.need_index("test").arguments()))
 
 
-@pytest.mark.parametrize("rule", RESPONSES)
-def test_a_debater_that_breaks_a_rule_is_refused(rule: str) -> None:
-    @debater("broken")
-    class Broken:
-        """Breaks one rule."""
-
-        def __init__(self, options: object, services: Services) -> None:
-            self.services = services
-
-        def answer(self, debate: Debate) -> Any:
-            return RESPONSES[rule](debate, self.services)
-
-    with pytest.raises(ContractError, match="broken") as raised:
-        check_debater("broken")
-    assert rule in str(raised.value)
-
-
 @pytest.mark.parametrize(
     ("listed", "rule"),
     [
@@ -150,23 +133,6 @@ VERDICTS: dict[str, Callable[[Debate], Any]] = {
 }
 
 
-@pytest.mark.parametrize("rule", VERDICTS)
-def test_a_judge_that_breaks_a_rule_is_refused(rule: str) -> None:
-    @judge("broken")
-    class Broken:
-        """Breaks one rule."""
-
-        def __init__(self, options: object, services: Services) -> None:
-            pass
-
-        def judge(self, debate: Debate) -> Any:
-            return VERDICTS[rule](debate)
-
-    with pytest.raises(ContractError) as raised:
-        check_judge("broken")
-    assert rule in str(raised.value)
-
-
 HITS: dict[str, Callable[[list[Hit], int], Any]] = {
     "at most 3 were asked for": lambda hits, k: hits,
     "not sorted by score": lambda hits, k: hits[:k][::-1],
@@ -176,18 +142,34 @@ HITS: dict[str, Callable[[list[Hit], int], Any]] = {
 }
 
 
-@pytest.mark.parametrize("rule", HITS)
-def test_a_retriever_that_breaks_a_rule_is_refused(rule: str) -> None:
-    @retriever("broken", needs=("index",))
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [
+        *(("debater", rule) for rule in RESPONSES),
+        *(("judge", rule) for rule in VERDICTS),
+        *(("retriever", rule) for rule in HITS),
+    ],
+)
+def test_a_plugin_that_breaks_a_rule_is_refused(kind: str, rule: str) -> None:
     class Broken:
         """Breaks one rule."""
 
+        needs = ("index",)
+
         def __init__(self, options: object, services: Services) -> None:
-            self.index = services.need_index("broken")
+            self.services = services
+
+        def answer(self, debate: Debate) -> Any:
+            return RESPONSES[rule](debate, self.services)
+
+        def judge(self, debate: Debate) -> Any:
+            return VERDICTS[rule](debate)
 
         def search(self, query: str, k: int) -> Any:
-            return HITS[rule](self.index.search("text", query, 10), k)
+            index = self.services.need_index("broken")
+            return HITS[rule](index.search("text", query, 10), k)
 
-    with pytest.raises(ContractError) as raised:
-        check_retriever("broken")
+    {"debater": debater, "judge": judge, "retriever": retriever}[kind]("broken")(Broken)
+    with pytest.raises(ContractError, match="broken") as raised:
+        CHECKS[kind]("broken")
     assert rule in str(raised.value)

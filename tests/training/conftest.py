@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,17 +30,17 @@ def tiny(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_model(tmp_path_factory.mktemp("model") / "tiny")
 
 
+def _trained(method: str, data: Path, base: Path, recipe: Mapping[str, Any]) -> TrainingFolder:
+    out = data.with_name(method)
+    trainer(method)([data], out, recipe={"base": str(base), **recipe})
+    return TrainingFolder(out)
+
+
 @pytest.fixture(scope="session")
 def fine_tuned(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingFolder:
-    folder = tmp_path_factory.mktemp("training")
-    recipe = {"base": str(tiny), **SFT}
-    trainer("sft")([chats(folder / "chats.jsonl")], folder / "sft", recipe=recipe)
-    return TrainingFolder(folder / "sft")
+    return _trained("sft", chats(tmp_path_factory.mktemp("sft") / "data.jsonl"), tiny, SFT)
 
 
 @pytest.fixture(scope="session")
 def preferring(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingFolder:
-    folder = tmp_path_factory.mktemp("training")
-    recipe = {"base": str(tiny), **DPO}
-    trainer("dpo")([preferences(folder / "pairs.jsonl")], folder / "dpo", recipe=recipe)
-    return TrainingFolder(folder / "dpo")
+    return _trained("dpo", preferences(tmp_path_factory.mktemp("dpo") / "data.jsonl"), tiny, DPO)

@@ -153,7 +153,7 @@ async def _answer_or_judge(plugin: object, debate: Debate, unit: Unit) -> None:
         if isinstance(plugin, LoadedPanel):
             await call(plugin.judge, to_contest(debate))
         elif isinstance(plugin, LoadedDebater):
-            await call(plugin.answer, debate.before_response(len(debate.turns) - 1))
+            await call(plugin.answer, debate.before_response())
         elif isinstance(plugin, LoadedJudge):
             verdicts: Sequence[Verdicts] | None = None
             if plugin.judge_all is not None and unit == "response":

@@ -154,7 +154,7 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
 
 def response_line(debate: Debate, turn: int, response: Response) -> str:
     """Write the response to the last turn of a debate, with the request it answers."""
-    messages = messages_of(debate.before_response(len(debate.turns) - 1).turns)
+    messages = messages_of(debate.before_response().turns)
     old = original_record(debate, RESPONSES)
     if old is None:  # as the official client sends them: roles and contents only
         messages = [
@@ -162,7 +162,7 @@ def response_line(debate: Debate, turn: int, response: Response) -> str:
         ]
     else:
         read: Debate = debate.wire["read"]
-        before = messages_of(read.before_response(len(read.turns) - 1).turns)
+        before = messages_of(read.before_response().turns)
         messages = renewed(old["messages"], before, messages)
         if (read.id, debate.wire["turn"], read.last.response) == (debate.id, turn, response):
             return dump({**old, "messages": messages})

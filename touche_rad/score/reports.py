@@ -162,6 +162,11 @@ class Report(Printed):
             return "*"
         return rank_text(ranked.rank, ranked.place)
 
+    def _record_of(self, ranked: RankedRun) -> dict[str, Any]:
+        """Return what begins the record of a run."""
+        is_baseline = ranked.run in (BASELINE, *self.baselines)
+        return {"rank": ranked.rank, "run": ranked.run, "baseline": is_baseline}
+
     def unit_rows(self, per: str) -> Iterator[Row]:
         """Yield a row for each verdict, each debate and criterion, or each query and measure."""
         turns = self._turn_rows()
@@ -273,10 +278,15 @@ class JudgementReport(Report):
                 used[form] = head
         return used
 
+    @property
+    def _rows_by_place(self) -> Mapping[tuple[str, str], JudgementRow]:
+        """The measures by run and criterion."""
+        return {(row.run, row.maxim): row for row in self.rows}
+
     def _by_maxim(self) -> Table:
         """Return the measures of the run by criterion, and the one that ranks of the baselines."""
         (run,) = self.runs
-        rows = {(row.run, row.maxim): row for row in self.rows}
+        rows = self._rows_by_place
         baselines = [ranked.run for ranked in self.ranking if ranked.run != run]
         columns = self.used(_RUN_COLUMNS)
         heads = ["", "measure", "score", INTERVAL, *baselines, *columns.values()]
@@ -330,14 +340,10 @@ class JudgementReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
-        rows = {(row.run, row.maxim): row for row in self.rows}
+        rows = self._rows_by_place
         for ranked in self.ranking:
             run = ranked.run
-            record: dict[str, Any] = {
-                "rank": ranked.rank,
-                "run": run,
-                "baseline": run == BASELINE or run in self.baselines,
-            }
+            record = self._record_of(ranked)
             for maxim in (MEAN, *self.criteria.keys):
                 for name in _CSV_FIELDS:
                     if self.criteria.official and name in _OF_OTHER_KINDS:
@@ -365,7 +371,7 @@ class JudgementReport(Report):
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
-        rows = {(row.run, row.maxim): row for row in self.rows}
+        rows = self._rows_by_place
         lost = any(self.lost.values())
         extra = self.used(_EXTRA_COLUMNS)
         lines = []
@@ -427,11 +433,7 @@ class RetrievalReport(Report):
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
         for ranked in self.ranking:
-            record: dict[str, Any] = {
-                "rank": ranked.rank,
-                "run": ranked.run,
-                "baseline": ranked.run in self.baselines,
-            }
+            record = self._record_of(ranked)
             for row in self.rows:
                 if row.run == ranked.run:
                     record[row.measure] = row.value

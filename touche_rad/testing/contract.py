@@ -228,9 +228,7 @@ def _answered() -> dict[str, Debate]:
 
 def _unanswered() -> dict[str, Debate]:
     """Return the same debates without their last response."""
-    return {
-        what: debate.before_response(len(debate.turns) - 1) for what, debate in _answered().items()
-    }
+    return {what: debate.before_response() for what, debate in _answered().items()}
 
 
 def _plain(value: object) -> str:
@@ -250,9 +248,12 @@ def _explain_faults(candidates: object) -> Iterator[str]:
     ):
         yield f"expected a list of ExplainedCandidate, got {type(candidates).__name__}"
         return
-    scores = [candidate.score for candidate in candidates]
+    yield from _order_faults("candidates", [candidate.score for candidate in candidates])
+
+
+def _order_faults(what: str, scores: list[float]) -> Iterator[str]:
     if scores != sorted(scores, reverse=True):
-        yield "the candidates are not sorted by score"
+        yield f"the {what} are not sorted by score"
 
 
 def _response_faults(answer: object, services: Services, max_words: int) -> Iterator[str]:
@@ -311,9 +312,7 @@ def _hit_faults(hits: object, most: int, services: Services) -> Iterator[str]:
         return
     if len(hits) > most:
         yield f"{len(hits)} hits, at most {most} were asked for"
-    scores = [hit.score for hit in hits]
-    if scores != sorted(scores, reverse=True):
-        yield "the hits are not sorted by score"
+    yield from _order_faults("hits", [hit.score for hit in hits])
     ids = [hit.argument.id for hit in hits]
     if len(set(ids)) < len(ids):
         yield "an argument is returned twice"
