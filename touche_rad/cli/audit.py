@@ -49,7 +49,7 @@ def audit_command(options: AuditOptions) -> int:
 
     out = options.output / "audit.json" if options.output is not None else None
     bad = files.BadLines(skip=options.skip_bad)
-    texts = options.plugin_options.get("judge", {})
+    texts = options.plugin_options["judge"]
     judges = {
         spec.name: find("judge", spec.name).configure(spec.with_options(texts).options)
         for spec in options.judges

@@ -166,7 +166,7 @@ def evaluate(options: EvaluateOptions) -> None:
     else:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
-        texts = options.plugin_options.get("judge", {})
+        texts = options.plugin_options["judge"]
         spec = (options.judge or opt.DEFAULT).with_options(texts)
         judge = find("judge", spec.name).configure(spec.options)
         trace = out / evaluator.EVALUATIONS

@@ -112,7 +112,7 @@ def index_command(options: IndexOptions) -> None:
             )
         elif options.model:
             say("-m is not used: only --annotate uses a model", Label.NOTE)
-        backend = index_backend_of(str(place), options.plugin_options.get("index", {}))
+        backend = index_backend_of(str(place), options.plugin_options["index"])
         if vectors is not None:
             with progress(f"loading {vectors.encoder}"):
                 backend.check_vectors(vectors)

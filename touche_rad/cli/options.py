@@ -14,8 +14,10 @@ key in a settings file. Click parses the command line, and the command gets the 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import (
@@ -153,6 +155,7 @@ class PluginSpec:
 
 PluginOptions = Mapping[str, Mapping[str, str]]
 """The options of `-O` by the plugin that they are for; `model` and `vllm` are such, too."""
+_no_options: Final = partial(defaultdict[str, dict[str, str]], dict)
 DEFAULT: Final = PluginSpec("grounded")
 """The debater and the judge that need no model."""
 SETTINGS: Final = ["options", "plugins"]
@@ -339,7 +342,7 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
     def parse(
         ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
     ) -> PluginOptions:
-        by_plugin: dict[str, dict[str, str]] = {}
+        by_plugin = _no_options()
         from_file = tuple((ctx.default_map or {}).get("options", ()))
         # Without flags, the values are those of the settings file.
         from_flags = () if values == from_file else values
@@ -350,7 +353,7 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
             prefix, key, value = match.groups()
             plugin = {"panel": "judge"}.get(prefix, prefix) or main
             if plugin in plugins:
-                by_plugin.setdefault(str(plugin), {})[key.replace("-", "_")] = value
+                by_plugin[str(plugin)][key.replace("-", "_")] = value
             elif text in from_flags:
                 # The settings file is for all commands, and may name plugins of others.
                 keys = " or ".join(f"{plugin}.KEY=VALUE" for plugin in plugins)
@@ -367,7 +370,7 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
         "callback": parse,
         "help": f"{purpose}; repeatable.",
     }
-    default: PluginOptions = field(default_factory=dict)
+    default: PluginOptions = field(default_factory=_no_options)
     return cast("PluginOptions", _Declared(default, "-O --option options", {}, settings))
 
 
@@ -579,7 +582,7 @@ class Common:
     A command offers those that its class names to `offering`; of the others it has the default.
     """
 
-    plugin_options: PluginOptions = field(default_factory=dict)
+    plugin_options: PluginOptions = field(default_factory=_no_options)
     criteria: str | None = CRITERIA
     index: str | None = INDEX
     fallback_index: str | None = FALLBACK_INDEX

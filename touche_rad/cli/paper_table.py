@@ -85,7 +85,7 @@ def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[st
     if not options.trace:
         run_options.append("--no-trace")
     for plugin in ("model", "vllm"):
-        for key, text in options.plugin_options.get(plugin, {}).items():
+        for key, text in options.plugin_options[plugin].items():
             run_options += ["-O", f"{plugin}.{key}={text}"]
 
     commands = list(work.commands())

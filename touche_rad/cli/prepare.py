@@ -215,7 +215,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
 
     backend_or_address = backend or open_backend(
         options.model,
-        vllm=options.plugin_options.get("vllm", {}),
+        vllm=options.plugin_options["vllm"],
         seed=options.seed,
         report=lambda line: say(line, quiet=options.quiet),
         log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
@@ -228,7 +228,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     if trace:
         with suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
-    settings, limits = model_settings(options.plugin_options.get("model", {}), options.seed)
+    settings, limits = model_settings(options.plugin_options["model"], options.seed)
     if options.workers:
         limits.setdefault("at_once", options.workers)
 

@@ -141,7 +141,7 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:
         session.model = Model(backend)
         if plugin.kind == "debater" or "index" in plugin.needs:
             session.index = session.close_index_later(prepare.open_index_of(options, or_demo=True))
-        loaded = plugin.make(session.services, options.plugin_options.get("plugin", {}))
+        loaded = plugin.make(session.services, options.plugin_options["plugin"])
         session.run(_answer_or_judge, loaded, debate, session.criteria.unit)
     return backend.requests
 

@@ -211,7 +211,7 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
             session.index = session.close_index_later(open_index_of(options))
         plugins = [configured.plugin for configured in job.plugins]
         if any("model" in plugin.needs or (has_model and plugin.uses_model) for plugin in plugins):
-            settings, _ = model_settings(options.plugin_options.get("model", {}), options.seed)
+            settings, _ = model_settings(options.plugin_options["model"], options.seed)
             session.model = Model(Examples(varied=True), settings=settings)
         work = job.open(session.services)
         usage = session.model.usage if session.model is not None else None

@@ -90,7 +90,7 @@ def simulate_command(options: SimulateOptions) -> int:
     places = run_files.find_places(
         "simulate", options, options.claims, kinds, files.Kind.SIMULATIONS
     )
-    user = parse_user(options.user, options.plugin_options.get("user", {}))
+    user = parse_user(options.user, options.plugin_options["user"])
     debater = find("debater", options.debater.name).configure(options.debater.options)
     job = SimulateJob(
         source=places.source,

@@ -240,7 +240,7 @@ def tournament_command(options: TournamentOptions) -> int:
 
 
 def _select_debaters(options: TournamentOptions) -> list[Configured[LoadedDebater]]:
-    if options.plugin_options.get("debater", {}):
+    if options.plugin_options["debater"]:
         raise OptionError("give the options of a debater as -d 'NAME(KEY=VALUE)'")
     if len(options.debaters) < 2:
         raise UserError("tournament: give two debaters or more: -d A -d B")
@@ -258,7 +258,7 @@ def _select_panel(options: TournamentOptions) -> tuple[Configured[LoadedPanel], 
     if not prepare.is_panel(spec.name):
         find("judge", spec.name).configure(spec.options)
         spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
-    spec = spec.with_options(options.plugin_options.get("judge", {}))
+    spec = spec.with_options(options.plugin_options["judge"])
     panel = find("panel", spec.name).configure(spec.options)
     if panel.plugin.name != JUDGE_PANEL:
         return panel, panel.plugin.uses_model

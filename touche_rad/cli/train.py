@@ -35,30 +35,6 @@ def train_command() -> None:
 train_command.add_command(loop_command)
 
 
-@opt.options
-class TrainingOptions:
-    """The options of all trainings."""
-
-    output: Path = opt.output("Folder of the model.", "DIR", required=True)
-    save_every: int = opt.option(
-        int, "Steps between checkpoints.", default=50, section=TRAINING, place=1
-    )
-    seed: int = opt.SEED
-    restart: bool = opt.RESTART
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
-
-
-def _train(
-    name: str, *args: object, options: TrainingOptions, **settings: object
-) -> Mapping[str, Any]:
-    """Train and return the result; `--replace` deletes an earlier training first."""
-    if options.replace:
-        TrainingFolder(options.output).replace()
-    with progress("training") as report:
-        return trainer(name)(*args, options.output, report=report, **settings)
-
-
 def _print_result(result: Mapping[str, Any]) -> None:
     """Print the result as JSON, and to the user how to use the model."""
     print_json(result)
@@ -121,7 +97,7 @@ WORDING: Final[Wording] = opt.option(
 
 
 @opt.options
-class AdapterOptions(TrainingOptions):
+class AdapterOptions:
     """The options of trainings of a language model."""
 
     sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
@@ -157,10 +133,23 @@ class AdapterOptions(TrainingOptions):
         default=True,
         section=TRAINING,
     )
+    output: Path = opt.output("Folder of the model.", "DIR", required=True)
+    save_every: int = opt.option(
+        int, "Steps between checkpoints.", default=50, section=TRAINING, place=1
+    )
+    seed: int = opt.SEED
+    restart: bool = opt.RESTART
+    replace: bool = opt.REPLACE
+    quiet: bool = opt.QUIET
 
 
-def _train_adapter(name: str, options: AdapterOptions, **settings: object) -> None:
-    result = _train(name, options.sources, options=options, restart=options.restart, **settings)
+def _train(name: str, options: AdapterOptions, **settings: object) -> None:
+    """Train and print the result; `--replace` deletes an earlier training first."""
+    if options.replace:
+        TrainingFolder(options.output).replace()
+    settings["restart"] = options.restart
+    with progress("training") as report:
+        result = trainer(name)(options.sources, options.output, report=report, **settings)
     _print_result(result)
 
 
@@ -190,7 +179,7 @@ def sft(options: SftOptions) -> None:
         options = replace(options, replace=False)
     elif options.base is None:
         raise UserError("train sft: give the model to train: --base MODEL")
-    _train_adapter("sft", options, recipe=recipe, wording=options.wording)
+    _train("sft", options, recipe=recipe, wording=options.wording)
 
 
 @opt.options
@@ -267,4 +256,4 @@ def dpo(options: DpoOptions) -> None:
     """Train a debater's language model on preference pairs (LoRA, DPO)."""
     if (options.begins is None) == (options.base is None):
         raise UserError("train dpo: give the model to train: --from DIR, or --base MODEL")
-    _train_adapter("dpo", options, recipe=vars(options), begins=options.begins)
+    _train("dpo", options, recipe=vars(options), begins=options.begins)
