@@ -18,7 +18,7 @@ import stat
 import sys
 import tomllib
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
@@ -351,23 +351,6 @@ def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) ->
 def original_record(debate: Debate, kind: str) -> JsonObject | None:
     """Return the record from which it was read, if it was of this kind."""
     return debate.wire["record"] if debate.wire.get("kind") == kind else None
-
-
-def write_debate(
-    debate: Debate,
-    kind: str,
-    write: Callable[[Debate], JsonObject],
-    undivided: Collection[str] = (),
-) -> JsonObject:
-    """Return the record of a debate; what has not changed since it was read is as in its file."""
-    old = original_record(debate, kind)
-    if old is None:
-        return write(debate)
-    before: Debate = debate.wire["read"]
-    if debate.model_copy(update={"wire": before.wire}) == before:
-        return old
-    record: JsonObject = renewed(old, write(before), write(debate), undivided)
-    return record
 
 
 def renewed(old: Any, before: Any, now: Any, undivided: Collection[str] = ()) -> Any:

@@ -48,8 +48,8 @@ from touche_rad.files.records import (
     dump,
     keep_record,
     original_record,
+    renewed,
     short_repr,
-    write_debate,
 )
 
 ANNOTATED = "annotated"
@@ -301,7 +301,14 @@ def simulation_line(debate: Debate) -> str:
 
 def simulation_record(debate: Debate) -> JsonObject:
     """Return a debate as a simulation; other fields of the record it was read from are kept."""
-    return write_debate(debate, SIMULATIONS, _simulation, (SYSTEM,))
+    old = original_record(debate, SIMULATIONS)
+    if old is None:
+        return _simulation(debate)
+    before: Debate = debate.wire["read"]
+    if debate.model_copy(update={"wire": before.wire}) == before:
+        return old
+    record: JsonObject = renewed(old, _simulation(before), _simulation(debate), (SYSTEM,))
+    return record
 
 
 def _simulation(debate: Debate) -> JsonObject:
