@@ -243,7 +243,8 @@ def test_missing_debates_count_as_no_and_long_responses_are_named(tmp_path: Path
     assert rows["part"]["cells"] == [*[".62"] * 4, "13 of 21"]
     assert [rows[name]["rank"] for name in ("complete", "part", "few")] == [1, 1, 3]
     assert report["by_turn"]["part"] == [0.619, 0.619]
-    assert ["part", 28, "28 responses with more than 60 words"] in report["faults"]
+    long = "28 responses with more than 60 words"
+    assert ["part", 28, long, "#debates&mark=long&run=part"] in report["faults"]
 
 
 def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
@@ -386,7 +387,7 @@ def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
     ended = touche_rad("report", *runs, "--labels", labels, "-o", out, code=1)
     assert "warning: played: 1 lost debate" in ended.err
     faults = Page(out).data["report"]["faults"]
-    assert [name for name, _, text in faults if text.startswith("not scored")] == ["a", "b"]
+    assert [name for name, _, text, _ in faults if text.startswith("not scored")] == ["a", "b"]
 
 
 @pytest.mark.parametrize("judges", [("length", "length"), ("length", "random")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,7 @@ from touche_rad.bench.figures import BenchSummary, Figures
 from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import PAGE
 from touche_rad.report import write_report
-from touche_rad.report.boards import Board, board, boards_of, lead, page_table, short
+from touche_rad.report.boards import Board, boards_of, faults_of, page_table, reader_link
 from touche_rad.report.page import INDEX
 from touche_rad.score.cautions import without_model
 
@@ -45,14 +44,28 @@ def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Pa
         return page
 
     cells = list(cells_of(plan_file))
-    verdict_cells = [cell for cell in cells if isinstance(cell, VerdictCell)]
-    warnings = judge_warnings(plan_file, results)
+    runs: list[Path] = []
+    numbers: dict[str, list[str]] = {}  # the runs of each debater, as the reader counts them
+    for cell in cells:
+        if isinstance(cell, VerdictCell) and cell.of is not None:
+            numbers.setdefault(cell.of.entry.name, []).append(str(len(runs)))
+            runs.append(results / cell.path)
+    shares = summary.figures.shares
+    assert shares is not None
+    (of_debaters,) = boards_of(shares)
+    of_debaters["warnings"] = judge_warnings(plan_file, results)
+    _add_columns(of_debaters, summary.figures)
+    faults = []
+    for fault in faults_of(shares):
+        chosen = {"with": ".".join(numbers[fault[0]])}
+        faults.append((*fault, reader_link(mark="fallback", **chosen)))
     return write_report(
-        [results / cell.path for cell in verdict_cells if cell.of is not None],
+        runs,
         folder,
         criteria=plan_file.criteria,
         title=title,
-        boards=[_debaters_board(summary.figures, warnings), *boards],
+        boards=[of_debaters, *boards],
+        faults=faults,
         costs={cell.path.removesuffix(".jsonl"): results / cell.path for cell in cells},
         debates=plan.pages.debates,
     ).page
@@ -68,47 +81,22 @@ def judge_warnings(plan_file: PlanFile, results: Path) -> list[str]:
     return without_model(runs)
 
 
-def _debaters_board(figures: Figures, warnings: Sequence[str]) -> Board:
-    """Return the debaters with their figures, by criterion, judge and user."""
+def _add_columns(board: Board, figures: Figures) -> None:
+    """Add what only a bench knows of its debaters: plugin, words, and the shares by entry."""
     plugins = {name: plugin for name, _, plugin in figures.entries}
-    fallbacks = []
-    rows = []
-    for debater in figures.debaters:
-        if debater.fallbacks:
-            count = f"{debater.fallbacks} of {debater.responses} responses"
-            fallbacks.append(f"{debater.name}: {count} are fallbacks")
-        rows.append(
-            {
-                "run": debater.name,
-                "about": plugins.get(debater.name, ""),
-                "rank": debater.rank,
-                "baseline": debater.name in figures.baselines,
-                "value": debater.yes,
-                "low": debater.low,
-                "high": debater.high,
-                "cells": [*map(short, debater.maxims.values()), f"{debater.words:.0f}"],
-            }
-        )
-    tables = []
-    for kind in ("judge", "user", "seed"):
-        heads = list(getattr(figures.debaters[0], f"{kind}s"))
-        if kind == "judge" or len(heads) > 1:
+    board["columns"].append(["words", ""])
+    for row, debater in zip(board["rows"], figures.debaters, strict=True):
+        row["about"] = plugins.get(debater.name, "")
+        row["cells"].append(f"{debater.words:.0f}")
+    board["note"] += " Judges may be wrong: labels show how often."
+    for kind in ("judges", "users", "seeds"):
+        heads = list(getattr(figures.debaters[0], kind))
+        if kind == "judges" or len(heads) > 1:
             values = []
             for debater in figures.debaters:
-                of_debater = getattr(debater, f"{kind}s")
-                values.append([debater.name, *(of_debater[head] for head in heads)])
-            tables.append(page_table(f"{figures.measure} by {kind}", ["debater", *heads], values))
-    return board(
-        lead(rows, figures.measure) if figures.is_ranked else "Categories have no rank",
-        rows,
-        figures.measure,
-        text=figures.sentences() if figures.is_ranked else [],
-        warnings=[*warnings, *fallbacks],
-        note=f"{figures.claims} claims: {figures.mean}. Intervals: 95 %, bootstrap over claims, "
-        f"{figures.samples} samples. Judges may be wrong: labels show how often.",
-        columns=[*([key, ""] for key in figures.debaters[0].maxims), ["words", ""]],
-        tables=tables,
-    )
+                values.append([debater.name, *getattr(debater, kind).values()])
+            caption = f"{figures.measure} by {kind.removesuffix('s')}"
+            board["tables"].append(page_table(caption, ["debater", *heads], values))
 
 
 def page_files(results: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from pydantic import Field
 
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, cells_of, labelled_runs
@@ -31,19 +32,11 @@ from touche_rad.score.rates import (
     ranking_places,
     shares,
 )
-from touche_rad.score.reports import RANKS, SHORT_INTERVAL
-from touche_rad.score.result import MEAN, RunComparison, rank_text
-from touche_rad.score.significance import rank
-from touche_rad.score.tables import (
-    INTERVAL,
-    FrozenRecord,
-    Notes,
-    Part,
-    Printed,
-    Table,
-    interval_cell,
-)
-from touche_rad.score.words import by_pair, headline, interval, number
+from touche_rad.score.reports import rank_notes
+from touche_rad.score.result import MEAN, RunComparison
+from touche_rad.score.shares import ShareReport, share_report
+from touche_rad.score.tables import FrozenRecord, Notes, Part, Printed, Table
+from touche_rad.score.words import number
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
@@ -95,67 +88,32 @@ class Figures(Printed):
     comparisons: tuple[RunComparison, ...] = ()
     judges: Mapping[str, Any] | None = None
     """The judges' scores on the labelled debates, as touche-rad score --json prints them."""
+    shares: ShareReport | None = Field(None, exclude=True, repr=False)
+    """The debaters' shares of yes, as other runs have them; None without debaters."""
 
     def parts(self) -> Iterator[Part]:
         """Yield the ranking of the debaters, and what the names of the entries mean."""
-        if self.debaters:
-            yield self.sentences() if self.is_ranked else []
-            yield self.board()
+        if self.shares is not None:
+            yield self.shares.sentences()
+            yield self.board(self.shares.board())
         yield [f"{kind} {name}: {text}" for name, kind, text in self.entries if name != text]
-        if self.debaters:
-            ranks = [debater.rank for debater in self.debaters]
-            notes = [RANKS] if ranks.count(1) > 1 else []
+        if self.shares is not None:
             intervals = f"95 % intervals from {self.samples} bootstrap samples of claims"
-            yield Notes([*notes, f"{self.name}: {self.claims} claims; {self.mean}", intervals])
+            claims = f"{self.name}: {self.claims} claims; {self.shares.source}"
+            yield Notes([*rank_notes(self.shares), claims, intervals])
 
-    def sentences(self) -> list[str]:
-        """Say which debater leads, and how it differs from the others and from the baselines."""
-        return headline(
-            {debater.name: debater.yes for debater in self.debaters},
-            {debater.name: interval(debater.low, debater.high) for debater in self.debaters},
-            self.measure,
-            self.baselines,
-            by_pair(self.comparisons, MEAN),
-            "claims",
-            self.claims,
-        )
-
-    @property
-    def mean(self) -> str:
-        """What the shares of yes are means of."""
-        ignored = []
-        for judge, yes in self.debaters[0].judges.items():
-            if judge not in self.counted:
-                reason = "baseline" if yes is not None else "only fallbacks"
-                ignored.append(f"{judge} ({reason})")
-        mean = f"{self.measure}, mean of judges ({', '.join(self.counted)}) and criteria"
-        return f"{mean}; not counted: {', '.join(ignored)}" if ignored else mean
-
-    def board(self) -> Table:
-        """Return the ranked table of the debaters."""
+    def board(self, table: Table) -> Table:
+        """Return the ranked table with columns of the judges, words and fallbacks."""
         judges = list(self.debaters[0].judges)
         if len(judges) == 1:  # its shares are the means
             judges = []
-        keys = list(self.debaters[0].maxims)
+        end = len(table.heads) - table.optional  # the intervals of the criteria
         rows = []
-        ranked = [debater for debater in self.debaters if debater.rank]
-        for debater in self.debaters:
-            shares_by_judge = [debater.judges[judge] for judge in judges]
-            place = 1 + ranked.index(debater) if debater.rank else None
-            rows.append(
-                [
-                    rank_text(debater.rank, place),
-                    debater.name,
-                    number(debater.yes),
-                    interval_cell(SHORT_INTERVAL, debater),
-                    *map(number, shares_by_judge),
-                    *(number(debater.maxims[key]) for key in keys),
-                    f"{debater.words:.1f}",
-                    str(debater.fallbacks),
-                ]
-            )
-        first = MEAN if self.is_ranked else self.measure
-        heads = ["rank", "debater", first, INTERVAL, *judges, *keys, "words", "fallbacks"]
+        for row, debater in zip(table.rows, self.debaters, strict=True):
+            by_judge = [number(debater.judges[judge]) for judge in judges]
+            counts = [f"{debater.words:.1f}", str(debater.fallbacks)]
+            rows.append([*row[:4], *by_judge, *row[4:end], *counts])
+        heads = [*table.heads[:4], *judges, *table.heads[4:end], "words", "fallbacks"]
         return Table(heads, rows, name=1, optional=len(heads) - 4)
 
 
@@ -294,12 +252,31 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         )
         for number, name in enumerate(debaters)
     }
+    ignored = []
+    for judge in sorted({*judges} - sound, key=judges.index):
+        reason = "baseline" if judge in sound_judges else "only fallbacks"
+        ignored.append(f"{judge} ({reason})")
+    counted_names = tuple(judges[number] for number in counted)
+    source = f"mean of judges ({', '.join(counted_names)})"
+    faults = []
+    for name, count in fallbacks.items():
+        faults.append((name, count, f"{count} of {responses[name]} responses are fallbacks"))
+    report = share_report(
+        measured,
+        claims,
+        criteria=criteria,
+        baselines=baselines,
+        compare=False,
+        judges="; not counted: ".join(filter(None, (source, ", ".join(ignored)))),
+        problems_of_runs=faults,
+        samples=plan.samples,
+        seed=0,
+    )
     figures = []
     # Categories have no mean: the debaters stand in the order of the share of the first one.
     places = ranking_places(criteria)
     first = MEAN if places else measured_answers[0].key
-    ranking = rank(measured, first, claims, baselines=baselines)
-    for ranked in ranking.runs:
+    for ranked in report.ranking:
         name = ranked.run
         measures = measured[name]
         low, high = measures[first].interval
@@ -308,7 +285,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         figures.append(
             DebaterFigures(
                 name=name,
-                rank=ranked.rank if places else None,
+                rank=ranked.rank,
                 yes=measures[first].value,
                 low=low,
                 high=high,
@@ -326,10 +303,11 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         "measure": answers_name(criteria) if places else first,
         "is_ranked": bool(places),
         "claims": claims,
-        "counted": tuple(judges[number] for number in counted),
+        "counted": counted_names,
         "baselines": tuple(baselines),
         "debaters": tuple(figures),
-        "comparisons": ranking.comparisons,
+        "comparisons": report.comparisons,
+        "shares": report,
     }
 
 

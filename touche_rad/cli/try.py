@@ -160,7 +160,7 @@ def _parts(summary: BenchSummary, tried: str) -> list[Part]:
             values[debater.name] = [number(debater.yes), interval_cell(SHORT_INTERVAL, debater)]
             maxims = {key: number(yes) for key, yes in debater.maxims.items()}
             details[debater.name] = {**maxims, "words": number(debater.words, 1)}
-        sentences = figures.sentences()
+        sentences = figures.shares.sentences() if figures.shares else []
     difference = by_pair(comparisons, MEAN)
     rows = []
     for name, value_and_interval in values.items():

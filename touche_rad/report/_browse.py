@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from string import ascii_lowercase, digits
 from typing import Any, Final
 
 from touche_rad.criteria import Criteria, Criterion
@@ -21,16 +22,18 @@ from touche_rad.score.conversations import ClaimTopic, Conversation
 WORD_LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
 """Letters of JSON after which a new part begins."""
-# The marks of a turn: their sum is one digit of base 16 in the index.
+# The marks of a turn: their sum is one digit of base 32 in the index.
 LONG: Final = 1
 UNSUPPORTED: Final = 2
 FALLBACK: Final = 4
 UNANSWERED: Final = 8
+FALLBACK_VERDICT: Final = 16
 _RESPONSES: Final = [
     ("long", "over 60 words"),
     ("unsupported", "a sentence without a source"),
     ("unanswered", "no response"),
     ("fallback", "a fallback answered"),
+    ("judged", "a verdict is missing or a fallback"),
 ]
 _DIFFERENCES: Final = [
     ("1", "where the runs differ"),
@@ -71,7 +74,7 @@ def debates_as_json(
                     len(parts) - 1,
                     conversation.id,
                     conversation.runs,
-                    "".join(f"{mark:x}" for mark in marks),
+                    "".join((digits + ascii_lowercase)[mark] for mark in marks),
                     "".join(map(_hash, conversation.turns)),
                     [run for run, _ in conversation.verdicts],
                     "".join(verdicts),
@@ -167,6 +170,8 @@ def _turns(
         for run, verdicts_of_run in conversation.verdicts:
             if verdicts_of_run[place]:
                 verdicts = [verdicts_of_run[place].get(key) for key in criteria.keys]
+                if any(verdict is None or verdict.fallback for verdict in verdicts):
+                    mark |= FALLBACK_VERDICT
                 scores = [verdict.score if verdict else None for verdict in verdicts]
                 rationales = [verdict.rationale if verdict else "" for verdict in verdicts]
                 judged.append([run, scores, rationales])

@@ -58,6 +58,11 @@ def between(low: float | None, high: float | None) -> str:
     return "" if low is None else f"[{short(low)}, {short(high)}]"
 
 
+def reader_link(**filters: str) -> str:
+    """Return the address of the debates that filters of the reader select."""
+    return f"#debates&{urlencode(filters, quote_via=quote, safe='')}"
+
+
 def page_table(
     caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], note: str = ""
 ) -> Board:
@@ -225,8 +230,7 @@ def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
         if criterion.answers.kind != "yes-no":
             counts.append(NONE)
             continue
-        fields = {"run": row.run, "maxim": row.maxim, "verdict": verdict, "label": label}
-        href = f"#debates&{urlencode(fields, quote_via=quote, safe='')}"
+        href = reader_link(run=row.run, maxim=row.maxim, verdict=verdict, label=label)
         counts.append([count, "", href if row.run != BASELINE else ""])
     return [criterion.title, short(row.value), *counts]
 
@@ -293,7 +297,7 @@ def _shares(report: ShareReport) -> Board:
     rows = []
     for ranked in report.ranking:
         first, *others = (row for row in report.rows if row.run == ranked.run)
-        counts = [] if report.truth else [report.debates[ranked.run]]
+        counts = [report.debates[ranked.run]] if report.debates else []
         rows.append(
             {
                 "run": ranked.run,
@@ -310,7 +314,7 @@ def _shares(report: ShareReport) -> Board:
     if report.truth:
         labelled = [[note] for note in report.notes]
         tables = [page_table("Labelled turns", ["run, criterion, turns"], labelled)]
-    else:
+    elif report.debates:
         heads.append(["debates", ""])
     title = lead(rows, measure)
     if report.not_ranked:

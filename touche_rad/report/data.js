@@ -71,7 +71,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
       claim.turns = Math.max(claim.turns, turns);
       claim.debates.push({
         ...{ place, id, runs, judges, levels, turns },
-        mark: (turn) => parseInt(marks[turn], 16),
+        mark: (turn) => parseInt(marks[turn], 32),
         hash: (turn) => hashes.slice(turn * 5, turn * 5 + 5),
         letter: (judge, turn, criterion) =>
           verdicts[(judges.indexOf(judge) * turns + turn) * size + criterion] || "-",

@@ -6,7 +6,7 @@ rad.report.tabs.debates = () => {
   const { claims, names, keys, titles, answerOf, letterOf, filters, red, unit } =
     rad.report.debates();
   const { abouts } = rad.report.data;
-  const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8 };
+  const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8, judged: 16 };
   const MANY = 8;
   const isJudged = claims.some(({ debates }) => debates.some(({ judges }) => judges.length));
 

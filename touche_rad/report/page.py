@@ -38,28 +38,36 @@ from touche_rad.report.boards import (
     boards_of,
     faults_of,
     page_table,
+    reader_link,
     tournament_board,
 )
 from touche_rad.report.calls import costs_of
 from touche_rad.report.inputs import read_tournament, split_runs_and_ratings
 from touche_rad.report.sources import LOST, Source, debates_of, origins_of, read_sources
+from touche_rad.runs.fallbacks import ANSWERS
+from touche_rad.runs.judging import VERDICTS
 from touche_rad.samples import SAMPLES
 from touche_rad.score import kind_of, score
 from touche_rad.score.cautions import different_indexes, equal_files, without_model
-from touche_rad.score.conversations import Conversation, topics
+from touche_rad.score.conversations import ClaimTopic, Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
-from touche_rad.score.reports import RANKS, Fault, RetrievalReport
+from touche_rad.score.reports import RANKS, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import ShareReport, shares_of_debates
+from touche_rad.score.words import names_of
 from touche_rad.text import count_of, count_words
 
+LinkedFault = tuple[str, int, str, str]
+"""A fault, and the address of the turns that have it in the reader; empty without one."""
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SCRIPTS: Final = ("data", "ranking", "tables", "reader", "debates", "wholes", "report")
 _TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Queries"}
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
+_MARKS: Final = {ANSWERS: "fallback", VERDICTS: "judged"}
+"""The filter of the reader for each kind of fallbacks."""
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
@@ -94,6 +102,7 @@ def write_report(
     seed: int = 0,
     bad: BadLines | None = None,
     boards: Sequence[Board] = (),
+    faults: Iterable[LinkedFault] = (),
     costs: Mapping[str, Path] | None = None,
     debates: bool = True,
     queries: Mapping[str, str] | None = None,
@@ -111,6 +120,7 @@ def write_report(
         seed: Random seed of the intervals.
         bad: What to do with bad lines.
         boards: Rankings to show instead of those of the runs.
+        faults: Problems of what these rankings name.
         costs: Files whose model calls are shown instead of those of the runs, by name.
         debates: Whether to show the debates.
         queries: The texts of the queries of TREC runs, by id.
@@ -183,31 +193,34 @@ def write_report(
             sections.append(section)
 
     tournaments = {path.parent for path in ratings}
-    faults = [
-        *((name, 1, error) for name, error in refused.items()),
+    all_faults = [
+        *faults,
+        *((name, 1, error, "") for name, error in refused.items()),
         *_faults_of_sources(sources, skipped, tournaments),
         *_long_responses(conversations, names_of_runs),
     ]
     ranked: set[str] = set()
     if scored is not None:
-        faults += faults_of(scored)
+        all_faults += [(*fault, "") for fault in faults_of(scored)]
         ranked.update(row.run for row in scored.rows)
-    for name, count in zip(names_of_runs, lost, strict=True):
-        if count and name not in ranked:
-            faults.append((name, count, f"{count_of(count, 'lost debate')} left out"))
+    for run, source in enumerate(sources):
+        if lost[run]:
+            # Of a run with a rank, the scores count them.
+            number = 0 if source.name in ranked else lost[run]
+            all_faults.append((source.name, number, _lost_debates(run, source, all_topics), ""))
 
     faulty: Counter[str] = Counter()
-    for name, number, _ in faults:
+    for name, number, *_ in all_faults:
         faulty[name] += number
     rows_of_files = [[*row, faulty[row[0]]] for row in _files(sources, refused, ratings, labels)]
     cost_heads, cost_rows = costs_of(costs or {source.name: source.path for source in sources})
     data = {
         "title": title or "touche-rad report",
         "boards": all_boards,
-        "warnings": warnings,
+        "warnings": [f"not scored: {', '.join(refused)}", *warnings] if refused else warnings,
         "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
-        "faults": faults,
+        "faults": all_faults,
         "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
         "costs": page_table("Model calls by step", cost_heads, cost_rows, note=_COST_NOTE),
         **responses,
@@ -215,8 +228,22 @@ def write_report(
     page = _write(out, data, sections, seed)
     sentences = [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else []
     refused |= unscored
-    warnings += [f"{name}: {text}" for name, _, text in faults if name not in refused]
+    warnings += [f"{name}: {text}" for name, _, text, _ in all_faults if name not in refused]
     return ReportSummary(page, refused, warnings, sentences)
+
+
+def _lost_debates(run: int, source: Source, topics: Sequence[ClaimTopic]) -> str:
+    """Name the lost debates of a run: by their claims, if other runs have them."""
+    lost = []
+    for number, debate in enumerate(source.debates, 1):
+        if debate == LOST:
+            lost.append(f"debate {number}")
+    claims = []
+    for topic in topics:
+        if run not in topic.runs:
+            claims.append(f"“{topic.claim}”")
+    texts = claims if len(claims) == len(lost) else lost
+    return f"{count_of(len(lost), 'lost debate')}: {names_of(texts)}"
 
 
 def _criteria_of(chosen: Criteria | None, paths: Iterable[Path]) -> Criteria:
@@ -278,32 +305,36 @@ def _files(
 
 def _faults_of_sources(
     sources: Sequence[Source], skipped: Mapping[Path, BadLines], tournaments: Iterable[Path]
-) -> Iterator[Fault]:
+) -> Iterator[LinkedFault]:
     """Yield invalid lines, fallbacks, and verdicts in part."""
     for source in sources:
         lines = skipped[source.path]
         if lines.count:
             count = count_of(lines.count, "invalid line")
-            yield source.name, lines.count, f"{count} skipped; the first: {lines.first}"
+            yield source.name, lines.count, f"{count} skipped; the first: {lines.first}", ""
         origin = source.origin
         # The board of a tournament names the fallbacks of the speeches.
         if source.path.parent in tournaments:
             status = origin.status if source.judgements else {}
             origin = replace(origin, status=status, judged={})
-        fallbacks = replace(source, origin=origin).fallbacks
-        if fallbacks:
-            number = sum(count for count, _ in fallbacks.values())
-            yield source.name, number, f"{say_replaced(fallbacks)} are fallbacks or missing"
+        for what, counts in replace(source, origin=origin).fallbacks.items():
+            text = f"{say_replaced({what: counts})} are fallbacks or missing"
+            link = ""
+            if what in _MARKS:
+                link = reader_link(mark=_MARKS[what], run=source.name)
+            yield source.name, counts[0], text, link
         reasons = []
         for judgement in source.judgements:
             if judgement.outcome.decision is not None and judgement.outcome.reason:
                 reasons.append(judgement.outcome.reason)
         if reasons:
             count = f"{len(reasons)} of {len(source.judgements)} verdicts"
-            yield source.name, len(reasons), f"{count} are in part; the first: {reasons[0]}"
+            yield source.name, len(reasons), f"{count} are in part; the first: {reasons[0]}", ""
 
 
-def _long_responses(conversations: Sequence[Conversation], names: Sequence[str]) -> Iterator[Fault]:
+def _long_responses(
+    conversations: Sequence[Conversation], names: Sequence[str]
+) -> Iterator[LinkedFault]:
     """Yield the number of each run's responses with more words than the task allows."""
     long: Counter[str] = Counter()
     for debate in conversations:
@@ -311,7 +342,8 @@ def _long_responses(conversations: Sequence[Conversation], names: Sequence[str])
         for run in debate.runs:
             long[names[run]] += sum(count_words(text) > WORD_LIMIT for text in responses)
     for name, count in (+long).items():
-        yield name, count, f"{count_of(count, 'response')} with more than {WORD_LIMIT} words"
+        text = f"{count_of(count, 'response')} with more than {WORD_LIMIT} words"
+        yield name, count, text, reader_link(mark="long", run=name)
 
 
 def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], seed: int) -> Path:

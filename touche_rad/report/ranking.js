@@ -78,7 +78,12 @@
         </p>
         ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
         ${turns?.length > 1 && html`<p class="soft">Mean verdict by turn <${Sparkline} values=${turns} /></p>`}
-        ${faultsOf(row.run).map(([, , text]) => html`<p class="no">${text}</p>`)}
+        ${faultsOf(row.run).map(
+          ([, , text, href]) =>
+            html`<p class="no">
+              ${rad.report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
+            </p>`,
+        )}
       </div>
       ${row.details && html`<${Table} ...${row.details} />`}
     </div>`;
@@ -138,7 +143,9 @@
   };
 
   const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
-    const problems = faultsOf(row.run).reduce((total, [, size]) => total + size, 0);
+    const faults = faultsOf(row.run);
+    const problems = faults.reduce((total, [, size]) => total + size, 0);
+    const href = !faults[1] && rad.report.hasDebates && faults[0]?.[3];
     return html`<tr class=${row.baseline ? "base" : ""}>
         <td class="num rank">${row.place}</td>
         <th scope="row">
@@ -151,7 +158,7 @@
             >
               <bdi>${row.run}</bdi>
             </button>
-            ${problems > 0 && html`<a class="faults" href="#files" aria-label="${row.run}: ${count(problems, "fault")}">${problems}</a>`}
+            ${problems > 0 && html`<a class="faults" href=${href || "#ranking"} onClick=${!href && toggle} aria-label="${row.run}: ${count(problems, "fault")}">${problems}</a>`}
             ${
               pick &&
               html`<input
@@ -236,18 +243,11 @@
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };
 
-  const unread = data.faults
-    .map(([name]) => name)
-    .filter((name) => !(name in data.abouts))
-    .join(", ");
   const Ranking = () =>
     data.boards.map((board, at) => {
-      const cautions = [
-        ...(at ? [] : [unread && `not scored: ${unread}`, ...data.warnings]),
-        ...board.warnings,
-      ]
-        .filter(Boolean)
-        .map((text) => html`<p class="soft caution">${text}</p>`);
+      const cautions = [...(at ? [] : data.warnings), ...board.warnings].map(
+        (text) => html`<p class="soft caution">${text}</p>`,
+      );
       return html`<section class="board">
         <${at ? "h2" : "h1"}>${board.title}<//>
         ${cautions.slice(0, 2)} ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`}

@@ -57,6 +57,8 @@ class ShareReport(Report):
     claims: int
     debates: Mapping[str, str] = {}
     """How many of the debates each run has."""
+    judges: str = ""
+    """Whose verdicts they are, if several judges gave them."""
     rows: tuple[YesRow, ...]
     notes: tuple[str, ...] = ()
     """Missing and lost debates and verdicts, and a judge without a language model."""
@@ -109,7 +111,7 @@ class ShareReport(Report):
     @property
     def source(self) -> str:
         """Where the answers are from."""
-        text = f"missing verdicts count as {missing_answer(self.criteria)}"
+        text = self.judges or f"missing verdicts count as {missing_answer(self.criteria)}"
         if self.truth:
             text = f"answers of people: {self.truth}"
         if self.is_corrected:
