@@ -187,6 +187,7 @@ def test_warnings_of_several_runs_are_printed_once_with_their_count(tmp_path: Pa
         warnings = touche_rad("bench", "run", plan, "-o", tmp_path / "out").err
     assert warnings.count("no log probabilities") == 1
     assert "(and 1 more)" in warnings
+    assert "without a language model" not in warnings
 
 
 @pytest.mark.parametrize(

@@ -100,5 +100,9 @@ def check_page(name: str, path: Path, folder: Path) -> None:
     text = re.sub(r"\b[0-9a-f]{64}\b|(?<=\")data:[^\"]*", "DIGEST", text)
     text = re.sub(r"\d\.\d{4,}", lambda match: f"{float(match[0]):.4f}", text)
     # A line for each short list, as people read tables.
-    text = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda match: f"[{' '.join(match[1].split())}]", text)
+    text = re.sub(
+        r"\[\s+((?:\"[^\"\n]*\"|[^][{}\"])*?)\s+\]",
+        lambda match: f"[{' '.join(match[1].split())}]",
+        text,
+    )
     check_golden(SCREENS / f"report.{name}.txt", f"{text}\n")

@@ -207,6 +207,22 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
     assert turns == count
 
 
+def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: Path) -> None:
+    claims = [make_debate(*[("Why?", "So.", "t")] * 3, claim=claim) for claim in "ABC"]
+    runs = [write_evaluations(tmp_path / "late.jsonl", claims), tmp_path / "lost.jsonl"]
+    records = read_records(runs[0])
+    write_records(runs[1], records[0], {}, records[2])
+    turn = records[2]["simulation"]["userTurns"][1]
+    turn["systemResponse"]["response"]["fallback"] = "the model did not answer"
+    write_records(runs[0], *records)
+    page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
+    page.get_by_label("lost: 1 fault").click()
+    assert page.locator(".opened .no").last.inner_text() == "1 lost debate: “B”"
+    page.get_by_label("late: 1 fault").click()
+    wait_for_position(page, "1 of 1")
+    assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
+
+
 @pytest.mark.parametrize("phone", [False, True])
 def test_two_rows_show_their_difference_and_the_turns(
     open_page: OpenPage, judges: str, twenty: str, phone: bool

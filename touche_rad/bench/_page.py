@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from touche_rad.bench._cells import VerdictCell, cells_of, labelled_runs
-from touche_rad.bench.figures import BenchSummary, Figures
+from touche_rad.bench.figures import Figures
 from touche_rad.bench.plan import PlanFile
 from touche_rad.bench.record import PAGE
 from touche_rad.report import write_report
@@ -18,12 +18,12 @@ JUDGES: Final = "judges"
 """The folder of the judges' page."""
 
 
-def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Path:
+def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     """Write the pages of a run, and return the first one."""
     folder = results / PAGE
     plan = plan_file.plan
     title = plan.pages.title or plan.name
-    judges = summary.judges
+    judges = figures.judges
     boards: list[Board] = []
     if judges is not None:
         boards += boards_of(judges)
@@ -50,11 +50,11 @@ def write_pages(plan_file: PlanFile, results: Path, summary: BenchSummary) -> Pa
         if isinstance(cell, VerdictCell) and cell.of is not None:
             numbers.setdefault(cell.of.entry.name, []).append(str(len(runs)))
             runs.append(results / cell.path)
-    shares = summary.figures.shares
+    shares = figures.shares
     assert shares is not None
     (of_debaters,) = boards_of(shares)
     of_debaters["warnings"] = judge_warnings(plan_file, results)
-    _add_columns(of_debaters, summary.figures)
+    _add_columns(of_debaters, figures)
     faults = []
     for fault in faults_of(shares):
         chosen = {"with": ".".join(numbers[fault[0]])}

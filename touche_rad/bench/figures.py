@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,16 +77,14 @@ class Figures(Printed):
     samples: int
     measure: str = "share of yes"
     """What the debaters are ranked by."""
-    is_ranked: bool = True
-    """Whether some criterion has an order; with only categories, the first share is shown."""
     baselines: tuple[str, ...] = ()
     """The debaters that are baselines."""
     counted: tuple[str, ...] = ()
     """The judges that count in `yes`: no baselines, and none with only fallback verdicts."""
     debaters: tuple[DebaterFigures, ...] = ()
     comparisons: tuple[RunComparison, ...] = ()
-    judges: Mapping[str, Any] | None = None
-    """The judges' scores on the labelled debates, as touche-rad score --json prints them."""
+    judges: JudgementReport | None = None
+    """The judges' scores on the labelled debates."""
     shares: ShareReport | None = Field(None, exclude=True, repr=False)
     """The debaters' shares of yes, as other runs have them; None without debaters."""
 
@@ -95,37 +92,31 @@ class Figures(Printed):
         """Yield the ranking of the debaters, and what the names of the entries mean."""
         if self.shares is not None:
             yield self.shares.sentences()
-            yield self.board(self.shares.board())
+            yield self.board()
         yield [f"{kind} {name}: {text}" for name, kind, text in self.entries if name != text]
         if self.shares is not None:
             intervals = f"95 % intervals from {self.samples} bootstrap samples of claims"
             claims = f"{self.name}: {self.claims} claims; {self.shares.source}"
             yield Notes([*rank_notes(self.shares), claims, intervals])
 
-    def board(self, table: Table) -> Table:
+    def board(self) -> Table:
         """Return the ranked table with columns of the judges, words and fallbacks."""
+        assert self.shares is not None
+        table = self.shares.board()
         judges = list(self.debaters[0].judges)
         if len(judges) == 1:  # its shares are the means
             judges = []
         end = len(table.heads) - table.optional  # the intervals of the criteria
         rows = []
         for row, debater in zip(table.rows, self.debaters, strict=True):
-            by_judge = [number(debater.judges[judge]) for judge in judges]
+            by_judge = [number(debater.judges[judge], 3) for judge in judges]
             counts = [f"{debater.words:.1f}", str(debater.fallbacks)]
             rows.append([*row[:4], *by_judge, *row[4:end], *counts])
         heads = [*table.heads[:4], *judges, *table.heads[4:end], "words", "fallbacks"]
         return Table(heads, rows, name=1, optional=len(heads) - 4)
 
 
-@dataclass(frozen=True)
-class BenchSummary:
-    """Figures, and the report of the judges that the page draws."""
-
-    figures: Figures
-    judges: JudgementReport | None
-
-
-def compute(plan_file: PlanFile, results: Path) -> BenchSummary:
+def compute(plan_file: PlanFile, results: Path) -> Figures:
     """Compute all figures from the files of the results and the labels."""
     plan = plan_file.plan
     criteria = plan_file.criteria
@@ -139,11 +130,11 @@ def compute(plan_file: PlanFile, results: Path) -> BenchSummary:
         ),
         claims=0,
         samples=plan.samples,
-        judges=judges.to_json() if judges is not None else None,
+        judges=judges,
     )
     if plan_file.debaters:
         figures = figures.model_copy(update=_debater_figures(plan_file, results, criteria))
-    return BenchSummary(figures, judges)
+    return figures
 
 
 def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> JudgementReport:
@@ -301,7 +292,6 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
 
     return {
         "measure": answers_name(criteria) if places else first,
-        "is_ranked": bool(places),
         "claims": claims,
         "counted": counted_names,
         "baselines": tuple(baselines),

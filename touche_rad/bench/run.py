@@ -18,7 +18,7 @@ import anyio
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of
 from touche_rad.bench._page import judge_warnings, page_files, write_pages
-from touche_rad.bench.figures import BenchSummary, compute
+from touche_rad.bench.figures import Figures, compute
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
 from touche_rad.bench.record import FIGURES, begin_record, is_ours, write_record
 from touche_rad.demo import is_demo
@@ -186,14 +186,14 @@ class Bench:
         uses_model = entry.configured.plugin.uses_model
         return self.open_model(entry.model, out, seed) if uses_model else None
 
-    def finish(self) -> BenchSummary:
+    def finish(self) -> Figures:
         """Write the figures, the pages and, last, the record; the cells must be done."""
-        summary = compute(self.plan_file, self.results)
-        write_json(self.results / FIGURES, summary.figures.to_json())
-        write_pages(self.plan_file, self.results, summary)
+        figures = compute(self.plan_file, self.results)
+        write_json(self.results / FIGURES, figures.to_json())
+        write_pages(self.plan_file, self.results, figures)
         pages = page_files(self.results)
         write_record(self.results, self.plan_file, self.index, self.statuses, pages)
-        return summary
+        return figures
 
     @cached_property
     def statuses(self) -> dict[str, dict[str, Any]]:

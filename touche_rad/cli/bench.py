@@ -40,7 +40,7 @@ from touche_rad.plugins.registry import IMPORTED, import_plugins
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
-    from touche_rad.bench.figures import BenchSummary
+    from touche_rad.bench.figures import Figures
     from touche_rad.bench.run import Bench
     from touche_rad.models import Model
     from touche_rad.models.endpoint import Backend
@@ -182,8 +182,8 @@ def run(options: BenchRunOptions) -> int:
         texts = [plan_file.plan.index, *(f"{plugin.model} {plugin.text}" for plugin in plugins)]
         prepare.tell_servers(path, texts, [plugin.configured for plugin in plugins])
     settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
-    bench, summary = run_plan(plan_file, results, options, settings)
-    return _show(bench, summary, options)
+    bench, figures = run_plan(plan_file, results, options, settings)
+    return _show(bench, figures, options)
 
 
 def _take_plugins(path: Path, *, trusted: bool) -> None:
@@ -275,7 +275,7 @@ def open_index(plan_file: PlanFile, options: opt.Common) -> Any:
 
 def run_plan(
     plan_file: PlanFile, results: Path, options: opt.Common, settings: RunOptions
-) -> tuple[Bench, BenchSummary]:
+) -> tuple[Bench, Figures]:
     """Run a plan to its end: debates, verdicts, figures, pages and record."""
     from touche_rad.bench.run import Bench
     from touche_rad.files.outputs import alone_in
@@ -314,14 +314,14 @@ def run_plan(
         return bench, bench.finish()
 
 
-def _show(bench: Bench, summary: BenchSummary, options: BenchRunOptions) -> int:
+def _show(bench: Bench, figures: Figures, options: BenchRunOptions) -> int:
     """Print the figures, the warnings and the next step; return the exit code."""
     if options.as_json:
-        print_json(summary.figures.to_json())
+        print_json(figures.to_json())
     else:
-        tables = [summary.figures.lines(terminal_width())]
-        if summary.judges is not None:
-            judges = summary.judges
+        tables = [figures.lines(terminal_width())]
+        if figures.judges is not None:
+            judges = figures.judges
             refused = [f"not scored: {run}: {error}" for run, error in judges.refused.items()]
             tables.append([*judges.lines(terminal_width()), *refused])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))

@@ -6,6 +6,7 @@ import inspect
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +28,7 @@ from touche_rad.plugins.registry import import_plugins, plugins_of
 from touche_rad.runs.work import RunOptions
 
 if TYPE_CHECKING:
-    from touche_rad.bench.figures import BenchSummary
+    from touche_rad.bench.figures import Figures
     from touche_rad.score.tables import Part
 
 TURNS: Final = 3
@@ -86,9 +87,9 @@ def try_command(options: TryOptions) -> int:
     # The folder has nothing but files of earlier trials.
     settings = RunOptions(replace=True)
     plan_file = PlanFile(plan, options.output / "plan")
-    bench, summary = run_plan(plan_file, options.output, options, settings)
+    bench, figures = run_plan(plan_file, options.output, options, settings)
     (name,) = named([text])
-    click.echo("\n".join(terminal_lines(_parts(summary, name), terminal_width())))
+    click.echo("\n".join(terminal_lines(_parts(figures, name), terminal_width())))
     return show_end(bench)
 
 
@@ -132,46 +133,29 @@ def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
     return BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
 
 
-def _parts(summary: BenchSummary, tried: str) -> list[Part]:
+def _parts(figures: Figures, tried: str) -> list[Part]:
     """Return what the differences say, and the table: shares of yes, or agreement with labels."""
-    from touche_rad.score.reports import SHORT_INTERVAL
     from touche_rad.score.result import MEAN
-    from touche_rad.score.tables import INTERVAL, NONE, Table, cell, interval_cell
-    from touche_rad.score.words import by_pair, number
+    from touche_rad.score.tables import NONE, Table, cell, interval_cell
+    from touche_rad.score.words import by_pair
 
-    report = summary.judges
-    values: dict[str, list[str]] = {}
-    details: dict[str, dict[str, str]] = {}
-    if report is not None:
-        what = report.measure
-        comparisons = report.comparisons
-        sentences = report.sentences()
-        for row in report.rows:
-            value = cell("{value:.3f}", row)
-            if row.maxim == MEAN:
-                values[row.run] = [value, interval_cell(SHORT_INTERVAL, row)]
-            else:
-                details.setdefault(row.run, {})[row.maxim] = value
-    else:
-        what = MEAN
-        figures = summary.figures
-        comparisons = figures.comparisons
-        for debater in figures.debaters:
-            values[debater.name] = [number(debater.yes), interval_cell(SHORT_INTERVAL, debater)]
-            maxims = {key: number(yes) for key, yes in debater.maxims.items()}
-            details[debater.name] = {**maxims, "words": number(debater.words, 1)}
-        sentences = figures.shares.sentences() if figures.shares else []
-    difference = by_pair(comparisons, MEAN)
+    report = figures.judges or figures.shares
+    assert report is not None
+    table = report.board()
+    if figures.judges is None:
+        table = replace(figures.board(), optional=0)
+    difference = by_pair(report.comparisons, MEAN)
     rows = []
-    for name, value_and_interval in values.items():
+    for _, name, *values in table.rows:
         compared = difference(tried, name)
         gap = [NONE, NONE]  # to itself
         if compared is not None:
-            between = interval_cell("{low:+.3f} to {high:+.3f}", compared)
+            between = interval_cell("[{low:+.3f}, {high:+.3f}]", compared)
             gap = [cell("{difference:+.3f}", compared), between]
-        rows.append([name, *value_and_interval, *gap, *details[name].values()])
-    heads = ["", what, INTERVAL, "difference", INTERVAL, *details[tried]]
-    return [sentences, Table(heads, rows)]
+        rows.append([name, *values[:2], *gap, *values[2:]])
+    _, head, *heads = table.heads
+    heads = [head, *heads[:2], "difference", heads[1], *heads[2:]]
+    return [report.sentences(), Table(heads, rows, optional=table.optional)]
 
 
 def _watch(spec: opt.PluginSpec) -> None:

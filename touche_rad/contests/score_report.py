@@ -80,7 +80,7 @@ class ContestRow(FrozenRecord):
         """The interval of the accuracy in percent."""
         # Means of repeats and random guesses have none, however many debates there are.
         cell_of = interval_cell if self.debates < FEWEST_FOR_INTERVAL else cell
-        return cell_of("{accuracy_low:share} to {accuracy_high:share}", self)
+        return cell_of("[{accuracy_low:share}, {accuracy_high:share}]", self)
 
 
 def means(rows: Sequence[ContestRow], judges: Mapping[str, str]) -> Iterator[ContestRow]:
@@ -279,7 +279,7 @@ SCORE_COLUMNS: Columns = {
     "{interval_text}": INTERVAL,
     "{accuracy_completed:percent}": "of done",
     "{rmse:.2f}": "RMSE",
-    "{rmse_low:.1f} to {rmse_high:.1f}": INTERVAL,
+    "[{rmse_low:.1f}, {rmse_high:.1f}]": INTERVAL,
     "{mae:.2f}": "MAE",
     **_CORRELATION_COLUMNS,
 }

@@ -11,9 +11,9 @@ from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
-from touche_rad.report.boards import page_table, short
+from touche_rad.report.boards import page_table
 from touche_rad.report.sources import Source
-from touche_rad.score import kind_of
+from touche_rad.score import kind_of, words
 from touche_rad.score.tables import NONE
 from touche_rad.text import map_texts
 
@@ -86,7 +86,7 @@ def _record(
             scores = []
             for speaker, of_speaker in outcome.scores.items():
                 if name in of_speaker:
-                    scores.append(f"{speaker} {short(of_speaker[name])}")
+                    scores.append(f"{speaker} {words.number(of_speaker[name])}")
             text = ", ".join(scores)
             winner_of_dimension = outcome.winners.get(name)
             if winner_of_dimension:

@@ -9,10 +9,10 @@ from typing import Any, Final
 from touche_rad import files
 from touche_rad.files import BadLines, Kind
 from touche_rad.plugins import open_index
-from touche_rad.report.boards import short
 from touche_rad.report.sources import Source
 from touche_rad.score import kind_of
 from touche_rad.score.retrieval import read_qrels
+from touche_rad.score.words import number
 
 _SHOWN_ARGUMENTS: Final = 10
 
@@ -51,7 +51,7 @@ def query_records(
                 ranking.append((row.document, text, relevance))
     for query in sorted(rankings):
         shown = [
-            f"{run} {short(of_run[query])}" for run, of_run in values.items() if query in of_run
+            f"{run} {number(of_run[query])}" for run, of_run in values.items() if query in of_run
         ]
         yield (
             {

@@ -25,11 +25,19 @@ from touche_rad.score.cautions import WITHOUT_MODEL
 from touche_rad.score.confusion import MAIN, TITLES
 from touche_rad.score.rates import answer_shares, answers_name, ranking_places
 from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
-from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RunComparison, rank_text
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow, rank_text
 from touche_rad.score.shares import ShareReport
 from touche_rad.score.significance import compare_runs
 from touche_rad.score.tables import NONE, Table, cells, csv_rows, table
-from touche_rad.score.words import by_pair, names_of, number, ranking_in_words, too_few
+from touche_rad.score.words import (
+    between,
+    by_pair,
+    names_of,
+    number,
+    ranking_in_words,
+    signed,
+    too_few,
+)
 from touche_rad.text import count_of
 
 Board = dict[str, Any]
@@ -38,24 +46,6 @@ _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
 _MEASURES: Final = ("precision", "recall", "kappa", "weighted_kappa", "rmse", "spearman")
 """The measures of a criterion that an opened row shows, beside its errors."""
-
-
-def short(value: float | None, digits: int = 2) -> str:
-    """Format a value as the pages do: `.80`, with a true minus."""
-    text = number(value, digits)
-    if text.startswith(("0.", "-0.")):
-        text = text.replace("0.", ".", 1)
-    return text.replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """Format a difference, such as `+.03`."""
-    return short(value) if value < 0.005 else f"+{short(value)}"
-
-
-def between(low: float | None, high: float | None) -> str:
-    """Format an interval, such as `[.78, .82]`; empty without one."""
-    return "" if low is None else f"[{short(low)}, {short(high)}]"
 
 
 def reader_link(**filters: str) -> str:
@@ -143,7 +133,7 @@ def lead(rows: Sequence[Board], measure: str) -> str:
     if not runs:
         return "Nothing is ranked"
     if len(runs) == 1:
-        return f"{runs[0]['run']}: {measure} {short(runs[0]['value'])}"
+        return f"{runs[0]['run']}: {measure} {number(runs[0]['value'])}"
     first = [row["run"] for row in runs if row["rank"] == 1]
     if len(first) > 1:
         return f"{names_of(first)} lead, not significantly different"
@@ -174,7 +164,7 @@ def _judgements(report: JudgementReport) -> Board:
             sure = compared is not None and compared.significant
             delta = row.value - by_name[base, criterion.key].value
             deltas.append(None if run == base else (delta, sure))
-            measures = [short(getattr(row, name)) for name in shown]
+            measures = [number(getattr(row, name)) for name in shown]
             details.append([*_errors(row, criterion), *measures])
         rows.append(
             {
@@ -184,7 +174,7 @@ def _judgements(report: JudgementReport) -> Board:
                 "value": mean.value,
                 "low": mean.low,
                 "high": mean.high,
-                "cells": [*deltas, short(mean.kappa), _percent(mean.yes_rate)],
+                "cells": [*deltas, number(mean.kappa), _percent(mean.yes_rate)],
                 "details": page_table(f"{run} by criterion", heads_of_details, details),
             }
         )
@@ -198,8 +188,6 @@ def _judgements(report: JudgementReport) -> Board:
         title, text = _against_baseline(
             [row["run"] for row in runs], base, by_pair(report.comparisons, MEAN), deltas_of_leader
         )
-        sentences = [[sentence] for sentence in report.sentences()]
-        tables.append(page_table("All comparisons in words", ["finding"], sentences))
     for row, counts in report.confusions():
         tables.append(_page_table(f"{row.run}, {row.maxim}: labels by answers", counts))
     counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}"
@@ -232,15 +220,7 @@ def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
             continue
         href = reader_link(run=row.run, maxim=row.maxim, verdict=verdict, label=label)
         counts.append([count, "", href if row.run != BASELINE else ""])
-    return [criterion.title, short(row.value), *counts]
-
-
-def _tested(row: RunComparison | None) -> str:
-    """Return a difference of the means with its interval and its corrected p."""
-    if row is None:
-        return ""
-    p = "p < .001" if (row.p_holm or 1) < 0.001 else f"p = {short(row.p_holm, 3)}"
-    return f"{signed(row.difference)} {between(row.low, row.high)}, {p}"
+    return [criterion.title, number(row.value), *counts]
 
 
 def _against_baseline(
@@ -251,6 +231,7 @@ def _against_baseline(
 ) -> tuple[str, list[str]]:
     """Say who beats the baseline, and on which criteria the best run does."""
     leader = runs[0]
+    against_baseline = difference(leader, baseline)
     better: list[str] = []
     worse: list[str] = []
     for run in runs:
@@ -266,7 +247,7 @@ def _against_baseline(
     on = f"on {names_of(groups['better'])} only" if groups["better"] else "on no single criterion"
     if len(groups["better"]) == len(deltas):
         on = "on all criteria"
-    gain = _tested(difference(leader, baseline))
+    gain = words.tested(against_baseline) if against_baseline else ""
     head = f"No run beats {baseline}: {leader} {gain}"
     if len(better) > 1:
         head = f"{len(better)} of {len(runs)} runs beat {baseline}; {leader} does {on}: {gain}"
@@ -276,8 +257,9 @@ def _against_baseline(
     elif groups["better"]:
         head = f"{head}; it does {on}"
     text = []
-    if len(runs) > 1:
-        text.append(f"{runs[1]} against {leader}: {_tested(difference(runs[1], leader))}.")
+    row = difference(runs[1], leader) if len(runs) > 1 else None
+    if row is not None:
+        text.append(f"{runs[1]} against {leader}: {words.tested(row)}.")
     relations = [f"{relation} on {', '.join(on)}" for relation, on in groups.items() if on]
     text.append(f"Against {baseline}, {leader} is {'; '.join(relations)}.")
     if worse:
@@ -285,6 +267,23 @@ def _against_baseline(
         verb = "is" if len(worse) == 1 else "are"
         text.append(f"{subject} {verb} significantly worse than {baseline}.")
     return head, text
+
+
+def _ranked_rows(report: Report, value: str) -> Iterator[tuple[Board, Sequence[Any]]]:
+    """Yield a row for each run with its first measure, and its other measures."""
+    for ranked in report.ranking:
+        first, *others = (row for row in report.rows if row.run == ranked.run)
+        yield (
+            {
+                "run": ranked.run,
+                "rank": ranked.rank,
+                "baseline": ranked.run in report.baselines,
+                "value": getattr(first, value),
+                "low": first.low,
+                "high": first.high,
+            },
+            others,
+        )
 
 
 def _shares(report: ShareReport) -> Board:
@@ -295,20 +294,9 @@ def _shares(report: ShareReport) -> Board:
     if not ranking_places(report.criteria):  # the first category stands in the place of the mean
         measure = measured.pop(0).key
     rows = []
-    for ranked in report.ranking:
-        first, *others = (row for row in report.rows if row.run == ranked.run)
-        counts = [report.debates[ranked.run]] if report.debates else []
-        rows.append(
-            {
-                "run": ranked.run,
-                "rank": ranked.rank,
-                "baseline": ranked.run in report.baselines,
-                "value": first.yes,
-                "low": first.low,
-                "high": first.high,
-                "cells": [*(short(row.yes) for row in others), *counts],
-            }
-        )
+    for row, others in _ranked_rows(report, "yes"):
+        counts = [report.debates[row["run"]]] if report.debates else []
+        rows.append({**row, "cells": [*(number(other.yes) for other in others), *counts]})
     heads = [[share.criterion.title, share.category] for share in measured]
     tables = []
     if report.truth:
@@ -334,19 +322,9 @@ def _shares(report: ShareReport) -> Board:
 def _retrieval(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
     rows = []
-    for ranked in report.ranking:
-        first, *others = (row for row in report.rows if row.run == ranked.run)
-        rows.append(
-            {
-                "run": ranked.run,
-                "rank": ranked.rank,
-                "baseline": ranked.run in report.baselines,
-                "value": first.value,
-                "low": first.low,
-                "high": first.high,
-                "cells": [f"{short(row.value)} {between(row.low, row.high)}" for row in others],
-            }
-        )
+    for row, others in _ranked_rows(report, "value"):
+        texts = [f"{number(other.value)} {between(other.low, other.high)}" for other in others]
+        rows.append({**row, "cells": texts})
     return board(
         lead(rows, report.measures[0]),
         rows,
@@ -400,10 +378,10 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
                 "low": row.accuracy_low,
                 "high": row.accuracy_high,
                 "cells": [
-                    short(row.rmse, 1),
-                    short(row.mae, 1),
-                    short(row.pearson),
-                    short(row.kendall),
+                    number(row.rmse, 1),
+                    number(row.mae, 1),
+                    number(row.pearson),
+                    number(row.kendall),
                     _percent(row.completed),
                 ],
             }

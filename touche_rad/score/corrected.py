@@ -131,7 +131,7 @@ _COLUMNS: Columns = {
     "{debates}": "debates",
     "{judge_yes:.3f}": "judge",
     "{yes:.3f}": "people",
-    "{yes_low:.2f} to {yes_high:.2f}": "95 %",
+    "[{yes_low:.2f}, {yes_high:.2f}]": "95 %",
     "{f1:.3f}": "F1",
-    "{f1_low:.2f} to {f1_high:.2f}": "95 %",
+    "[{f1_low:.2f}, {f1_high:.2f}]": "95 %",
 }

@@ -39,7 +39,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, debate_rows
-from touche_rad.score.words import by_pair, headline, interval, names_of
+from touche_rad.score.words import between, by_pair, headline, names_of
 
 _SHOWN_PROBLEMS: Final = 10
 _OFFICIAL_FAULTS: Final = {
@@ -50,7 +50,7 @@ COMPARISON_COLUMNS: Columns = {
     "{run} – {against}": "runs",
     "{measure}": "measure",
     "{difference:z.3f}": "diff.",
-    "{low:z.3f} to {high:z.3f}": "95 %",
+    "[{low:z.3f}, {high:z.3f}]": "95 %",
     "{p:.4f}": "p",
     "{p_holm:.4f}": "p (Holm)",
 }
@@ -79,7 +79,7 @@ _CSV_FIELDS: Final = [
     for name in JudgementRow.model_fields
     if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn", "confusion")
 ]
-SHORT_INTERVAL: Final = "{low:.3f}–{high:.3f}"
+SHORT_INTERVAL: Final = "[{low:.3f}, {high:.3f}]"
 RANKS: Final = "=3: third, but not significantly worse than the first (p (Holm) is not below .05)."
 _FAMILIES: Final = (
     "p (Holm): over all comparisons of the measure that ranks with the same run, and over all of "
@@ -130,7 +130,7 @@ class Report(Printed):
         shown = [row for row in self.ranking if row.rank or row.run in baselines or not has_ranks]
         return headline(
             {row.run: values[row.run] for row in shown},
-            {run: interval(low, high) for run, _, low, high in figures},
+            {run: between(low, high) for run, _, low, high in figures},
             what,
             baselines,
             by_pair(self.comparisons, measure),

@@ -37,6 +37,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, verdict_rows
+from touche_rad.score.words import number
 
 
 class YesRow(FrozenRecord):
@@ -87,7 +88,7 @@ class ShareReport(Report):
         what = answers_name(self.criteria)
         if self.not_ranked:
             order = [ranked.run for ranked in self.ranking if means]
-            shares = ", ".join(f"{run} {means[run].yes:.3f}" for run in order)
+            shares = ", ".join(f"{run} {number(means[run].yes)}" for run in order)
             sentences = [f"Not ranked: {self.not_ranked}."]
             return [*sentences, f"{what.capitalize()}: {shares}."] if shares else sentences
         figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]

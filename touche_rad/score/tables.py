@@ -33,7 +33,7 @@ _BOLD: Final = "\x1b[1m{}\x1b[0m"
 """Where there is no terminal, `click.echo` leaves the colours out."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a text that begins so for a formula."""
-_NUMBER: Final = re.compile(r"[-+]?\d+(\.\d+)?")
+_NUMBER: Final = re.compile(r"[-+]?\d*(\.\d+)?")
 
 Columns = Mapping[str, str]
 """The head of each column by its format, such as {"{f1:.4f}": "F1"}.
@@ -224,13 +224,19 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
     return stream.getvalue()
 
 
+def short(number: str) -> str:
+    """Write a number as people read it: no zero before the point, and a true minus."""
+    return re.sub(r"^([-+]?)0\.", r"\1.", number).replace("-", "−")
+
+
 class _Cells(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec == "percent":
             return f"{100 * value:.1f} %"
         if format_spec == "share":
             return f"{100 * value:.1f}"
-        return str(super().format_field(value, format_spec))
+        text = str(super().format_field(value, format_spec))
+        return short(text) if format_spec.endswith(("2f", "3f", "4f")) else text
 
 
 _CELLS: Final = _Cells()

@@ -7,22 +7,38 @@ from typing import Final
 
 from touche_rad.score.result import RunComparison
 from touche_rad.score.significance import FEWEST_FOR_TEST
-from touche_rad.score.tables import NONE, TOO_FEW
+from touche_rad.score.tables import NONE, short
 
 _NAMES_IN_SENTENCE: Final = 4
 """Names in a sentence before the rest is counted."""
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """Format a value; a dash if there is none."""
-    return NONE if value is None else f"{value:z.{digits}f}"
+def number(value: float | None, digits: int = 2) -> str:
+    """Format a value, such as `.80`; a dash if there is none."""
+    return NONE if value is None else short(f"{value:z.{digits}f}")
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Format an interval; too few debates have none."""
-    if low is None or high is None:
-        return TOO_FEW
-    return f"{number(low)} to {number(high)}"
+def signed(value: float) -> str:
+    """Format a difference, such as `+.03`; one that is near 0 has a third digit."""
+    if abs(value) < 0.0005:
+        return number(0)
+    return short(f"{value:+.{2 if abs(value) >= 0.005 else 3}f}")
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Format an interval, such as `[.78, .82]`; empty without one."""
+    return "" if low is None else f"[{number(low)}, {number(high)}]"
+
+
+def tested(row: RunComparison) -> str:
+    """Return a difference with its interval and its corrected p, if it has them."""
+    return f"{signed(row.difference)} {_limits(row.low, row.high, row.p_holm)}".rstrip()
+
+
+def _limits(low: float | None, high: float | None, p: float | None) -> str:
+    if p is None:
+        return ""
+    return f"{between(low, high)}, p {'< .001' if p < 0.001 else f'= {number(p, 3)}'}"
 
 
 def names_of(names: Sequence[str]) -> str:
@@ -52,17 +68,15 @@ def ranking_in_words(
     sentences: list[str] = []
     if len(runs) > 1:
         leader, second, *others = runs
-        gain = runs[leader] - runs[second]
-        tested = difference(second, leader)
-        lead = f"{leader} leads {second} by {number(gain)} {measure}"
-        if number(gain) == number(0):
+        row = difference(second, leader)
+        gain = signed(runs[leader] - runs[second])
+        lead = f"{leader} leads {second} by {gain.removeprefix('+')} {measure}"
+        if not gain.startswith("+"):
             lead = f"{leader} and {second} have the same {measure}"
-        elif tested is not None and tested.low is not None and tested.high is not None:
+        elif row is not None and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
-            between = interval(-tested.high, -tested.low)
-            lead += ", significantly" if tested.significant else ", not significantly"
-            p = "< 0.001" if (tested.p_holm or 1) < 0.001 else number(tested.p_holm)
-            lead += f" (p (Holm) {p}, 95 % interval of the difference {between})"
+            lead += ", significantly" if row.significant else ", not significantly"
+            lead += f" ({_limits(-row.high, -row.low, row.p_holm)})"
         sentences.append(f"{lead}.")
         equal = [run for run in others if not _is_significant(difference(run, leader))]
         if equal:
@@ -80,10 +94,9 @@ def ranking_in_words(
             groups.setdefault(relation, []).append(run)
         for relation, names in groups.items():
             sentence = f"{are(names)} {relation} the baseline {baseline} ({number(baseline_value)})"
-            tested = difference(names[0], baseline)
-            if len(names) == 1 and tested is not None and tested.low is not None:
-                between = interval(tested.low, tested.high)
-                sentence += f": difference {number(tested.difference)} (95 % {between})"
+            row = difference(names[0], baseline)
+            if len(names) == 1 and row is not None and row.low is not None:
+                sentence += f": {tested(row)}"
             sentences.append(f"{sentence}.")
     return sentences
 
@@ -101,7 +114,7 @@ def headline(
 
     Args:
         values: The value of each run and baseline, best first.
-        intervals: The 95 % interval of each.
+        intervals: The 95 % interval of each; empty without one.
         measure: What the values are.
         baselines: The names of the baselines.
         difference: Returns the paired difference of two runs.
@@ -113,9 +126,7 @@ def headline(
     if not runs:
         return []
     leader = next(iter(runs))
-    sentence = f"{leader}: {measure} {number(runs[leader])}"
-    if intervals[leader] != TOO_FEW:
-        sentence += f" (95 % {intervals[leader]})"
+    sentence = f"{leader}: {measure} {number(runs[leader])} {intervals[leader]}".rstrip()
     texts = {name: number(value) for name, value in runs.items()}
     sentences = too_few(texts, measure, count, units)
     return [f"{sentence}.", *(sentences or ranking_in_words(runs, marked, measure, difference))]
@@ -137,8 +148,8 @@ def are(names: Sequence[str]) -> str:
     return f"{names_of(names)} {verb}"
 
 
-def _is_significant(tested: RunComparison | None) -> bool:
-    return tested is not None and tested.significant
+def _is_significant(row: RunComparison | None) -> bool:
+    return row is not None and row.significant
 
 
 def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:

@@ -20,6 +20,7 @@ from touche_rad.score.tables import (
     Printed,
     Table,
     interval_cell,
+    short,
     table,
 )
 from touche_rad.text import count_of
@@ -59,7 +60,7 @@ class Standing(FrozenRecord):
     @property
     def interval_text(self) -> str:
         """The interval of the rating."""
-        return interval_cell("{low:.0f} to {high:.0f}", self)
+        return interval_cell("[{low:.0f}, {high:.0f}]", self)
 
 
 class Tournament(Printed):
@@ -137,7 +138,7 @@ def format_share(share: float | None) -> str:
         return NONE
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
     rounded = larger if share >= 0.5 else 1 - larger
-    return f"{rounded:.2f}"
+    return short(f"{rounded:.2f}")
 
 
 def result_of(
