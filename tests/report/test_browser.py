@@ -245,7 +245,6 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert_fits(page)
     ranks = page.locator("td.rank").all_inner_texts()
     equal = [rank for rank in ranks if "=" in rank]
-    assert ranks[0] == "1"
     assert 1 <= len(equal) < 19
     page.get_by_role("button", name="Compare no runs").click()
     assert page.locator(".pair").count() == 0
