@@ -296,7 +296,7 @@ def _shares(report: ShareReport) -> Board:
     rows = []
     for row, others in _ranked_rows(report, "yes"):
         counts = [report.debates[row["run"]]] if report.debates else []
-        rows.append({**row, "cells": [*(number(other.yes) for other in others), *counts]})
+        rows.append({**row, "cells": [*(number(part.yes) for part in others), *counts]})
     heads = [[share.criterion.title, share.category] for share in measured]
     tables = []
     if report.truth:
@@ -323,7 +323,7 @@ def _retrieval(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
     rows = []
     for row, others in _ranked_rows(report, "value"):
-        texts = [f"{number(other.value)} {between(other.low, other.high)}" for other in others]
+        texts = [f"{number(part.value)} {between(part.low, part.high)}" for part in others]
         rows.append({**row, "cells": texts})
     return board(
         lead(rows, report.measures[0]),
