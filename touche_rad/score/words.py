@@ -22,7 +22,8 @@ def signed(value: float) -> str:
     """Format a difference, such as `+.03`; one that is near 0 has a third digit."""
     if abs(value) < 0.0005:
         return number(0)
-    return short(f"{value:+.{2 if abs(value) >= 0.005 else 3}f}")
+    digits = 2 if abs(value) >= 0.005 else 3
+    return short(f"{value:+.{digits}f}")
 
 
 def between(low: float | None, high: float | None) -> str:
@@ -38,7 +39,8 @@ def tested(row: RunComparison) -> str:
 def _limits(low: float | None, high: float | None, p: float | None) -> str:
     if p is None:
         return ""
-    return f"{between(low, high)}, p {'< .001' if p < 0.001 else f'= {number(p, 3)}'}"
+    corrected = "< .001" if p < 0.001 else f"= {number(p, 3)}"
+    return f"{between(low, high)}, p {corrected}"
 
 
 def names_of(names: Sequence[str]) -> str:
