@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ import pytest
 
 from tests.models import scripted
 from tests.models.by_prompt import answer_by_prompt
+from tests.models.by_schema import prompt_of
 from tests.models.scripted import Scripted
 from tests.records import read_json, read_records, write_records
 from tests.terminal import touche_rad
@@ -127,8 +129,14 @@ def world(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> It
     contests.write_text("".join(demo_file("contests.jsonl").open().readlines()[:2]))
     sources: dict[Kind, Path] = {"debater": chats, "judge": simulations, "panel": contests}
     with scripted.serving() as server:
-        server.always = answer_by_prompt
+        server.always = _answer_or_fail
         yield World(sources, demo_index_path, server, folder)
+
+
+def _answer_or_fail(handler: scripted.Handler) -> None:
+    """Answer some prompts never validly: what a cache has of them is repeated, too."""
+    is_invalid = zlib.crc32(prompt_of(handler.body).encode()) % 8 == 0
+    (scripted.content("nonsense") if is_invalid else answer_by_prompt)(handler)
 
 
 def _as_chat(row: dict[str, Any]) -> dict[str, Any]:

@@ -70,17 +70,32 @@ def test_of_two_answers_to_a_request_both_processes_use_the_first(
         ask(server.url, tmp_path)  # what another process asks at the same time
         scripted.content('{"words": "late"}')(handler)
 
-    server.script = [answer_late]
+    def fail_at_the_same_time(handler: scripted.Handler) -> None:
+        with pytest.raises(faults.BadRequest):
+            ask(server.url, tmp_path, 1)
+        scripted.content('{"words": "Number 1"}')(handler)
+
+    server.script = [fail_at_the_same_time, *[scripted.fails(400)] * 3, answer_late]
+    assert ask(server.url, tmp_path, 1).words == "Number 1"
     assert ask(server.url, tmp_path).words == "Number 0"
     assert ask(NONE, tmp_path).words == "Number 0"
 
 
-def test_failures_are_not_stored(server: Scripted, tmp_path: Path) -> None:
-    server.always = scripted.content("nonsense")
-    with pytest.raises(faults.InvalidAnswer):
-        ask(server.url, tmp_path)
-    with pytest.raises(faults.NotCached):
-        ask(NONE, tmp_path)
+def test_a_failure_is_repeated_without_an_endpoint_and_asked_again_with_one(
+    server: Scripted, tmp_path: Path
+) -> None:
+    good = server.always
+    for always in (scripted.content("nonsense"), scripted.fails(400, "broken"), good):
+        server.always = always
+        results = []
+        for url in (server.url, NONE):
+            try:
+                results.append(repr(ask(url, tmp_path)))
+            except faults.ModelError as error:
+                results.append(repr(error))
+        assert results[0] == results[1]
+        assert "NotCached" not in results[0]
+    assert results == ["Fine(words='Number 0')"] * 2
 
 
 OLD = r"""

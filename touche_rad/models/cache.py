@@ -30,12 +30,12 @@ CREATE TABLE IF NOT EXISTS answers (
 ) WITHOUT ROWID
 """
 _SELECT: Final = "SELECT answer FROM answers WHERE key = ?"
-_COLUMNS: Final = ("key", "model", "asked", "answer", "version", "kept")
-_VALUES: Final = f"INTO answers VALUES ({', '.join('?' * len(_COLUMNS))})"
+_REMOVE_ERROR: Final = """DELETE FROM answers WHERE key = ? AND answer LIKE '{"error"%'"""
+_INSERT: Final = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class Cache:
-    """The valid answers in a folder."""
+    """The valid answers in a folder, and the errors of requests that got none."""
 
     def __init__(self, folder: Path) -> None:
         """Open the cache, or make it."""
@@ -50,11 +50,8 @@ class Cache:
                 self._database.execute(f"PRAGMA user_version={VERSION}")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
-            columns = {row[1] for row in self._database.execute("PRAGMA table_info(answers)")}
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
-        if columns != set(_COLUMNS):
-            raise UserError(f"--cache {folder}: cache of another version; use another folder")
 
     @property
     def _database(self) -> sqlite3.Connection:
@@ -90,15 +87,16 @@ class Cache:
     ) -> Mapping[str, Any]:
         """Store an answer, and return it or that of another process that stored one first.
 
-        Both processes go on with the same answer, so that a replay gives the results of both. A
-        write error is only logged.
+        Both processes go on with the same answer, so that a replay gives the results of both. An
+        error is replaced. A write error is only logged.
         """
         text = redact_line(json.dumps(answer, ensure_ascii=True))
         request = redact(json.dumps(body, ensure_ascii=True))
         row = (key, str(body.get("model", "")), request, text, VERSION, time.time())
         try:
             with self._database as database:
-                if not database.execute(f"INSERT OR IGNORE {_VALUES}", row).rowcount:
+                database.execute(_REMOVE_ERROR, (key,))
+                if not database.execute(_INSERT, row).rowcount:
                     (earlier,) = database.execute(_SELECT, (key,)).fetchone()
                     answer = json.loads(earlier)
         except sqlite3.Error as error:

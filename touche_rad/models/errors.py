@@ -15,6 +15,11 @@ class ModelError(RequestError):
     problem = "the model gave no valid answer"
     """What happened, for users."""
 
+    @property
+    def stored(self) -> Mapping[str, str]:
+        """What the cache has of a request that failed."""
+        return {"error": type(self).__name__, "message": str(self)}
+
 
 class Unreachable(ModelError):
     """No connection, or the connection broke."""
@@ -112,6 +117,13 @@ class NotCached(ModelError):
     """There is no endpoint, and the answer is not in the cache."""
 
     problem = "no endpoint, and the answer is not in the cache"
+
+
+def stored_error(stored: Mapping[str, object]) -> ModelError:
+    """Return the error of which the cache has this; NotCached if it is damaged."""
+    classes = {kind.__name__: kind for kind in ModelError.__subclasses__()}
+    kind = classes.get(str(stored.get("error")), NotCached)
+    return kind(str(stored.get("message", "")))
 
 
 _CLASSES: Final[Mapping[type[RequestError], type[ModelError]]] = {

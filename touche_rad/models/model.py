@@ -6,7 +6,6 @@ import copy
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
@@ -22,7 +21,13 @@ from touche_rad.files.records import drop_keys
 from touche_rad.lists import in_parts
 from touche_rad.models.cache import VERSION, Cache
 from touche_rad.models.endpoint import NONE, Address, Backend, Endpoint, parse_address
-from touche_rad.models.errors import InvalidAnswer, ModelError, PromptTooLong, Truncated
+from touche_rad.models.errors import (
+    InvalidAnswer,
+    ModelError,
+    PromptTooLong,
+    Truncated,
+    stored_error,
+)
 from touche_rad.models.output import (
     LIKELY,
     Chances,
@@ -269,9 +274,10 @@ class Model:
         shorten: Shorten | None,
         max_tokens: int | None,
     ) -> Mapping[str, Any]:
-        """Return the answer from the cache; else ask, and store it.
+        """Return the answer from the cache; else ask, and store the answer, or why there is none.
 
-        An answer to a shortened prompt has the key of the whole one.
+        Without an endpoint a stored error is raised again; else the model is asked again. An answer
+        to a shortened prompt has the key of the whole one.
         """
         body = self._body(messages)
         if question.kind == "choice":
@@ -286,30 +292,47 @@ class Model:
         key = hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
         with Call.counted(step, self.usage, self._deadline) as call:
+            if self._cache is None:
+                return await self._shorten_and_send(call, question, body, messages, shorten)
             # Equal parallel requests are sent once; the others wait for the stored answer.
-            lock = self._locks.setdefault(key, anyio.Lock())
-            async with lock if self._cache is not None else nullcontext():
-                stored = self._cache.get(key) if self._cache is not None else None
-                if self._cache is not None and stored is not None:
+            async with self._locks.setdefault(key, anyio.Lock()):
+                stored = self._cache.get(key)
+                if stored is not None:
                     try:
                         question.result(stored)
                     except (LookupError, TypeError, ValueError):
-                        self._cache.remove(key)  # damaged
+                        if self.backend is None:
+                            raise stored_error(stored) from None
+                        self._cache.remove(key)  # an error, or damaged
                     else:
                         call.cost.from_cache += 1
                         self._sender.trace.write(call, body, stored)
                         return stored
-                while True:
-                    try:
-                        answer = await self._send(call, question, body)
-                        break
-                    except PromptTooLong:
-                        shorter = shorten(messages) if shorten else None
-                        if shorter is None or list(shorter) == list(messages):
-                            raise
-                        messages = shorter
-                        body["messages"] = [message.wire() for message in messages]
-                return self._cache.put(key, body, answer) if self._cache is not None else answer
+                try:
+                    answer = await self._shorten_and_send(call, question, body, messages, shorten)
+                except ModelError as error:
+                    if self.backend is not None:
+                        self._cache.put(key, body, error.stored)
+                    raise
+                return self._cache.put(key, body, answer)
+
+    async def _shorten_and_send(
+        self,
+        call: Call,
+        question: Question,
+        body: dict[str, Any],
+        messages: Sequence[Message],
+        shorten: Shorten | None,
+    ) -> Mapping[str, Any]:
+        while True:
+            try:
+                return await self._send(call, question, body)
+            except PromptTooLong:
+                shorter = shorten(messages) if shorten else None
+                if shorter is None or list(shorter) == list(messages):
+                    raise
+                messages = shorter
+                body["messages"] = [message.wire() for message in messages]
 
     async def _send(
         self, call: Call, question: Question, body: Mapping[str, Any]
