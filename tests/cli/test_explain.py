@@ -63,12 +63,6 @@ def test_the_summary_says_what_the_answer_cites_and_why(text: str) -> None:
     check_screen(name, touche_rad("respond", "--say", text, "-i", "demo", "--explain"))
 
 
-def test_the_feature_that_counts_most_comes_first() -> None:
-    features = explain_as_json(*ZOOS)[0]["features"]
-    most = max(features, key=lambda name: abs(features[name]["adds"]))
-    assert f"      {most} " in touche_rad(*ZOOS, "--explain").out
-
-
 def test_each_turn_of_a_file_is_explained(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]

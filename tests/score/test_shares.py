@@ -81,6 +81,19 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
     assert not reason or "highest" not in json.dumps(board)
 
 
+def test_one_debater_on_two_histories_has_two_numbers_on_the_same_claims(tmp_path: Path) -> None:
+    debates = read_records(demo_file("debates.jsonl"))[:2]
+    write_records(tmp_path / "debates", *(row | {"id": f"d{at}"} for at, row in enumerate(debates)))
+    for shape in ("responses", "simulations"):
+        words = ("-i", "demo", "--as", shape, "-o", shape)
+        ended = touche_rad("respond", "debates", *words, cwd=tmp_path, code=0)
+        assert ("another history" in ended.err) == (shape == "simulations")
+    call = ("judge", "responses", "simulations", "-o", "judged")
+    assert "no claim in common" not in touche_rad(*call, cwd=tmp_path, code=0).out
+    for path in (tmp_path / "judged").glob("*.jsonl"):
+        assert [row["id"] for row in read_records(path)] == ["d0", "d1"]
+
+
 def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> None:
     (folder / "bad.jsonl").write_text("nonsense\n")
     call = ("judge", *(f"{name}.jsonl" for name in DEBATERS), "-o", "judged")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from touche_rad.debate import Debate
 
 Shape = Literal["responses", "simulations"]
+OWN_HISTORY: Final = (
+    "each answer was made after the recorded answers, and stands after the debater's own earlier "
+    "ones: a judge reads another history than in responses, so compare no score of the two"
+)
 
 
 @opt.offering("max_words", "index", "fallback_index", "trace")
@@ -36,7 +40,8 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
     last_only: bool = opt.flag("Answer only the last turn of each debate.")
     shape: Shape = opt.option(
         get_args(Shape),
-        "Output format: one response per line, or whole debates.",
+        "One response per line, or whole debates, where an answer stands after the debater's own "
+        "earlier ones: a judge reads another history.",
         "--as",
         default="responses",
     )
@@ -80,7 +85,10 @@ def respond_command(options: RespondOptions) -> int:
             last_only=options.last_only,
             shape=options.shape,
         )
-        return run_files.run_on_files(job, options, places)
+        code = run_files.run_on_files(job, options, places)
+        if written is files.Kind.SIMULATIONS and not options.last_only:
+            say(OWN_HISTORY, Label.NOTE)
+        return code
 
     # Print one answer, or the candidates of every turn.
     from touche_rad.debate import Debate

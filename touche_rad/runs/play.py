@@ -77,14 +77,16 @@ def simulate(
     return Work("simulate", source, partial(files.read_claims, source), do, full_identity)
 
 
-def simulation_line(debate: Debate, configuration: Mapping[str, Any], system: str) -> str:
+def simulation_line(
+    debate: Debate, configuration: Mapping[str, Any], system: str, **head: str
+) -> str:
     """Return the official line of a debate that `system` answered here.
 
-    It has no times, so that a repeated run is byte-identical.
+    It begins with the fields of `head`. It has no times, so that a repeated run is byte-identical.
     """
     configuration = {**configuration, "system": {"class": "touche-rad", "debater": system}}
     turns = [user_turn(turn) for turn in debate.turns]
-    return dump({"simulation": {"configuration": configuration, "userTurns": turns}})
+    return dump({**head, "simulation": {"configuration": configuration, "userTurns": turns}})
 
 
 Shape = Literal["responses", "simulations"]
@@ -128,14 +130,16 @@ def respond(
                 Turn(utterance=turn.utterance, response=responses.get(number, turn.response))
                 for number, turn in enumerate(debate.turns)
             )
+            record = simulation_record(debate)
             configuration = {
                 "topic": {"description": debate.claim},
                 "user": {"class": "recorded", "model": debate.user},
                 "maxTurns": count,
-                **(simulation_record(debate)["simulation"].get("configuration") or {}),
+                **(record["simulation"].get("configuration") or {}),
             }
+            head = {"id": debate.id} if "id" in record else {}
             answered = debate.model_copy(update={"turns": turns})
-            lines = [simulation_line(answered, configuration, system)]
+            lines = [simulation_line(answered, configuration, system, **head)]
         return Done(tuple(lines), {ANSWERS: len(responses)}, tuple(events), tuple(fallbacks))
 
     full_identity = {**identity, "last_only": last_only, "shape": shape}

@@ -101,14 +101,21 @@ class ClaimTopic:
 
 
 def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
-    """Group debates by their claims; a run's further debate on a claim makes another topic."""
+    """Group debates by their claims; a run's further debate on a claim makes another topic.
+
+    A debate without a claim, as responses have none, has that of one that begins like it.
+    """
+    debates = list(debates)
+    claims = {
+        of_run.debate.thesis: of_run.debate.claim for of_run in debates if of_run.debate.claim
+    }
     by_claim: dict[str, list[ClaimTopic]] = {}
     by_content: dict[tuple[object, ...], list[tuple[ClaimTopic, Conversation]]] = {}
     for debate_of_run in debates:
         run = debate_of_run.run
         debate = debate_of_run.debate
         turns = debate.turns
-        claim = debate.claim or debate.thesis or debate.id
+        claim = debate.claim or claims.get(debate.thesis, debate.thesis) or debate.id
         # Equal debates of several runs are one, but a run's copies are only counted.
         equal = by_content.setdefault((claim, *map(_content, turns)), [])
         copy = next((copy for _, copy in equal if run in copy.runs), None)
