@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import sqlite3
 from pathlib import Path
 
@@ -41,26 +40,6 @@ def ask(url: str, cache: Path, number: int = 0) -> Fine:
             await model.close()
 
     return anyio.run(run)
-
-
-def _asks_many(url: str, cache: Path, numbers: list[int]) -> None:
-    for number in numbers:
-        assert ask(url, cache, number).words == f"Number {number}"
-
-
-@pytest.mark.long
-def test_two_processes_share_one_cache(server: Scripted, tmp_path: Path) -> None:
-    spawned = multiprocessing.get_context("spawn")
-    both = [
-        spawned.Process(target=_asks_many, args=(server.url, tmp_path, list(range(30))[::step]))
-        for step in (1, -1)
-    ]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join(60)
-        assert process.exitcode == 0
-    _asks_many(NONE, tmp_path, list(range(30)))
 
 
 def test_of_two_answers_to_a_request_both_processes_use_the_first(

@@ -197,7 +197,12 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
     "no turns": (put("simulation.userTurns", []), "no turn"),
 }
 EVALUATIONS: dict[str, tuple[Change, str]] = {
-    "text": (put(QUALITY, {"score": "0.7"}), "userTurnsEvaluations[0].Quality.score: "),
+    "lost": (dict.clear, "the debate is lost: "),
+    "text": (
+        put(QUALITY, {"score": "0.7"}),
+        "a score is a text, not a number: userTurnsEvaluations[0].Quality.score: ",
+    ),
+    "list": (put(QUALITY, {"score": ["null, got '1'"]}), "the line cannot be read: "),
     "bare": (without("simulation"), "no simulation"),
     "over": (put(QUALITY, {"score": 1.5}), "turn 1: Quality has the score 1.5"),
     "null": (put(QUALITY, {"score": None}), "turn 1: Quality has no score"),
@@ -264,21 +269,6 @@ def test_judge_writes_the_configuration_that_tira_wants(runs: Path, tmp_path: Pa
     assert record["good"]
     assert record["groups"][0]["kind"] == "the configuration is missing"
     assert record["groups"][0]["level"] == "warning"
-
-
-def test_a_score_that_is_a_text_and_a_lost_debate_have_kinds_of_their_own(
-    runs: Path, tmp_path: Path
-) -> None:
-    rows = read_records(runs / "evaluations.jsonl")
-    rows[0]["userTurnsEvaluations"][0]["Manner"]["score"] = "null, got '1'"
-    rows[1]["userTurnsEvaluations"][0]["Manner"]["score"] = ["null, got '1'"]
-    rows[2] = {}
-    run = run_file(tmp_path / "run.jsonl", rows)
-    result = check_record(run)
-    kinds = {finding["line"]: finding["kind"] for finding in result["findings"]}
-    assert kinds[1] == "a score is a text, not a number"
-    assert kinds[2] == "the line cannot be read"
-    assert kinds[3] == "the debate is lost"
 
 
 def cited_twice(row: dict[str, Any]) -> None:
