@@ -293,7 +293,7 @@ class Model:
 
         with Call.counted(step, self.usage, self._deadline) as call:
             if self._cache is None:
-                return await self._shorten_and_send(call, question, body, messages, shorten)
+                return await self._send(call, question, body, messages, shorten)
             # Equal parallel requests are sent once; the others wait for the stored answer.
             async with self._locks.setdefault(key, anyio.Lock()):
                 stored = self._cache.get(key)
@@ -309,33 +309,20 @@ class Model:
                         self._sender.trace.write(call, body, stored)
                         return stored
                 try:
-                    answer = await self._shorten_and_send(call, question, body, messages, shorten)
+                    answer = await self._send(call, question, body, messages, shorten)
                 except ModelError as error:
                     if self.backend is not None:
                         self._cache.put(key, body, error.stored)
                     raise
                 return self._cache.put(key, body, answer)
 
-    async def _shorten_and_send(
+    async def _send(
         self,
         call: Call,
         question: Question,
         body: dict[str, Any],
         messages: Sequence[Message],
         shorten: Shorten | None,
-    ) -> Mapping[str, Any]:
-        while True:
-            try:
-                return await self._send(call, question, body)
-            except PromptTooLong:
-                shorter = shorten(messages) if shorten else None
-                if shorter is None or list(shorter) == list(messages):
-                    raise
-                messages = shorter
-                body["messages"] = [message.wire() for message in messages]
-
-    async def _send(
-        self, call: Call, question: Question, body: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         """Ask; the model gets one chance to correct an answer that is not what was asked for."""
         settings = self.settings
@@ -360,8 +347,15 @@ class Model:
                 request = f"That is not valid: {error}. {question.how}."
                 answered = Message("assistant", error.text).wire()
                 asked_again = Message("user", request).wire()
-                messages = [*body["messages"], answered, asked_again]
-                bodies = [{**form, "messages": messages} for form in bodies]
+                wires = [*body["messages"], answered, asked_again]
+            except PromptTooLong:
+                shorter = shorten(messages) if shorten else None
+                if shorter is None or list(shorter) == list(messages):
+                    raise
+                messages = shorter
+                repaired = False
+                wires = body["messages"] = [message.wire() for message in messages]
+            bodies = [{**form, "messages": wires} for form in bodies]
         if not self._sender.has_scores and isinstance(self.backend, Endpoint):
             place = self.backend.place
             scores = "scores are those of the answers, such as 0 or 1"
