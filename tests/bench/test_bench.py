@@ -47,8 +47,9 @@ def verify_bench(folder: Path, *words: str) -> str:
 
 def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     claims = write_data(tmp_path / "data") / "claims.tsv"
-    words = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length -j grounded --user rules"
-    touche_rad("bench", "new", tmp_path / "rad", "--claims", claims, *words.split(), code=0)
+    entries = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length -j zsl --user rules"
+    words = ("--claims", claims, "-i", "demo", *entries.split())
+    assert " -m MODEL" in touche_rad("bench", "new", tmp_path / "rad", *words, code=0).err
     plan = tomllib.loads((tmp_path / "rad" / "bench.toml").read_text())
     assert plan["debaters"] == {
         "verbatim": "verbatim",

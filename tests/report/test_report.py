@@ -380,7 +380,7 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
     same = "verbatim.length leads grounded.length by .10 share of yes"
     assert (same in page.words) == same_judge
     assert ("agreement" not in page.data["report"]) == same_judge
-    assert "without a language model" in page.words
+    assert f"{' and '.join(sorted({*judges}))} judged without a language model" in page.words
     assert page.data["data-debates"]["red"] == "no"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.bench.plan import NAME, NAMES_ARE, load_plan
+from touche_rad.bench.plan import NAME, NAMES_ARE, PlanFile, load_plan
 from touche_rad.demo import DEMO
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
@@ -28,8 +28,8 @@ def new_bench(
     entries: Mapping[str, Sequence[str]],
     settings: Mapping[str, Any],
     baselines: Collection[str],
-) -> Path:
-    """Write the folder of a new bench, and return the path of its plan.
+) -> PlanFile:
+    """Write the folder of a new bench, and return its plan.
 
     Args:
         folder: The folder, which gives the bench its name.
@@ -76,14 +76,13 @@ def new_bench(
                     # JSON's texts, numbers and lists are TOML, except for DEL.
                     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                     stream.write(f"{key} = {text}\n")
-        load_plan(folder / PLAN)
+        return load_plan(folder / PLAN)
     except UserError:
         for path in paths:
             path.unlink(missing_ok=True)
         if not any(folder.iterdir()):
             folder.rmdir()
         raise
-    return folder / PLAN
 
 
 def named(plugins: Sequence[str]) -> dict[str, str]:

@@ -132,9 +132,13 @@ def new(options: BenchNewOptions) -> None:
     if plugins:
         settings["plugins"] = [file.name for file in plugins]
     plan = new_bench(folder, data, plugins, entries, settings, _BASELINES)
-    say(plan, Label.WRITTEN)
-    imports = [word for file in plugins for word in ("--plugin", folder / file.name)]
-    next_step(["bench", "run", folder, *imports])
+    say(plan.path, Label.WRITTEN)
+    words: list[str | Path] = ["bench", "run", folder]
+    for file in plugins:
+        words += ["--plugin", folder / file.name]
+    if any("model" in entry.configured.plugin.needs for entry in plan.entries):
+        words += ["-m", "MODEL"]
+    next_step(words)
 
 
 @command(

@@ -418,12 +418,13 @@ def tournament_board(result: Tournament) -> Board:
                 "cells": cells(columns, standing),
             }
         )
+    without_model = [] if result.judge_model else [f"{result.judge} {WITHOUT_MODEL}"]
     return board(
         lead(rows, "rating"),
         rows,
         "rating",
         digits=0,
-        warnings=[*([] if result.judge_model else [WITHOUT_MODEL]), *result.fallbacks()],
+        warnings=[*without_model, *result.fallbacks()],
         note=f"{'; '.join(result.notes())}. 1000 is average. {_drawn(result, 'claims')}",
         columns=[[head, ""] for head in columns.values()],
         matrix={

@@ -11,18 +11,18 @@ from touche_rad.score.naming import plugin_of
 from touche_rad.score.words import names_of
 
 WITHOUT_MODEL: Final = (
-    "These verdicts are from a judge without a language model: it does not see on which side "
-    "an answer argues, and it may share code with a debater. Rank debaters by people, or by a "
-    "judge with a model."
+    "judged without a language model: such a judge does not see on which side an answer argues, "
+    "and may share code with a debater. Rank debaters by people, or by a judge with a model."
 )
 
 
 def without_model(runs: Iterable[Path]) -> list[str]:
-    """Return a warning if a judge without a language model made some of these verdicts."""
-    statuses = map(read_status, runs)
-    if any(status.get("verb") == "judge" and not status.get("usage") for status in statuses):
-        return [WITHOUT_MODEL]
-    return []
+    """Return a warning with the judges without a language model that made such verdicts."""
+    judges = set()
+    for status in map(read_status, runs):
+        if status.get("verb") == "judge" and not status.get("usage"):
+            judges.add(plugin_of(status, "judge"))
+    return [f"{names_of(sorted(judges))} {WITHOUT_MODEL}"] if judges else []
 
 
 def different_judges(runs: Iterable[Path]) -> str:
