@@ -175,7 +175,7 @@ def test_fallback_answers_are_named(folder: Path) -> None:
     touche_rad("judge", "late.jsonl", "-o", "late.j.jsonl", cwd=folder, code=0)
     scored = touche_rad("score", "late.j.jsonl", cwd=folder)
     assert "late.j.jsonl: 1 of 20 answers are fallbacks" in scored.err
-    assert "judge without a language model" in scored.out
+    assert "grounded judged without a language model" in scored.out
     causes = frames.responses(folder / "late.j.jsonl")["fallback"].tolist()
     assert causes == ["timeout", *[""] * 19]
 
