@@ -41,8 +41,9 @@ class OptionError(UserError):
 class InputProblem(StrEnum):
     """What is wrong with a line, where readers of a file treat it in their own way."""
 
-    EMPTY_RECORD = "empty record"
-    TEXT_SCORE = "score as text"
+    EMPTY_RECORD = "the debate is lost"
+    TEXT_SCORE = "a line has a text as score, not a number"
+    OTHER_TITLE = "a line has another name of a maxim"
 
 
 class InputError(UserError):

@@ -189,6 +189,7 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
         put("simulation.userTurns.1.systemResponse.response.arguments.0.text", "Other words."),
         "another text",
     ),
+    "few": (lambda row: row["simulation"]["userTurns"].pop(), "missing: 1 of 2 turns"),
     "unconfigured": (without("simulation.configuration"), "simulation.configuration"),
     "number": (
         put("simulation.userTurns.1.systemResponse.response.content", 42),
@@ -200,10 +201,14 @@ EVALUATIONS: dict[str, tuple[Change, str]] = {
     "lost": (dict.clear, "the debate is lost: "),
     "text": (
         put(QUALITY, {"score": "0.7"}),
-        "a score is a text, not a number: userTurnsEvaluations[0].Quality.score: ",
+        "a line has a text as score, not a number: userTurnsEvaluations[0].Quality.score: ",
     ),
     "list": (put(QUALITY, {"score": ["null, got '1'"]}), "the line cannot be read: "),
     "bare": (without("simulation"), "no simulation"),
+    "other key": (
+        lambda row: row["userTurnsEvaluations"][0].update(quality={"score": 1}),
+        "userTurnsEvaluations[0].quality: expected Quality",
+    ),
     "over": (put(QUALITY, {"score": 1.5}), "turn 1: Quality has the score 1.5"),
     "null": (put(QUALITY, {"score": None}), "turn 1: Quality has no score"),
     "missing": (without("userTurnsEvaluations.0.Manner"), "turn 1: Manner has no score"),
@@ -295,11 +300,11 @@ def test_what_makes_an_answer_worse_is_a_warning(
     assert kind in finding["kind"]
 
 
-@pytest.mark.parametrize(("text", "line"), [("", None), ("{", 1), ("hello\n", 1)])
+@pytest.mark.parametrize(("text", "line"), [("", None), ("{", 1), ('[{"simulation": {}}]\n', 1)])
 def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int | None) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)
-    touche_rad("check", path, code=1)
+    assert "judge" not in touche_rad("check", path, "--input", CLAIMS, code=1).out
     record = check_record(path)
     (finding,) = record["findings"]
     assert finding["line"] == line

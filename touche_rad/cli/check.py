@@ -59,9 +59,9 @@ def check_command(options: CheckOptions) -> int:
     that its criteria have. The status beside the run says whether its index was the demo's and
     whether answers are fallbacks. If there is a fault, the exit code is 1.
 
-    --fix changes no utterance. It repairs ids, nulls and scores in quotes, and a missing verdict
-    becomes a no. With --input, each debate gets one line, in the input's order: an empty record, as
-    the official client writes it, for a debate that was not played.
+    --fix changes no utterance. It repairs ids of debates, nulls, scores in quotes and names of
+    maxims, and a missing verdict becomes a no. With --input, each debate gets one line, in the
+    input's order: the first of several, or an empty record, as the official client writes it.
     """
     from touche_rad.files.criteria import read_criteria
     from touche_rad.plugins import open_index
@@ -76,8 +76,7 @@ def check_command(options: CheckOptions) -> int:
     repair = None
     if output is not None:
         repair = _fix(runs, output, options.source)
-        if repair.done:
-            runs = (output,)
+        runs = (output,)
     criteria = read_criteria(options.criteria) if options.criteria else None
     words = options.max_words
     results = [
@@ -93,20 +92,21 @@ def check_command(options: CheckOptions) -> int:
         if repair is not None:
             for what, count in repair.done.most_common():
                 click.echo(f"repaired {count:5}  {what}")
-            if repair.done:
-                say(output, Label.WRITTEN)
-            else:
-                say("nothing could be repaired or written")
+            if not repair.done:
+                say("nothing was repaired: this is a copy")
+            say(output, Label.WRITTEN)
         shown = [result for result in results if not (options.quiet and result.good)]
+        if len(results) > 1 and shown:
+            good = sum(result.good for result in results)
+            click.echo(f"{good} of {len(results)} runs are valid")
         for result in shown:
             lines = count_of(result.debates + result.unread, "line")
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
             kind = result.kind or "unknown format"
             line = f"{plain(result.path)}: {kind}, {lines}: {verdict}"
-            faults = [group for group in result.groups if group[0].level == "fault"]
-            if faults and len(shown) > 1:
-                reasons = ", ".join(f"{group[0].kind} ({len(group)})" for group in faults)
-                line += f": {reasons}"
+            if result.findings and len(shown) > 1:
+                reasons = (f"{group[0].kind} ({len(group)})" for group in result.groups)
+                line += f": {', '.join(reasons)}"
             _echo(line)
         for result in shown:
             if len(shown) > 1 and result.findings:
@@ -114,12 +114,10 @@ def check_command(options: CheckOptions) -> int:
             _print_findings(result)
             if not result.valid and (result.official or not result.kind):
                 _print_advice(result, options, fixed=output in runs)
-        if len(results) > 1 and shown:
-            click.echo()
-            for warning in equal_files(runs):
-                say(warning, Label.WARNING)
-            good = sum(result.good for result in results)
-            click.echo(f"{good} of {len(results)} runs are valid")
+        if any(len(group) > EXAMPLES for result in shown for group in result.groups):
+            click.echo("Print every finding: --json")
+        for warning in equal_files(runs):
+            say(warning, Label.WARNING)
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1
@@ -134,7 +132,7 @@ def _echo(text: str, indent: str = "") -> None:
 
 
 def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
-    """Write the repaired run to a new file, if something was repaired."""
+    """Write the repaired run to a new file."""
     from touche_rad.files.outputs import read_status, sha256_of, status_beside
     from touche_rad.files.records import write_json, write_text
     from touche_rad.score.repair import repair
@@ -142,8 +140,6 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     if len(runs) != 1 or not runs[0].is_file():
         raise UserError("check --fix: give one run file")
     repaired = repair(runs[0], source)
-    if not repaired.done:
-        return repaired
     write_text(out, "".join(f"{line}\n" for line in repaired.lines))
     status = read_status(runs[0])
     if status:  # how the run was made stays true of its copy
@@ -161,32 +157,34 @@ def _print_findings(result: Validation) -> None:
         for issue in group[:EXAMPLES]:
             if issue.message != issue.kind or issue.line is not None:
                 _echo(f"{issue.place}: {plain(issue.message)}", "    ")
-    if any(len(group) > EXAMPLES for group in result.groups):
-        click.echo("Print every finding: --json")
+
+
+_VERBS: Final = {"simulations": "simulate", "evaluations": "judge"}
+"""The command that writes a kind of file, where no status names it."""
 
 
 def _print_advice(result: Validation, options: CheckOptions, *, fixed: bool) -> None:
     """Print the command that repairs a run, or makes it again."""
+    from touche_rad.files.outputs import read_status
     from touche_rad.score.repair import NO_FAULT, repair
 
-    is_judged = result.kind != "simulations"
-    source = options.source
-    source_name = plain(str(source or ("DEBATES" if is_judged else "CLAIMS")))
-    index = plain(options.index or "INDEX")
+    path = Path(result.path)
+    verb = _VERBS.get(result.kind, "")
+    with suppress(UserError):
+        verb = read_status(path).get("verb", verb)
+    source = plain(str(options.source or ("CLAIMS" if verb == "simulate" else "DEBATES")))
     fix = "It cannot be repaired: get the file again, or make the run again"
     with suppress(UserError):
-        repaired = repair(Path(result.path), source)
-        can_repair = not fixed and (repaired.done.keys() - {NO_FAULT} or (is_judged and not source))
-        if can_repair:
-            command = f"check {plain(result.path)} --input {source_name} --fix"
+        repaired = repair(path, options.source)
+        can_repair = repaired.done.keys() - {NO_FAULT} or (verb == "judge" and not options.source)
+        if can_repair and not fixed:
             click.echo("To repair it:")
-            print_command(f"touche-rad {command} -o NEW")
+            print_command(f"touche-rad check {plain(result.path)} --input {source} --fix -o NEW")
         if "{}" in repaired.lines:
             fix = "A lost debate stays lost and counts as no; to get it, make the run again"
-        elif can_repair:
+        elif can_repair and not fixed:
             return
-    command = f"simulate {source_name} -i {index} -d DEBATER"
-    if is_judged:
-        command = f"judge {source_name} -j JUDGE"
-    _echo(f"{fix}:")
-    print_command(f"touche-rad {command} -o NEW")
+    _echo(f"{fix}:" if verb else f"{fix} with its command.")
+    if verb:
+        how = "-j JUDGE" if verb == "judge" else f"-i {plain(options.index or 'INDEX')} -d DEBATER"
+        print_command(f"touche-rad {verb} {source} {how} -o NEW")

@@ -36,8 +36,8 @@ from touche_rad.files.records import BadLines, atomic_write
 from touche_rad.files.simulations import (
     Evaluation,
     argument_of,
+    configured,
     evaluation_line,
-    has_configuration,
     simulation_line,
 )
 
@@ -54,10 +54,10 @@ __all__ = [
     "atomic_write",
     "check_output",
     "claims_text",
+    "configured",
     "contest_line",
     "detect_kind",
     "evaluation_line",
-    "has_configuration",
     "judgement_line",
     "labels_line",
     "read_annotations",

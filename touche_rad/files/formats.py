@@ -128,6 +128,8 @@ def _kind_of_row(line: str) -> Kind | None:
 def kind_of(value: object) -> Kind | None:
     """Return the kind whose record a JSON value is."""
     if isinstance(value, list):
+        if any(isinstance(record, dict) and "simulation" in record for record in value):
+            raise FieldError("", "got a JSON array")
         return Kind.LABELS
     if not isinstance(value, dict):
         return None

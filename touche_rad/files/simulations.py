@@ -280,18 +280,18 @@ def parse_simulation(record: JsonObject) -> Debate:
     return line.simulation.debate(line.rest)
 
 
-def has_configuration(debate: Debate) -> bool:
-    """Whether a simulation has a configuration, which the format check of TIRA requires."""
-    record = original_record(debate, SIMULATIONS)
-    return record is None or isinstance(record["simulation"].get("configuration"), dict)
+def configured(debate: Debate, *keys: str) -> Any:
+    """Return the configuration of a simulation, or a value in it; None if there is none."""
+    record: Any = debate.wire.get("record")
+    for key in ("simulation", "configuration", *keys):
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
 
 
 def debater_of(debate: Debate) -> str:
     """Return the debater that the configuration of a simulation names; else empty."""
-    record: Any = debate.wire.get("record")
-    for key in ("simulation", "configuration", "system", "debater"):
-        record = record.get(key) if isinstance(record, dict) else None
-    return record if isinstance(record, str) else ""
+    name = configured(debate, "system", "debater")
+    return name if isinstance(name, str) else ""
 
 
 def simulation_line(debate: Debate) -> str:
@@ -441,7 +441,10 @@ def evaluation_of(line: Line, criteria: Criteria) -> Evaluation:
     if is_tag(tag) and tag != criteria.tag:
         raise FieldError(_CRITERIA, f"expected {criteria.tag}, got {tag}")
     turns = []
-    for turn in record.turns:
+    for at, turn in enumerate(record.turns):
+        for key in sorted(turn.rest.keys() & set(criteria.keys)):
+            problem = f"expected {criteria.titles[criteria.keys.index(key)]}"
+            raise FieldError(f"{_TURNS}[{at}].{key}", problem, InputProblem.OTHER_TITLE)
         verdicts: dict[str, Verdict] = {}
         for number, key in enumerate(criteria.keys):
             scored: Scored | None = getattr(turn, f"verdict_{number}")

@@ -26,7 +26,7 @@ from touche_rad.score.result import ProblemKind
 from touche_rad.text import count_words
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
-REPAIR = "; repair it with touche-rad check {} --input DEBATES --fix -o NEW"
+REPAIR = "; touche-rad check {} --input INPUT says how to repair it"
 _number = TypeAdapter(float)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import product, starmap
+from operator import ne
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,23 +101,22 @@ def _arrange(
         if "simulation" not in row or key not in rows_of:
             return rows
         rows_of[key].append((at, row))
-    if not is_judged:
-        # Which of several debates on a claim counts is unknown, and what one without a claim is.
-        wanted = Counter(key for key, _ in inputs)
-        is_repeated = any(len(rows_of[key]) > count for key, count in wanted.items())
-        if is_repeated or ("",) in rows_of:
-            return rows
+    if ("",) in rows_of:  # what a debate without a claim is, is unknown
+        return rows
     lost = "a lost debate with a no for each verdict" if is_judged else "a line for a lost debate"
     arranged = []
+    order = []
     for place, (key, record) in enumerate(inputs):
         if not rows_of[key]:
             result.done[lost] += is_judged or place >= len(rows) or bool(rows[place])
             arranged.append(dict(record))
             continue
         at, row = rows_of[key].pop(0)
-        if at != place:
-            result.done["a debate put on its line of the input"] += 1
+        order.append(at)
         arranged.append(row)
+    if order != sorted(order):
+        moved = sum(starmap(ne, zip(order, sorted(order), strict=True)))
+        result.done["a debate put on its line of the input"] = moved
     result.done["a second copy of a debate dropped"] = sum(map(len, rows_of.values()))
     return arranged
 
@@ -203,6 +203,10 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
     )
     turns += [{} for _ in range(answered - len(turns))]
     row["userTurnsEvaluations"] = turns
+    for turn in turns:
+        for key in turn.keys() & set(grice().keys):
+            turn.setdefault(key.capitalize(), turn.pop(key))
+            result.done["the name of a maxim written as the task does"] += 1
     for turn, title in product(turns, grice().titles):
         verdict = turn.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Turn
-from touche_rad.errors import InputError, InputProblem, UserError
+from touche_rad.errors import InputError, UserError
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
@@ -154,14 +154,9 @@ class Validation:
 
     def add_error(self, error: InputError) -> None:
         """Add a line that cannot be read."""
-        if error.problem is InputProblem.EMPTY_RECORD:
-            kind = "the debate is lost"
-        elif error.problem is InputProblem.TEXT_SCORE:
-            kind = "a score is a text, not a number"
-        elif error.line is None:
+        kind = error.problem or "the line cannot be read"
+        if error.line is None:
             kind = "the file cannot be read"
-        else:
-            kind = "the line cannot be read"
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
 
@@ -238,7 +233,12 @@ def check(
         elif not debate.turns:
             what = "the debate has no turn" if debate.wire else "there is no simulation"
             result.add(number, what)
-        if result.official and not files.has_configuration(debate):
+        turns = files.configured(debate, "maxTurns")
+        is_simulation = kind is Kind.SIMULATIONS and isinstance(turns, int)
+        if is_simulation and 0 < len(debate.turns) < turns:
+            message = f"{len(debate.turns)} of {turns} turns; the others count as no"
+            result.add(number, "turns are missing", message)
+        if result.official and debate.wire and not isinstance(files.configured(debate), dict):
             message = "TIRA refuses a line without simulation.configuration"
             level: Level = "warning" if evaluation is not None else "fault"
             result.add(number, "the configuration is missing", message, level)

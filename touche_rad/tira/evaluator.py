@@ -50,12 +50,9 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     expected = sum(1 for _ in numbered_lines(labels))
     policy = Policy(strict=strict and count == expected)  # the texts are compared before the counts
     report = score_judgements([evaluations], labels, policy=policy, compare=False, samples=_SAMPLES)
-    if count != expected:
-        raise InputError(
-            evaluations,
-            f"expected {expected} lines, one for each debate, got {count}: repair it with "
-            "`touche-rad check RUN --input SIMULATIONS --fix -o NEW`",
-        )
+    if count < expected:
+        problem = f"expected {expected} lines, one for each debate, got {count}"
+        raise InputError(evaluations, problem + REPAIR.format(evaluations))
     for line in report.warnings():
         log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
@@ -66,10 +63,9 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
 
 def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, tag: str) -> str:
     """Let a judge score a debater's simulations, write its shares of yes, and return their mean."""
-    simulations = find_input(run, DEBATES)
+    simulations = find_input(run, DEBATES - {Kind.RESPONSES})
     path = find_input(truths, {Kind.CLAIMS})
     claims = [debate.claim for debate in files.read_claims(path)]
-    places = []
     for number, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
         if debate.claim and debate.claim not in claims:
             raise InputError(
@@ -77,13 +73,6 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
                 f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates",
                 line=number,
             )
-        if debate.claim:
-            places.append(claims.index(debate.claim))
-    places = list(dict.fromkeys(places))  # a debate may be given twice
-    if places != sorted(places):
-        log.warning(
-            "the debates are in another order than %s: they are matched by their claims", path
-        )
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 
 from touche_rad.errors import InputError, UserError
@@ -32,17 +31,17 @@ def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
     if not folder.is_dir():
         raise UserError(f"{folder}: expected a folder with {wanted}")
     fitting = []
-    paths = sorted(path for path in folder.iterdir() if path.is_file())
-    for path in paths:
-        with suppress(InputError):
+    unreadable = ""
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        try:
             if detect_kind(path) in kinds:
                 fitting.append(path)
+        except InputError as error:
+            if path.suffix == ".jsonl":
+                unreadable += f"; {error}"
     if len(fitting) != 1:
         text = f"{folder}: expected exactly one file with {wanted}, found "
-        text += ", ".join(path.name for path in fitting) or "none"
-        for path in paths:
-            if not path.stat().st_size:
-                text += f"; {path.name} is empty"
+        text += ", ".join(path.name for path in fitting) or f"none{unreadable}"
         for truths in {folder / "truths", folder.parent / "truths"} - {folder}:
             if truths.is_dir():
                 text += f": give {truths}"
