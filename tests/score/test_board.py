@@ -236,7 +236,7 @@ def test_bad_lines_are_refused_with_the_command_that_repairs_them(bad_lines: Pat
     byte, cut = ended.err.splitlines()
     assert "byte.jsonl:3: " in byte
     assert "cut.jsonl:3: " in cut
-    assert "check cut.jsonl --input DEBATES --fix -o NEW (" in cut
+    assert "check cut.jsonl --input INPUT says how to repair it (" in cut
 
 
 def test_skip_bad_keeps_the_places(bad_lines: Path) -> None:
