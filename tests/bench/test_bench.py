@@ -63,8 +63,17 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     assert "--replace" in again.err
 
 
-@pytest.mark.parametrize("words", [("rad", "-d", "grounded(m=3)"), ("a b",), ("..",), ("x" * 41,)])
-def test_refused_new_bench_leaves_nothing(words: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rad", "-d", "grounded(m=3)"),
+        ("rad", "--claims", demo_file("claims.tsv")),
+        ("a b",),
+        ("..",),
+        ("x" * 41,),
+    ],
+)
+def test_refused_new_bench_leaves_nothing(words: tuple[str | Path, ...], tmp_path: Path) -> None:
     touche_rad("bench", "new", *words, cwd=tmp_path, code=2)
     assert not list(tmp_path.iterdir())
 
@@ -222,7 +231,9 @@ def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
 def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: Path) -> None:
     plugin = write_data(tmp_path) / "brief.py"
     plugin.write_text(BRIEF)
-    words = "--claims claims.tsv --turns 1 -d brief -d verbatim -j grounded --plugin brief.py"
+    words = (
+        "--claims claims.tsv -i demo --turns 1 -d brief -d verbatim -j grounded --plugin brief.py"
+    )
     made = touche_rad("bench", "new", "rad", *words.split(), cwd=tmp_path, code=0)
     assert "next: touche-rad bench run rad --plugin rad/brief.py\n" in made.err
     unnamed = touche_rad("bench", "run", "rad", cwd=tmp_path, code=2)

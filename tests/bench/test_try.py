@@ -45,7 +45,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> None:
-    words = ("try", "brief.py", "--on", "claims.tsv", "--turns", "1")
+    words = ("try", "brief.py", "--on", "claims.tsv", "-i", "demo", "--turns", "1")
     check_screen("try.debater", touche_rad(*words, cwd=place), place)
     before = contents(place / "try" / "debates")
     (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
@@ -84,7 +84,7 @@ def test_what_cannot_be_tried_is_one_error(
 @pytest.fixture
 def watching(place: Path) -> Iterator[subprocess.Popen[str]]:
     call = [sys.executable, "-m", "touche_rad", "try", "brief.py", "--watch"]
-    call += ["--on", "claims.tsv", "--turns", "1"]
+    call += ["--on", "claims.tsv", "-i", "demo", "--turns", "1"]
     process = subprocess.Popen(
         call, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -100,7 +100,7 @@ WRITING = [
     "score judged.jsonl labels.jsonl -o out",
     f"simulate claims.tsv -d verbatim --turns 1 {RUN}",
     "submit --collection arguments.jsonl -d grounded -o out",
-    "try verbatim --on claims.tsv --turns 1 -o out --replace",
+    "try verbatim --on claims.tsv -i demo --turns 1 -o out --replace",
     "tournament claims.tsv -i demo -d verbatim -d grounded -o out --replace",
 ]
 """Calls whose outputs are all below `out`."""
@@ -121,7 +121,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     datasets = (
         "dataset debaters claims.tsv -o dataset",
         "simulate claims.tsv -d verbatim -i demo -o dataset-run/run.jsonl",
-        "bench new bench --claims claims.tsv -d verbatim -j grounded --turns 1",
+        "bench new bench --claims claims.tsv -i demo -d verbatim -j grounded --turns 1",
     )
     for words in datasets:
         ended = touche_rad(*words.split(), cwd=place)

@@ -106,6 +106,8 @@ def new(options: BenchNewOptions) -> None:
     check_output(folder, replace=options.replace)
     if (options.labels is None) != (options.debates is None):
         raise OptionError("give --debates and --labels together")
+    if options.claims is not None and options.index is None:
+        raise UserError(prepare.NO_INDEX)
     # Files that are not named are the demo's, but its labels do not belong to other claims.
     data = {"claims": options.claims or demo_file("claims.tsv")}
     if options.labels is not None and options.debates is not None:

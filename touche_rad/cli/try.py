@@ -18,6 +18,7 @@ from touche_rad.bench.record import is_ours
 from touche_rad.cli import options as opt
 from touche_rad.cli.bench import run_plan, show_end
 from touche_rad.cli.console import say, terminal_width
+from touche_rad.cli.prepare import NO_INDEX
 from touche_rad.cli.program import command
 from touche_rad.cli.steps import call_step
 from touche_rad.demo import DEMO, demo_file
@@ -126,6 +127,8 @@ def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
     else:
         if options.labels is not None:
             raise OptionError("--labels is for a judge")
+        if options.on is not None and options.index is None:
+            raise UserError(NO_INDEX)
         data = {"claims": options.on or demo_file("claims.tsv")}
         if not data["claims"].is_file():
             raise UserError(f"{options.on} does not exist: expected a file to read")
