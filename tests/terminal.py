@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from touche_rad import cli
@@ -27,6 +28,11 @@ class Ended:
     code: int
     out: str
     err: str
+
+    @property
+    def json(self) -> Any:
+        """The JSON on standard output."""
+        return json.loads(self.out)
 
     @property
     def error(self) -> str:
@@ -68,7 +74,7 @@ def _checked(ended: Ended, code: int | None) -> Ended:
 
 def check_kinds(*args: str | Path) -> set[str]:
     """Return the kinds of the findings of `touche-rad check` on valid files of the demo's index."""
-    checked = json.loads(touche_rad("check", *args, "--json").out)
+    checked = touche_rad("check", *args, "--json").json
     findings = {one["kind"]: one["level"] for file in checked for one in file["findings"]}
     findings.pop("not fit to upload: demo index", None)
     assert "fault" not in findings.values(), checked

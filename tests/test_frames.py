@@ -68,7 +68,7 @@ def test_documented_frames_agree_with_the_scores(
     accuracy = names["both"].dropna(subset="label").groupby(["run", "criterion"])["agree"].mean()
     runs = ("grounded.jsonl", "length.jsonl")
     words = (*runs, LABELS, "--debates", DEBATES)
-    scored = json.loads(touche_rad("score", *words, "--json", cwd=tmp_path).out)
+    scored = touche_rad("score", *words, "--json", cwd=tmp_path).json
     rows = {(row["run"], row["maxim"]): row["accuracy"] for row in scored["rows"]}
     assert accuracy.to_dict() == pytest.approx({key: rows[key] for key in accuracy.index})
     scores = [
@@ -105,7 +105,7 @@ def test_measures_of_ir_measures_by_query(folder: Path) -> None:
     frame = frames.retrieval(folder / "text.run", qrels=QRELS, measures=["AP", "nDCG@5"])
     means = frame.groupby("measure")["value"].mean()
     words = ("text.run", QRELS, "-M", "AP", "-M", "nDCG@5")
-    scored = json.loads(touche_rad("score", *words, "--json", cwd=folder, code=0).out)
+    scored = touche_rad("score", *words, "--json", cwd=folder, code=0).json
     assert {row["measure"]: row["value"] for row in scored["rows"]} == pytest.approx(
         means.to_dict()
     )

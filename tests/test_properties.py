@@ -87,16 +87,16 @@ def test_a_line_in_is_a_line_out_in_its_place_or_a_counted_loss(
         map(float, good)
     )
     checked = touche_rad("check", judged, "--input", source, "--json", cwd=folder)
-    kinds = {one["kind"] for one in json.loads(checked.out)[0]["findings"]}
+    kinds = {one["kind"] for one in checked.json[0]["findings"]}
     assert not kinds & {"the number of debates is not the input's", "the order is not the input's"}
 
-    findings = json.loads(touche_rad("check", source, "--json", cwd=folder).out)[0]["findings"]
+    findings = touche_rad("check", source, "--json", cwd=folder).json[0]["findings"]
     faults = [one["line"] for one in findings if one["kind"] in UNREAD]
     assert faults == [at for at, fine in enumerate(good, 1) if not fine]
 
     labels = folder / "labels.jsonl"
     labels.write_text(f"{json.dumps([{'quality': 1}])}\n" * len(lines))
-    table = json.loads(run("score", judged, labels, "--json").out)
+    table = run("score", judged, labels, "--json").json
     problems = [one["line"] for one in table["problems"] if one["kind"] == "lost debate"]
     assert problems == faults
 

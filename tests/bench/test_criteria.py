@@ -71,7 +71,7 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
         return touche_rad(*words, code=code)
 
     def as_json(*words: str) -> Any:
-        return json.loads(run(*words, "--json").out)
+        return run(*words, "--json").json
 
     chosen = ("--criteria", name)
     runs = []

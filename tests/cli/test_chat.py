@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from pathlib import Path
 from unittest.mock import patch
@@ -58,7 +57,7 @@ def printed_after(line: str, ended: Ended) -> str:
 
 def test_a_message_is_answered_with_citations_and_verdicts() -> None:
     ended = chat(ZOOS, args=GROUNDED)
-    answered = json.loads(touche_rad("respond", "--say", ZOOS, "-i", "demo", "--json").out)
+    answered = touche_rad("respond", "--say", ZOOS, "-i", "demo", "--json").json
     (cited,) = answered["arguments"]
     assert cited["text"] == answered["content"]
     answer = f"grounded> {answered['content']} [1] {cited['id']}, "

@@ -29,7 +29,7 @@ def test_json_has_every_candidate_with_every_feature() -> None:
     assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
     assert all(row["features"] for row in rows)
     (chosen,) = [row for row in rows if row["chosen"]]
-    answered = json.loads(touche_rad(*ZOOS, "--json").out)
+    answered = touche_rad(*ZOOS, "--json").json
     assert chosen["id"] == answered["arguments"][0]["id"]
 
 
@@ -51,7 +51,7 @@ def test_an_explanation_begins_with_the_answer_and_has_whole_texts_that_fit(
     assert max(map(cell_len, lines)) <= columns
     assert sum(line.startswith("> ") for line in lines) == 1
     words = " ".join(shown.out.split())
-    answer = json.loads(touche_rad(*ZOOS, "-d", debater, "--json").out)
+    answer = touche_rad(*ZOOS, "-d", debater, "--json").json
     assert words.startswith(answer["content"])
     for argument in demo_arguments(re.findall(r"^[> ] +\d+\. (\S+)", shown.out, re.MULTILINE)):
         assert " ".join(argument["text"].split()) in words

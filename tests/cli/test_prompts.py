@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -27,7 +26,7 @@ def copy_prompts(tmp_path: Path, name: str, old: str, new: str) -> Path:
 
 
 def test_the_overview_names_the_plugins_that_have_prompts() -> None:
-    rows = json.loads(touche_rad("prompts", "--json").out)
+    rows = touche_rad("prompts", "--json").json
     prompts = {row["name"]: row["prompts"] for row in rows}
     assert {"composed", "sinai", "zsl", "debatrix"} <= prompts.keys()
     assert "verbatim" not in prompts
@@ -36,7 +35,7 @@ def test_the_overview_names_the_plugins_that_have_prompts() -> None:
 
 def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
     shown = touche_rad("prompts", "zsl", code=0)
-    (request,) = json.loads(touche_rad("prompts", "zsl", "--json").out)
+    (request,) = touche_rad("prompts", "zsl", "--json").json
     assert request["tokens"] > 100
     assert roles_of(request["messages"]) == ["system", "user"]
     assert all(message["content"] in shown.out for message in request["messages"])

@@ -157,7 +157,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
     checked = touche_rad("doctor", "--json", code=0)
-    lacking = [check for check in json.loads(checked.out) if not check["ok"]]
+    lacking = [check for check in checked.json if not check["ok"]]
     needs = ("needs a language model (-m", "needs the extra ", "needs an index with vectors (")
     assert all(check["found"].startswith(needs) for check in lacking)
     assert "retriever dense" in {check["what"] for check in lacking}
@@ -204,7 +204,7 @@ def test_one_kind_of_plugins_and_one_plugin_are_listed() -> None:
     shown = touche_rad("list", "retrievers").out
     assert shown.startswith("Retrievers\n")
     assert "Judges" not in shown
-    kinds = {row["kind"] for row in json.loads(touche_rad("list", "panel", "--json").out)}
+    kinds = {row["kind"] for row in touche_rad("list", "panel", "--json").json}
     assert kinds == {"panel"}
     check_screen("list.debgraph", touche_rad("list", "debgraph"))
 

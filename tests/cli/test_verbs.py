@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
 def test_one_utterance_is_answered_on_the_screen() -> None:
     answered = touche_rad("respond", "--say", "Zoos should be closed.", code=0)
     check_screen("respond.say", answered)
-    as_json = json.loads(touche_rad("respond", "--say", "Zoos should be closed.", "--json").out)
+    as_json = touche_rad("respond", "--say", "Zoos should be closed.", "--json").json
     assert as_json["content"] == answered.out.splitlines()[0]
 
 
@@ -168,7 +167,7 @@ def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
         rows = list(files.read_run(out))
         assert len(rows) == 2 * queries
         assert len({row.query for row in rows}) == queries
-    checks = json.loads(touche_rad("doctor", "-i", "demo", "--json").out)
+    checks = touche_rad("doctor", "-i", "demo", "--json").json
     assert [check["ok"] for check in checks if check["what"] == "index"] == [True]
 
 

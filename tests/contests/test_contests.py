@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -319,7 +318,7 @@ def test_panels_are_sorted_ranked_and_compared(tmp_path: Path) -> None:
     good = judgements_of(keyed, [outcome("Pia")] * 23 + [outcome("Con")])
     score_runs(tmp_path, contests, poor, good)
     words = ("score", "run1.jsonl", "run2.jsonl", "contests.jsonl", "--pairs")
-    result = json.loads(touche_rad(*words, "--json", cwd=tmp_path).out)
+    result = touche_rad(*words, "--json", cwd=tmp_path).json
     rows = [(row["run"], row["accuracy"], row["rank"]) for row in result["rows"]]
     assert rows[:2] == [("always pro", 1.0, None), ("run2", 23 / 24, 1)]
     assert ("run1", 4 / 24, 2) in rows
@@ -338,7 +337,7 @@ def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia", (8, 2))] * 3))
     words = ("score", "run1.jsonl", "contests.jsonl")
     check_screen("score.contests", touche_rad(*words, cwd=tmp_path))
-    assert json.loads(touche_rad(*words, "--json", cwd=tmp_path).out)["kind"] == "contests"
+    assert touche_rad(*words, "--json", cwd=tmp_path).json["kind"] == "contests"
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_the_command_prints_the_schemas() -> None:
     listed = touche_rad("schema").out
     assert re.findall(r"^\S+", listed, re.MULTILINE) == list(names())
     for name, kind in names().items():
-        schema = json.loads(touche_rad("schema", name).out)
+        schema = touche_rad("schema", name).json
         Draft202012Validator.check_schema(schema)
         assert schema == schema_of(kind)
     wrong = touche_rad("schema", "simulation", code=2)

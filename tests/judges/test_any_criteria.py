@@ -80,7 +80,7 @@ def test_a_file_of_questions_is_judged_checked_and_audited(
     touche_rad("check", out, code=0)
     if per == "turn":
         words = ("--criteria", chosen, "-j", "zsl", "-m", f"{server.url}#tiny", "--json")
-        audit = json.loads(touche_rad("audit", debates, *words, code=0).out)
+        audit = touche_rad("audit", debates, *words, code=0).json
         assert audit["turns"] == 2 * UNITS[criteria.unit]
         rows = {(row["probe"], row["maxim"]): row for row in audit["flips"]}
         assert {key for _, key in rows} == set(criteria.keys)
@@ -268,7 +268,7 @@ def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed(tmp_path: 
     touche_rad("new", "criteria", "my-questions", "-o", path, code=0)
     kinds = {criterion.answers.kind for criterion in read_criteria(str(path))}
     assert kinds == {"yes-no", "scale", "categories"}
-    listed = json.loads(touche_rad("list", "criteria", "--json", code=0).out)
+    listed = touche_rad("list", "criteria", "--json", code=0).json
     assert [row["name"] for row in listed] == list(shipped_names())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def test_the_summary_writes_the_file_and_names_the_next_step(
     words = ("run.jsonl", "a.jsonl", "b.jsonl", "-o", "labels.jsonl", "--summary")
     check_screen("label.summary", touche_rad("label", *words, cwd=tmp_path))
     scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")
-    rows = json.loads(scored.out)["rows"]
+    rows = scored.json["rows"]
     assert {row["labelled"] for row in rows} == {40, 41}
 
 

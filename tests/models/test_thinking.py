@@ -220,7 +220,7 @@ def test_doctor_names_the_thoughts_and_the_line_to_paste(
 ) -> None:
     server.always = thinking(form)
     run = touche_rad("doctor", "-m", f"{server.url}#{model}", "--json")
-    checks = {check["what"]: check for check in json.loads(run.out)}
+    checks = {check["what"]: check for check in run.json}
     check = checks["model thinking"]
     assert check["ok"] == ok, check
     assert hint in f"{check['found']} {check['fix']}"
@@ -242,7 +242,7 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
 
     server.always = act
     run = touche_rad("doctor", "-m", f"{server.url}#tiny", "--json", code=1)
-    checks = {check["what"]: check for check in json.loads(run.out)}
+    checks = {check["what"]: check for check in run.json}
     assert "ignores" in checks["model schemas"]["found"]
     assert checks["model schemas"]["optional"] is False
     assert "answer's token" in checks["model logprobs"]["found"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -166,7 +165,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path
         ended = touche_rad("doctor", *at, *thinks, "--json")
     finally:
         session.run(server.close)
-    check = {row["what"]: row for row in json.loads(ended.out)}
+    check = {row["what"]: row for row in ended.json}
     assert "`reasoning`" in check["model thinking"]["found"]
     assert check["model thinking"]["fix"].endswith("-O model.think=off")
     assert check["model context"]["found"] == "16384 tokens"

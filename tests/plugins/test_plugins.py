@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -141,7 +140,7 @@ def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None
 
 def test_the_plugins_of_an_installed_package_are_listed() -> None:
     listed = touche_rad("list", "--json", stranger=True, code=0)
-    rows = {(row["kind"], row["name"]): row for row in json.loads(listed.out)}
+    rows = {(row["kind"], row["name"]): row for row in listed.json}
     assert rows["debater", "echo"]["source"] == "rad-stranger"
     assert rows["debater", "echo"]["purpose"].endswith("shrug.")
     assert rows["judge", "stern"]["missing"] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -208,7 +207,7 @@ def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path)
     assert ranked == [("q1", "d1"), ("q1", "d2")]  # d3 is the query d3 itself
     assert "is built" not in touche_rad(*words, "--replace").err
     scored = touche_rad("score", run, f"{public}/qrels", "--json", code=0)
-    values = {row["measure"]: row["value"] for row in json.loads(scored.out)["rows"]}
+    values = {row["measure"]: row["value"] for row in scored.json["rows"]}
     assert values["RR"] == 0.5
 
 
@@ -216,7 +215,7 @@ def test_a_public_collection_is_copied_with_its_stances(public: str, tmp_path: P
     touche_rad("index", public, "-o", tmp_path / "ix", code=0)
     for retriever, ids in (("attack", ["d1"]), ("support", ["d2", "d3"])):
         words = ("retrieve", "--say", "Zoos are good", "-r", retriever, "-i", tmp_path / "ix")
-        (result,) = json.loads(touche_rad(*words, "--json").out)
+        (result,) = touche_rad(*words, "--json").json
         assert [hit["id"] for hit in result["hits"]] == ids
 
 

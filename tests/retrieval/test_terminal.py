@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,7 @@ def test_hits_of_one_text_are_printed_as_a_table() -> None:
 
 def test_hits_of_one_text_are_printed_as_json_and_written_as_a_run(tmp_path: Path) -> None:
     printed = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "--json")
-    assert [hit["rank"] for hit in json.loads(printed.out)[0]["hits"]] == [1, 2]
+    assert [hit["rank"] for hit in printed.json[0]["hits"]] == [1, 2]
     run = tmp_path / "one.run"
     assert touche_rad("retrieve", "--say", "Animals.", "-k", "2", "-i", "demo", "-o", run).code == 0
     assert len(run.read_text().splitlines()) == 2

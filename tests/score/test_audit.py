@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,7 +138,7 @@ def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
     assert {row["judge"] for row in record["flips"]} == {"grounded", "always-yes"}
     judges = {(row["first"], row["second"]) for row in record["agreement"]}
     assert judges == {("grounded", "always-yes")}
-    assert json.loads(touche_rad(*command, "--turns", "5", "--json").out) == record
+    assert touche_rad(*command, "--turns", "5", "--json").json == record
 
 
 def test_the_screen_of_an_audit(run: Path, tmp_path: Path) -> None:
@@ -153,10 +152,10 @@ def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text(f"{lines[0]}\nnonsense\n")
     command = ("audit", "bad.jsonl", "lost.jsonl", "run.jsonl", "--json")
     ended = touche_rad(*command, cwd=tmp_path, code=1)
-    assert json.loads(ended.out)["turns"] == 5
+    assert ended.json["turns"] == 5
     assert "bad.jsonl:2: " in ended.err
     ended = touche_rad(*command, "--skip-bad", cwd=tmp_path, code=0)
-    assert json.loads(ended.out)["turns"] == 6
+    assert ended.json["turns"] == 6
     assert "bad.jsonl:2: " in ended.err
 
 
@@ -173,7 +172,7 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(
     command = ("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
     touche_rad(*command, code=0)
     assert len(server.asked) == 3 * (1 + 7)
-    cached = json.loads(touche_rad(*command, "--cache", tmp_path / "cache", "--json").out)
+    cached = touche_rad(*command, "--cache", tmp_path / "cache", "--json").json
     probes = {row["probe"] for row in cached["flips"]}
     assert len(probes) == 6
     assert "repeat" not in probes, "a cache answers the same request in the same way"

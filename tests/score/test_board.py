@@ -49,8 +49,7 @@ def rows(folder: Path, *words: str) -> dict[str, dict[str, str]]:
 
 def report(folder: Path, *words: str) -> dict[str, Any]:
     """Return the JSON output."""
-    result: dict[str, Any] = json.loads(score(folder, *words, "--json").out)
-    return result
+    return score(folder, *words, "--json").json  # type: ignore[no-any-return]
 
 
 RUNS = ("bad.jsonl", "good.jsonl", "twin.jsonl", "labels.jsonl")
@@ -241,7 +240,7 @@ def test_bad_lines_are_refused_with_the_command_that_repairs_them(bad_lines: Pat
 
 def test_skip_bad_keeps_the_places(bad_lines: Path) -> None:
     ended = score(bad_lines, "byte.jsonl", "labels.jsonl", "--skip-bad", "--json")
-    result = json.loads(ended.out)
+    result = ended.json
     assert result["lost"] == {"byte": 1}
     assert result["rows"][0]["f1"] > 0.9
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,9 +72,7 @@ def write_study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
 
 def corrected(run: Path, labels: Path) -> dict[str, Any]:
     """Return the JSON output of `score --correct`."""
-    ended = touche_rad("score", run, labels, "--correct", "--json", code=0)
-    report: dict[str, Any] = json.loads(ended.out)
-    return report
+    return touche_rad("score", run, labels, "--correct", "--json", code=0).json  # type: ignore[no-any-return]
 
 
 def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) -> None:

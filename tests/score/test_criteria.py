@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -58,11 +57,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def score(folder: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
-    ended = touche_rad(
+    return touche_rad(
         "score", *arguments, "--criteria", "mine.toml", "--json", cwd=folder, code=code
-    )
-    report: dict[str, Any] = json.loads(ended.out)
-    return report
+    ).json  # type: ignore[no-any-return]
 
 
 def test_each_kind_has_its_measures_and_trivial_baselines(folder: Path) -> None:
@@ -168,7 +165,7 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
     ended = touche_rad(
         "score", "judge.jsonl", "--criteria", "mine.toml", "--json", cwd=folder, code=0
     )
-    report = json.loads(ended.out)
+    report = ended.json
     assert report["notes"][0].startswith("kind_of has categories")
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
     # Half are yes; answers 1, 3, 3, 2 are 0, 1, 1 and 1/2 of the scale.
@@ -178,7 +175,7 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
 
 def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder: Path) -> None:
     words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "debate", "--json")
-    rows = json.loads(touche_rad("score", *words, cwd=folder, code=0).out)[:3]
+    rows = touche_rad("score", *words, cwd=folder, code=0).json[:3]
     assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (None, 2), (None, 3)]
     criteria = read_criteria(str(folder / "mine.toml"))
     labels = frames.labels(folder / "labels.jsonl", criteria=criteria)

@@ -49,9 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def score(folder: Path, *words: str) -> dict[str, Any]:
-    ended = touche_rad("score", *words, "--json", "--samples", "500", cwd=folder, code=0)
-    report: dict[str, Any] = json.loads(ended.out)
-    return report
+    return touche_rad("score", *words, "--json", "--samples", "500", cwd=folder, code=0).json  # type: ignore[no-any-return]
 
 
 def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
@@ -90,7 +88,7 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
     )
     runs = ("empty.jsonl", "few.jsonl", f"team1{kind}.jsonl", "copy.jsonl", f"team2{kind}.jsonl")
     ended = touche_rad("score", *runs, "labels.jsonl", "--json", cwd=folder, code=1)
-    report = json.loads(ended.out)
+    report = ended.json
     ranks = {row["run"]: row["rank"] for row in report["ranking"]}
     assert ranks == {f"team1{kind}": 1, "copy": 1, f"team2{kind}": 3, "few": None}
     assert list(ranks)[-1] == "few"

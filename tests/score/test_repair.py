@@ -117,7 +117,7 @@ def test_what_needs_a_new_answer_is_not_repaired(
         file.write('{"simulation": \n')
     out = tmp_path / "new.jsonl"
     ended = touche_rad("check", wrong, "-i", demo_index_path, "--fix", "-o", out, "--json", code=1)
-    (record,) = json.loads(ended.out)
+    (record,) = ended.json
     assert list(record["repaired"].values()) == [1]
     faults = {finding["line"] for finding in record["findings"] if finding["level"] == "fault"}
     assert faults == {1, 2, 3, 11}

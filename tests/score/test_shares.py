@@ -119,7 +119,7 @@ def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> No
 
 def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) -> None:
     printed = touche_rad("judge", "grounded.jsonl", "-o", "g.jsonl", "--json", cwd=folder)
-    report = json.loads(printed.out)
+    report = printed.json
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
     verdicts = [
         turn["Relation"]["score"] >= 0.5
@@ -131,7 +131,7 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     lines = (folder / "v.jsonl").read_text().splitlines(keepends=True)
     (folder / "v.jsonl").write_text("".join(["{}\n", *lines[2:]]))  # one is lost, one is missing
     scored = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder)
-    record = json.loads(scored.out)
+    record = scored.json
     assert record["debates"] == {"g": "10 of 10", "v": "8 of 10"}
     touche_rad("report", "g.jsonl", "v.jsonl", "-o", "r.html", cwd=folder, code=0)
     (board,) = Page(folder / "r.html").data["report"]["boards"]
@@ -153,7 +153,7 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
     rows_of = []
     for count in (2, 4):
         ended = touche_rad("judge", *runs[:count], "-o", f"of{count}", "--json", cwd=folder)
-        report = json.loads(ended.out)
+        report = ended.json
         rows_of.append([row for row in report["rows"] if row["run"] in DEBATERS])
         assert report["claims"] == 10
     assert rows_of[0] == rows_of[1]
@@ -164,7 +164,7 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
     checked = touche_rad(
         "check", "one.jsonl", "--input", demo_file("claims.tsv"), "--json", cwd=folder
     )
-    kinds = {fault["kind"] for fault in json.loads(checked.out)[0]["findings"]}
+    kinds = {fault["kind"] for fault in checked.json[0]["findings"]}
     assert kinds >= {"a debate is missing", "a debate is additional"}
 
 

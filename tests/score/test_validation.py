@@ -83,7 +83,7 @@ def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, tmp_path: Path, lin
 
 def check_record(*words: str | Path) -> dict[str, Any]:
     """Return the JSON output of `check` on a run."""
-    (record,) = json.loads(touche_rad("check", *words, "--json").out)
+    (record,) = touche_rad("check", *words, "--json").json
     result: dict[str, Any] = record
     return result
 

@@ -267,7 +267,7 @@ def test_each_speech_of_both_sides_is_one_sample(
 ) -> None:
     source_file = f"{self_debate}.trace.jsonl" if source == "trace" else self_debate
     ended = touche_rad("train", "sft", source_file, "--data-only", "-o", tmp_path / "sft")
-    assert json.loads(ended.out)["answers"] == 2 * ROUNDS * len(CLAIMS)
+    assert ended.json["answers"] == 2 * ROUNDS * len(CLAIMS)
 
 
 def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps(tmp_path: Path) -> None:

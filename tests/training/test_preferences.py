@@ -327,6 +327,6 @@ def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> Non
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
     words = ("train", "preferences", both, "-o", tmp_path / "pairs.jsonl", "--replace")
     done = touche_rad(*words, "--margin", "0.3", code=0)
-    assert json.loads(done.out)["pairs"] == 1
+    assert done.json["pairs"] == 1
     for margin in ("wide", "-1"):
         assert touche_rad(*words, "--margin", margin).code == 2, margin

@@ -138,7 +138,7 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
         *("--rate", "2e-3", "--batch", "8", "--epochs", "2", "--held-out", "0"),
         code=0,
     )
-    printed = json.loads(done.out)
+    printed = done.json
     assert printed["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)
     assert printed["recipe"]["base"] == report(fine_tuned)["recipe"]["base"]
     assert printed["serve"]["adapter"] in done.err, "the line to play with stands at the end"

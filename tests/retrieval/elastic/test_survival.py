@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -147,7 +146,7 @@ def _an_honest_answer(location: str) -> None:
     ran = _ran("respond", "--say", "Zoos are cruel.", "--json", "-i", location)
     assert ran.code == 1, ran.err
     assert "last-resort" in ran.err
-    answer = json.loads(ran.out)
+    answer = ran.json
     assert answer["content"] == NOTHING_FOUND
     assert answer["arguments"] == []
 
@@ -176,5 +175,5 @@ def _answered_from_the_fallback_index(location: str, spare: Path) -> None:
     words = ("respond", "--say", "Zoos are cruel.", "--json", "-i", location)
     ran = _ran(*words, "--fallback-index", str(spare))
     assert ran.code == 0, ran.err
-    assert json.loads(ran.out)["arguments"]
+    assert ran.json["arguments"]
     assert "fallback index" in ran.err
