@@ -22,6 +22,11 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
+def read_cases(name: str) -> Any:
+    """Return the JSON of a file in `tests`."""
+    return read_json(Path(__file__).parent / name)
+
+
 def read_table(name: str) -> list[list[str]]:
     """Return the cells of each line of a file in `tests`; tabs stand between them."""
     table = (Path(__file__).parent / name).read_text("utf-8")

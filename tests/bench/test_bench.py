@@ -329,8 +329,7 @@ def test_error_names_file_key_and_the_right_name(tmp_path: Path) -> None:
     messages = {}
     for before, after in CHANGES:
         plan = write_bench(tmp_path, SMALL.replace(before, after, 1))
-        ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out")
-        assert ended.code == 2, after
+        ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out", code=2)
         assert ended.err.startswith(f"touche-rad: error: {plan}: "), after
         assert ended.err.count("\n") == 1, after
         assert not (tmp_path / "out").exists(), after

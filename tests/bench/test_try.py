@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.makers import BRIEF, contents, write_data
-from tests.records import read_json
+from tests.records import read_cases
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 
@@ -70,7 +70,7 @@ def test_a_judge_is_compared_on_labelled_debates(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    read_json(Path(__file__).with_name("wrong_tries.json")),
+    read_cases("bench/wrong_tries.json"),
 )
 def test_what_cannot_be_tried_is_one_error(
     place: Path, words: tuple[str, ...], expected: str

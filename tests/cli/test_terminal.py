@@ -96,8 +96,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     messages = {}
     for line in MISTAKES:
         words = shlex.split(line.replace("FOLDER", str(tmp_path)))
-        ended = touche_rad(*words, cwd=folder)
-        assert ended.code == 2, line
+        ended = touche_rad(*words, cwd=folder, code=2)
         assert ended.err.count("\n") == 1, line
         assert list(folder.iterdir()) == [], line
         messages[f"touche-rad {line}"] = ended

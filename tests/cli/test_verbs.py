@@ -145,8 +145,7 @@ def test_a_command_without_an_index_names_the_command_that_makes_one(tmp_path: P
         "retrieve CLAIMS -o run",
     ):
         paths = {"DEBATES": DEBATES, "CLAIMS": CLAIMS}
-        ended = touche_rad(*(paths.get(word, word) for word in line.split()), cwd=tmp_path)
-        assert ended.code == 2, line
+        ended = touche_rad(*(paths.get(word, word) for word in line.split()), cwd=tmp_path, code=2)
         assert ended.err.count("\n") == 1, line
         assert list(tmp_path.iterdir()) == [], line
         messages[f"touche-rad {line}"] = ended

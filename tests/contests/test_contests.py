@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.records import read_json, write_lines, write_records
+from tests.records import read_cases, read_json, write_lines, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -342,7 +342,7 @@ def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    read_json(Path(__file__).with_name("wrong_outcomes.json")),
+    read_cases("contests/wrong_outcomes.json"),
 )
 def test_an_invalid_outcome_is_reported_with_its_line(
     tmp_path: Path, line: dict[str, Any], expected: str
@@ -358,7 +358,7 @@ def test_an_invalid_outcome_is_reported_with_its_line(
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    read_json(Path(__file__).with_name("wrong_contests.json")),
+    read_cases("contests/wrong_contests.json"),
 )
 def test_an_invalid_contest_is_reported(
     tmp_path: Path, change: dict[str, Any], expected: str

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json
+from tests.records import read_cases
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
@@ -17,7 +17,7 @@ from touche_rad.contests.foreign import contests
 from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 
-ART = read_json(Path(__file__).with_name("debate_about_cats.json"))
+ART = read_cases("contests/debate_about_cats.json")
 
 
 def read_contests_of(path: Path, value: Any) -> list[Contest]:
@@ -141,7 +141,7 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    read_json(Path(__file__).with_name("wrong_folders.json")),
+    read_cases("contests/wrong_folders.json"),
 )
 def test_an_invalid_folder_is_reported(
     tmp_path: Path, change: dict[str, Any], expected: str

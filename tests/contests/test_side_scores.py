@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from tests.records import read_json, write_lines
+from tests.records import read_cases, write_lines
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome
@@ -83,7 +83,7 @@ def test_a_side_without_a_score_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scores", "problem"),
-    read_json(Path(__file__).with_name("wrong_scores.json")),
+    read_cases("contests/wrong_scores.json"),
 )
 def test_scores_of_another_form_are_named(tmp_path: Path, scores: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):

@@ -25,7 +25,7 @@ from tests.debaters.world import (
 from tests.models import scripted
 from tests.models.by_schema import answering, called, last_asked, last_message, prompts, roles_of
 from tests.models.scripted import Scripted
-from tests.records import read_json
+from tests.records import read_cases
 from tests.terminal import touche_rad
 from touche_rad.errors import UserError, WorkError
 from touche_rad.models import Model
@@ -391,7 +391,7 @@ def test_without_terms_the_words_of_the_last_message_or_the_topic_are_searched(
 
 @pytest.mark.parametrize(
     ("terms", "keywords", "searches"),
-    read_json(Path(__file__).with_name("terms_of_searches.json")),
+    read_cases("debaters/terms_of_searches.json"),
     ids=["too many", "repeated", "empty", "long"],
 )
 def test_whatever_the_model_names_one_to_three_short_terms_are_searched(

@@ -27,7 +27,7 @@ from tests.debaters.world import (
 )
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
-from tests.records import read_json, read_status, write_records
+from tests.records import read_cases, read_status, write_records
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
@@ -37,7 +37,7 @@ from touche_rad.text import count_words
 
 SAID = ("Pennies cost 3 percent more each year.", "Do they?", WORTHLESS)
 ASKED = debate(*SAID)
-ANSWERS = read_json(Path(__file__).with_name("rdebater_answers.json"))
+ANSWERS = read_cases("debaters/rdebater_answers.json")
 """What a model answers in each profile, by schema."""
 UTTERANCE = ANSWERS["paper"]["Draft"]["utterance"]
 BETTER = ANSWERS["paper"]["Modified"]["utterance"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,11 +25,11 @@ from tests.debaters.world import (
 )
 from tests.models.by_schema import answering, called, last_message, prompts
 from tests.models.scripted import Scripted
-from tests.records import read_json
+from tests.records import read_cases
 from touche_rad.debate import Hit, Response, path_of
 from touche_rad.text import count_words
 
-ANSWERS = read_json(Path(__file__).with_name("sinai_answers.json"))
+ANSWERS = read_cases("debaters/sinai_answers.json")
 """What a model answers to some schemas."""
 WRITTEN = ANSWERS["Written"]
 IDEA = "The penny is worthless and should be abolished."

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.records import read_json
+from tests.records import read_cases
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
@@ -30,7 +30,7 @@ LONG_NUMBER = f'{{"simulation": {"9" * 5000}}}'
 
 @pytest.mark.parametrize(
     ("line", "field", "detail"),
-    [*read_json(Path(__file__).with_name("bad_lines.json")), (LONG_NUMBER, None, "JSON")],
+    [*read_cases("files/bad_lines.json"), (LONG_NUMBER, None, "JSON")],
 )
 def test_a_bad_line_is_an_error_or_skipped(
     tmp_path: Path, line: str, field: str | None, detail: str
@@ -53,7 +53,7 @@ def test_a_bad_line_is_an_error_or_skipped(
 
 @pytest.mark.parametrize(
     ("text", "field", "detail"),
-    read_json(Path(__file__).with_name("wrong_fields.json")),
+    read_cases("files/wrong_fields.json"),
 )
 def test_errors_name_the_field_in_each_kind(
     tmp_path: Path, text: str, field: str | None, detail: str

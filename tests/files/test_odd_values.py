@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json, write_records
+from tests.records import read_cases, write_records
 from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import BadLines
@@ -51,7 +51,7 @@ def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
 
 @pytest.mark.parametrize(
     ("system", "said"),
-    read_json(Path(__file__).with_name("odd_responses.json")),
+    read_cases("files/odd_responses.json"),
 )
 def test_a_response_is_text_also_if_the_system_sent_another_value(
     tmp_path: Path, system: dict[str, Any], said: str

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
-from tests.records import END_OF_RUN, read_json, read_records, write_records
+from tests.records import END_OF_RUN, read_cases, read_json, read_records, write_records
 from tests.screens import check_record
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
@@ -152,7 +152,7 @@ def test_the_page_has_a_strict_policy_and_only_its_own_files(client: TestClient)
 
 @pytest.mark.parametrize(
     "body",
-    read_json(Path(__file__).with_name("wrong_answers.json")),
+    read_cases("labelling/wrong_answers.json"),
 )
 def test_wrong_answers_are_refused(
     session: LabelSession, client: TestClient, body: dict[str, object]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
-from tests.records import read_json, read_records
+from tests.records import read_cases, read_records
 from touche_rad.debate import Maxim
 from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
@@ -157,7 +157,7 @@ def test_the_labels_file_is_written_only_after_a_new_answer(run: Path, tmp_path:
     assert session.output.exists()
 
 
-FORGED = read_json(Path(__file__).with_name("forged.json"))
+FORGED = read_cases("labelling/forged.json")
 
 
 @pytest.mark.parametrize("change", FORGED["events"])

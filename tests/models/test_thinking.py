@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from tests.models.scripted import Handler, Scripted, content, reply, says
-from tests.records import copy_lines, read_json, read_status
+from tests.records import copy_lines, read_cases, read_status
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -159,7 +159,7 @@ def fields_sent(server: Scripted, model: str, *options: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("model", "options", "template", "effort", "tokens"),
-    read_json(Path(__file__).with_name("families.json")),
+    read_cases("models/families.json"),
 )
 def test_thinking_is_switched_by_the_family_of_the_model(
     server: Scripted, model: str, options: list[str], template: Any, effort: Any, tokens: int
@@ -213,7 +213,7 @@ def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("form", "model", "ok", "hint"),
-    read_json(Path(__file__).with_name("doctor_on_thoughts.json")),
+    read_cases("models/doctor_on_thoughts.json"),
 )
 def test_doctor_names_the_thoughts_and_the_line_to_paste(
     server: Scripted, form: str, model: str, ok: bool, hint: str
@@ -253,7 +253,7 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
 
 @pytest.mark.parametrize(
     ("model", "config", "cards", "flags"),
-    read_json(Path(__file__).with_name("vllm_flags.json")),
+    read_cases("models/vllm_flags.json"),
 )
 def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     model: str,

@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field
 
 from tests.profiles import with_settings
-from tests.records import read_json
+from tests.records import read_cases
 from touche_rad.errors import OptionError
 from touche_rad.plugins import KINDS, Options, Plugin, Services, registered, setting
 from touche_rad.plugins.profiles import is_setting
@@ -159,7 +159,7 @@ def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
 
 @pytest.mark.parametrize(
     ("text", "parsed"),
-    read_json(Path(__file__).with_name("plugins_with_options.json")),
+    read_cases("plugins/plugins_with_options.json"),
 )
 def test_a_plugin_with_options_is_parsed(text: str, parsed: tuple[str, dict[str, str]]) -> None:
     assert parse_plugin(text) == tuple(parsed)

@@ -319,11 +319,11 @@ def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
     record = read_json(about)
     about.write_text(json.dumps({**record, "encoder": encoder.format(url=server.url)}))
     server.asked.clear()
-    answered = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "ix")
-    assert answered.code == 0
+    answered = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "ix", code=0)
     assert "TOUCHE_RAD_TRUST_ENCODER" in answered.err
-    searched = touche_rad("retrieve", "--say", "Zoos should be closed.", "-r", "dense", "-i", "ix")
-    assert searched.code == 2
+    searched = touche_rad(
+        "retrieve", "--say", "Zoos should be closed.", "-r", "dense", "-i", "ix", code=2
+    )
     assert "TOUCHE_RAD_TRUST_ENCODER" in searched.err
     assert not server.asked
 
@@ -333,6 +333,5 @@ def test_no_folder_of_its_name_is_taken_for_the_encoder_of_the_official_index(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("NovaSearch/stella_en_400M_v5").mkdir(parents=True)
-    ended = touche_rad("index", str(DEMO), "-o", "ix", "--dense", "stella")
-    assert ended.code == 2
+    ended = touche_rad("index", str(DEMO), "-o", "ix", "--dense", "stella", code=2)
     assert "folder" in ended.err

@@ -25,7 +25,7 @@ from ir_datasets.formats import (
 
 from retrieval import irds
 from retrieval._tasks import SPLITS, RetrievalTask, all_tasks, split_of, topics
-from tests.records import read_json, write_lines
+from tests.records import read_cases, write_lines
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -240,7 +240,7 @@ def test_our_own_documents_are_the_same_arguments(demo: list[Argument], tmp_path
 
 @pytest.mark.parametrize(
     ("args", "message"),
-    read_json(Path(__file__).with_name("wrong_names_of_irds.json")),
+    read_cases("retrieval/wrong_names_of_irds.json"),
 )
 @pytest.mark.usefixtures("public")
 def test_what_ir_datasets_does_not_have_is_one_line(

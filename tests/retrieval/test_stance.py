@@ -16,7 +16,7 @@ from tests.models import scripted
 from tests.models.by_schema import last_message
 from tests.models.scripted import Scripted
 from tests.nli import always
-from tests.records import read_json
+from tests.records import read_cases
 from tests.retrieval.small import opened
 from tests.test_prompt_formats import missing
 from touche_rad.debate import Argument
@@ -70,7 +70,7 @@ def test_a_hypothesis_of_which_something_may_be_cut_off_is_not_read_whole(nli: P
 
 @pytest.mark.parametrize(
     ("labels", "rows"),
-    read_json(Path(__file__).with_name("labels_of_nli.json")),
+    read_cases("retrieval/labels_of_nli.json"),
 )
 def test_labels_of_nli_are_known_in_their_common_spellings(
     labels: tuple[str, ...], rows: tuple[int | None, ...] | None

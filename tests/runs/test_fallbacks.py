@@ -86,8 +86,9 @@ def test_a_bug_of_a_debater_reaches_its_author(
 ) -> None:
     out = tmp_path / "run.jsonl"
     source = write_debates(tmp_path, "Zoos are bad.", "All is fine.", "Cars are bad.")
-    ended = touche_rad("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
-    assert ended.code == 0, "one answer is the debater's"
+    ended = touche_rad(
+        "--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out, code=0
+    )
     assert ended.err.count("KeyError: 'nothing' (buggy_plugins.py:16 in best)") == 2
     assert "2 of 3 answers" in ended.err
     errors = tmp_path / "run.jsonl.errors.txt"
@@ -148,8 +149,7 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
         copy = tmp_path / "elsewhere" / f"{kind}.jsonl"
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(run.read_bytes())
-        ended = touche_rad("check", copy)
-        assert ended.code == 1
+        ended = touche_rad("check", copy, code=1)
         assert f"not fit to upload: all {kind} are fallbacks" in ended.out
         page = tmp_path / f"{kind}.html"
         touche_rad("report", copy, "-o", page)

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from tests.models.scripted import Scripted
-from tests.records import copy_lines, read_json, read_status
+from tests.records import copy_lines, read_cases, read_status
 from tests.terminal import Ended, touche_rad
 from touche_rad.cli.judge import judge_command
 from touche_rad.cli.program import Command
@@ -104,9 +104,7 @@ COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
 }
 """Each kind of run: its command, and how it is called."""
 INPUTS: Final = {"source", "sources", "claims"}
-DECISIVE: Final[Mapping[str, Mapping[str, str]]] = read_json(
-    Path(__file__).with_name("decisive_options.json")
-)
+DECISIVE: Final[Mapping[str, Mapping[str, str]]] = read_cases("runs/decisive_options.json")
 """Another value of each option that decides the results of a kind of run."""
 OF_ALL: Final = {
     "index": "-i index",
@@ -123,7 +121,7 @@ SETTINGS: Final = (
     "-O model.top_p=0.5",
 )
 """Other settings of the model."""
-FREE: Final = read_json(Path(__file__).with_name("free_options.json"))
+FREE: Final = read_cases("runs/free_options.json")
 """Options that decide no result, and why."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import copy_lines, read_json, read_status, write_records
+from tests.records import copy_lines, read_cases, read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.files.append_log import AppendLog
@@ -155,9 +155,7 @@ def test_a_damaged_part_is_refused(folder: Path, name: str) -> None:
     assert not (folder / "run.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("fields", "of_unit", "code"), read_json(Path(__file__).with_name("forged_parts.json"))
-)
+@pytest.mark.parametrize(("fields", "of_unit", "code"), read_cases("runs/forged_parts.json"))
 def test_a_part_made_to_harm_is_refused(
     folder: Path, fields: dict[str, Any], of_unit: dict[str, Any], code: int
 ) -> None:
@@ -200,7 +198,7 @@ def test_an_output_of_another_run_is_kept(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    read_json(Path(__file__).with_name("wrong_shards.json")),
+    read_cases("runs/wrong_shards.json"),
 )
 def test_a_shard_that_cannot_be_made(folder: Path, words: tuple[str, ...], message: str) -> None:
     ended = touche_rad(*JUDGE, *words, cwd=folder, code=2)

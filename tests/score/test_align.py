@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json, read_records
+from tests.records import read_cases, read_records
 from tests.score.makers import (
     NO,
     YES,
@@ -152,7 +152,7 @@ def test_strict_takes_what_the_official_scorer_takes(truth: Path) -> None:
 
 @pytest.mark.parametrize(
     "odd",
-    read_json(Path(__file__).with_name("wrong_shapes.json")),
+    read_cases("score/wrong_shapes.json"),
 )
 def test_wrong_shapes_are_missing_verdicts(odd: Any, truth: Path) -> None:
     report = score_lines(truth, odd, *RIGHT[1:])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json, write_lines
+from tests.records import read_cases, write_lines
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
@@ -114,7 +114,7 @@ def test_the_annotations_of_an_index_are_an_annotator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("labels", "reason"),
-    read_json(Path(__file__).with_name("wrong_annotations.json")),
+    read_cases("score/wrong_annotations.json"),
 )
 def test_invalid_and_unrelated_annotations_are_refused(
     labels: dict[str, Any], reason: str, tmp_path: Path

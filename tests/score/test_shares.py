@@ -99,13 +99,11 @@ def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> No
     call = ("judge", *(f"{name}.jsonl" for name in DEBATERS), "-o", "judged")
     (folder / "judged").mkdir()
     (folder / "judged/verbatim.jsonl").write_text("another file\n")
-    stopped = touche_rad(*call, cwd=folder)
-    assert stopped.code == 2
+    stopped = touche_rad(*call, cwd=folder, code=2)
     assert "judged/verbatim.jsonl exists already" in stopped.err
     (folder / "judged/verbatim.jsonl").unlink()
     status = read_json(folder / "judged/grounded.jsonl.status.json")
-    judged = touche_rad(*call, "bad.jsonl", cwd=folder)
-    assert judged.code == 2
+    judged = touche_rad(*call, "bad.jsonl", cwd=folder, code=2)
     assert "bad.jsonl:1: " in judged.err
     assert "bad" in judged.err.splitlines()[-1]
     assert "--skip-bad" in judged.err.splitlines()[-1]

@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 
 from tests.browser import LAPTOP, PHONE, TABLET, OpenPage, assert_accessible, assert_fits
 from tests.models import scripted
-from tests.records import read_json
+from tests.records import read_cases, read_json
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
 from touche_rad.demo import DEMO
@@ -145,7 +145,7 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "detail"),
-    read_json(Path(__file__).with_name("wrong_requests.json")),
+    read_cases("serve/wrong_requests.json"),
 )
 def test_a_wrong_request_is_refused(app: FastAPI, fields: dict[str, Any], detail: str) -> None:
     assert detail in _ask(app, **fields)[0]["detail"]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.test_examples import parse_call
 from tests.models.scripted import content, serving
-from tests.records import read_json
+from tests.records import read_cases, read_json
 from tests.terminal import touche_rad
 from tests.tira.client import ClientRun, call_client
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
@@ -155,7 +155,7 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    read_json(Path(__file__).with_name("wrong_files.json")),
+    read_cases("tira/wrong_files.json"),
 )
 def test_an_invalid_tira_yml_is_reported_in_one_line(
     tmp_path: Path, change: tuple[str, str], expected: str

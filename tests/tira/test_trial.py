@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.models.scripted import content, serving
-from tests.records import read_json
+from tests.records import read_cases
 from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
 from tests.tira.places import FILE
@@ -44,9 +44,7 @@ def test_the_screen_of_a_trial(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
 
 
-FAILURES: dict[str, tuple[list[str], str, str]] = read_json(
-    Path(__file__).with_name("trials_that_fail.json")
-)
+FAILURES: dict[str, tuple[list[str], str, str]] = read_cases("tira/trials_that_fail.json")
 
 
 @pytest.mark.parametrize("case", FAILURES)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.models.by_schema import called, prompts, roles_of
 from tests.models.scripted import Answer, Handler, Scripted, content, fails, raw, reply, says
-from tests.records import read_json
+from tests.records import read_cases
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.runs.playing import OFTEN, Stage
 from touche_rad.debate import Debate, Response
@@ -169,7 +169,7 @@ def test_what_was_said_is_data_in_the_prompt(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "utterance"),
-    read_json(Path(__file__).with_name("words_to_clean.json")),
+    read_cases("users/words_to_clean.json"),
 )
 def test_words_are_cleaned(server: Scripted, answer: str, utterance: str) -> None:
     server.always = say(answer)
