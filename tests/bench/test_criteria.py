@@ -117,7 +117,7 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
         plan = plan.replace(', always-yes = "always-yes"', "").replace('"always-yes"', "")
     (tmp_path / "bench.toml").write_text(plan)
     (tmp_path / "debates.jsonl").write_bytes((tmp_path / "verbatim").read_bytes())
-    line = json.dumps([{**best, "criteria": criteria.tag}])
+    line = json.dumps([{**best, "criteria": criteria.label_tags[0]}])
     labels.write_text(f"{line}\n" * CLAIMS)
     run("bench", "run", "bench.toml", "-m", model, "-o", "results")
     figures = read_json(tmp_path / "results" / "figures.json")

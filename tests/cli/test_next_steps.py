@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
+from tests.labelling.makers import open_session
+from tests.models.by_schema import filling
+from tests.models.scripted import Scripted
 from tests.records import copy_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
+from touche_rad.files.criteria import read_criteria
 from touche_rad.score.reports import RANKS
 
 DEBATES = demo_file("debates.jsonl")
@@ -87,6 +91,35 @@ def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) ->
     assert "\nwith an index\n" in touche_rad(*judge, cwd=tmp_path, code=0).err
     alone = touche_rad("judge", "runs.jsonl", "-o", "alone.jsonl", cwd=tmp_path, code=0)
     assert "\nwithout an index (-i)\n" in alone.err
+
+
+def test_the_next_steps_of_ones_own_criteria_work_as_printed(
+    server: Scripted, claims: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filling(server)
+    monkeypatch.setenv("TOUCHE_RAD_MODEL", f"{server.url}#tiny")
+    monkeypatch.chdir(tmp_path)
+
+    def follow(*words: str | Path) -> None:
+        for step in next_commands(touche_rad(*words, code=0).err):
+            touche_rad(*step, code=0)
+
+    criteria = ("--criteria", "my-questions.toml")
+    follow("new", "criteria", "my-questions")
+    follow("prompts", "zsl", *criteria, "-o", "prompts")
+    touche_rad("simulate", claims, "-i", "demo", "-o", "all.jsonl", "--turns", "3", code=0)
+    follow("judge", "all.jsonl", "-j", "zsl", *criteria, "-o", "judged.jsonl")
+    session = open_session(
+        Path("all.jsonl"), Path("labels.jsonl"), criteria=read_criteria(criteria[1])
+    )
+    for at, place in enumerate(session.queue):
+        for criterion in session.criteria:
+            session.answer(place, criterion.key, at % len(criterion.answers.values))
+    session.log.close()
+    label = ("all.jsonl", "-o", "labels.jsonl", "--summary")
+    follow("label", "judged.jsonl", *label)
+    follow("label", *label, *criteria)
+    follow("train", "examples", "all.jsonl", "labels.jsonl", *criteria, "-o", "examples.jsonl")
 
 
 def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path, tmp_path: Path) -> None:

@@ -55,11 +55,39 @@ def test_a_file_has_scales_categories_and_questions_of_yes_or_no(tmp_path: Path)
     assert kind.answers.fallback == "causal"
     assert [polite.answers.score(name) for name in polite.answers.names] == [0, 1]
     assert polite.examples[0].answer == "no"
-    # A comment changes nothing, and a word does.
-    same = read_criteria(str(read(tmp_path, f"# of mine\n{THREE}")))
-    assert same.digest == criteria.digest
-    changed = read_criteria(str(read(tmp_path, THREE.replace("fair", "so-so"))))
-    assert changed.digest != criteria.digest
+
+
+@pytest.mark.parametrize(
+    ("line", "changes_verdicts", "changes_labels"),
+    [
+        ("# a comment", False, False),
+        ("expect = { uncited = 'no' }", False, False),
+        ("column = 'politeness'", False, False),
+        ("title = 'Politeness'", False, True),
+        ("notes = 'Ignore irony.'", False, True),
+        ("reminder = 'Polite?'", False, True),
+        ("evidence = 'quote the words'", True, False),
+        ("text = 'No, if it insults.'", True, True),
+    ],
+)
+def test_a_change_counts_for_whom_it_is_shown_to(
+    tmp_path: Path, line: str, changes_verdicts: bool, changes_labels: bool
+) -> None:
+    original = read_criteria(str(read(tmp_path, THREE)))
+    key = "[polite]\n"
+    changed = read_criteria(str(read(tmp_path, THREE.replace(key, f"{key}{line}\n"))))
+    assert (changed.tag != original.tag) == changes_verdicts
+    assert (changed.label_tags[0] != original.label_tags[0]) == changes_labels
+    run = write_records(tmp_path / "run.jsonl", {"criteria": original.tag})
+    labels = [write_records(tmp_path / tag, [{"criteria": tag}]) for tag in original.label_tags]
+    for path, changes in ((run, changes_verdicts), (labels[0], changes_labels)):
+        if changes:
+            with pytest.raises(InputError, match="judges see" if path == run else "people see"):
+                criteria_of(changed, path)
+        else:
+            assert criteria_of(changed, path) == changed
+    # Labels of version 0.1.0.
+    assert criteria_of(original, labels[1]) == original
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -104,8 +132,7 @@ def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
     honest = load_shipped("feedback")
     questions = (honest.criteria[0].model_copy(update=change),) * count
     forged = honest.model_copy(update={"name": "mine", "criteria": questions})
-    identity = {"criteria": [forged.tag, forged.model_dump(mode="json")]}
-    status = {**END_OF_RUN, "output": "run.jsonl", "identity": identity}
+    status = {**END_OF_RUN, "output": "run.jsonl", "criteria": forged.model_dump(mode="json")}
     (tmp_path / "run.jsonl.status.json").write_text(json.dumps(status))
     run = write_records(tmp_path / "run.jsonl", {"criteria": forged.tag})
     if count == 1 and not change:

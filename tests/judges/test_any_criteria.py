@@ -68,9 +68,9 @@ def test_a_file_of_questions_is_judged_checked_and_audited(
         turns = record["userTurnsEvaluations"]
         assert len(turns) == UNITS[criteria.unit]
         for turn in turns:
-            assert list(turn) == list(criteria.titles)
+            assert list(turn) == list(criteria.keys)
             for criterion in criteria:
-                verdict = turn[criterion.title]
+                verdict = turn[criterion.key]
                 first = criterion.answers.names[0]
                 expected = "yes" if criterion.answers.kind == "yes-no" else first
                 assert str(verdict["answer"]) == expected
@@ -88,6 +88,10 @@ def test_a_file_of_questions_is_judged_checked_and_audited(
             assert rows["repeat", criterion.key]["fails"] == 0
             for probe in criterion.expect:
                 assert rows[probe, criterion.key]["must"].startswith("be ")
+        if name == "mine":
+            shown = touche_rad("audit", debates, *words[:-1], code=0).out.replace("\n  ", " ")
+            assert "added: quality must not rise; kind_of must stay; polite must not be" in shown
+            assert "empty, empty response: quality must be at most 1; polite must be no" in shown
 
 
 def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, debates: Path) -> None:
@@ -115,8 +119,8 @@ def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, deba
     verdicts = read_records(out)[0]["userTurnsEvaluations"]
     scores = [verdict["score"] for turn in verdicts for verdict in list(turn.values())[:2]]
     assert scores == [0.5, pytest.approx(2 / 3), 1, 0, 0, 1]
-    assert verdicts[0]["Supporting citations"]["answer"] == 75
-    assert verdicts[0]["Supporting citations"]["arguments"] == ["yes", "no", "yes"]
+    assert verdicts[0]["precise"]["answer"] == 75
+    assert verdicts[0]["precise"]["arguments"] == ["yes", "no", "yes"]
     words = ("judge", debates, "-m", f"{server.url}#tiny", "--criteria", "citations", "-o", "x")
     for judge in ("zsl(per=maxim)", "jury(of=zsl(per=debate))"):
         assert "per=turn" in touche_rad(*words, "-j", judge, code=2).error
@@ -134,9 +138,9 @@ def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, 
     mine.write_text(THREE, "utf-8")
     touche_rad("check", out, "--criteria", mine, code=0)
     record = read_records(out)[0]
-    record["userTurnsEvaluations"][1]["Quality"]["answer"] = 2
+    record["userTurnsEvaluations"][1]["quality"]["answer"] = 2
     write_records(out, record)
-    assert "[1].Quality.answer" in touche_rad("check", out, "--criteria", mine, code=1).out
+    assert "[1].quality.answer" in touche_rad("check", out, "--criteria", mine, code=1).out
     fixing = ("check", out, "--fix", "-o", out.with_name("fixed.jsonl"))
     assert "criteria" in touche_rad(*fixing, code=2).error
 
@@ -165,10 +169,10 @@ def test_a_jury_takes_the_mean_of_a_scale_and_the_most_frequent_category(
     filling(server)
     out = judged(server, debates, mine, "jury(of=zsl,zsl(per=maxim))")
     verdict = read_records(out)[0]["userTurnsEvaluations"][0]
-    assert verdict["Quality"]["score"] == 0
-    assert verdict["Quality"]["answer"] == 1
-    assert verdict["Kind of"]["answer"] == "causal"
-    assert verdict["Kind of"]["votes"] == {"zsl": "causal", "zsl(per=maxim)": "causal"}
+    assert verdict["quality"]["score"] == 0
+    assert verdict["quality"]["answer"] == 1
+    assert verdict["kind_of"]["answer"] == "causal"
+    assert verdict["kind_of"]["votes"] == {"zsl": "causal", "zsl(per=maxim)": "causal"}
 
 
 def test_log_probabilities_give_the_mean_of_a_scale(
@@ -205,7 +209,7 @@ def test_examples_of_each_answer_are_drawn_from_labels(
     answers = [{"quality": 1, "kind_of": "none"}, {"quality": 3, "kind_of": "causal", "polite": 0}]
     answers.append({"quality": 5, "kind_of": "example", "polite": 1})
     labels = debates.with_name("labels.jsonl")
-    rows = [{"criteria": criteria.tag, **turn} for turn in answers]
+    rows = [{"criteria": criteria.label_tags[0], **turn} for turn in answers]
     write_records(labels, rows, rows)
     examples = debates.with_name("examples.jsonl")
     words = ("--criteria", mine, "--count", "1", "-o", examples)
@@ -301,6 +305,8 @@ def test_the_server_judges_the_message_of_the_user_by_feedback() -> None:
         lines = client.post("/debate/answer", json=body).text.splitlines()
     assert scored == {"score": 0.2, "answer": "no", "explanation": ""}
     (verdicts,) = [row for row in map(json.loads, lines) if row["event"] == "verdicts"]
-    assert [verdict["name"] for verdict in verdicts["list"]] == list(offer.criteria.titles)
+    assert [verdict["name"] for verdict in verdicts["list"]] == [
+        criterion.title for criterion in offer.criteria
+    ]
     assert [view.last.utterance for view in watching.seen[1:]] == ["U", "M"]
     assert all(view.last.response is None for view in watching.seen)

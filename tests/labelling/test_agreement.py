@@ -30,17 +30,10 @@ def open_after_two(folder: Path) -> LabelSession:
     return open_session(run, output, annotator="cem")
 
 
-def test_kappa_of_two_and_alpha_of_all(tmp_path: Path) -> None:
+def test_what_somebody_does_not_know_is_no_answer(tmp_path: Path) -> None:
     result = agreement(open_after_two(tmp_path).study)
     quality = next(row for row in result.pairs if row.maxim == Maxim.QUALITY)
-    assert quality.first == "ana"
-    assert quality.second == "ben"
-    assert quality.turns == 3
-    assert quality.same == pytest.approx(1 / 3)
-    assert quality.kappa.value == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
-    alpha = next(row for row in result.alphas if row.maxim == Maxim.QUALITY)
-    reference = krippendorff.alpha([[1, 1, 0], [1, 0, 1]], level_of_measurement="nominal")
-    assert alpha.alpha.value == pytest.approx(reference)
+    assert (quality.turns, quality.same) == (3, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -48,7 +48,7 @@ def test_a_page_has_the_answers_and_hides_the_run(tmp_path: Path) -> None:
         assert answered["answers"] == {"strong": 2}
     row = read_records(session.output)[debate][turn]
     assert row["strong"] == row["annotators"]["ana"]["strong"] == 3
-    assert row["criteria"] == session.criteria.tag
+    assert row["criteria"] == session.criteria.label_tags[0]
     assert row["clear"] is row["kind_of"] is None
     assert row["words"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,22 +25,6 @@ from touche_rad.report import write_report
 CLAIMS = demo_file("claims.tsv")
 DEBATES = demo_file("debates.jsonl")
 LABELS = demo_file("labels.jsonl")
-
-BUGGY = """
-from touche_rad.plugins import debater
-
-
-@debater("buggy")
-class Buggy:
-    def __init__(self, options, services):
-        pass
-
-    def answer(self, debate):
-        if "fine" in debate.last.utterance:
-            return {"content": "I disagree."}
-        raise KeyError("a bug")
-"""
-
 
 SCRIPTS = len(rendering.SCRIPTS) + 7
 
@@ -142,23 +125,6 @@ def test_a_folder_has_the_same_data_in_files(tmp_path: Path) -> None:
     assert "'self'" not in one_file.policy
 
 
-def test_turns_of_a_fallback_debater_are_marked(tmp_path: Path, demo_index_path: Path) -> None:
-    plugin = tmp_path / "buggy_plugin.py"
-    plugin.write_text(BUGGY)
-    source = tmp_path / "debates.jsonl"
-    for text in ("This is fine.", "Zoos should be closed."):
-        with source.open("a") as file:
-            file.write(json.dumps({"messages": [{"role": "user", "content": text}]}) + "\n")
-    run = tmp_path / "run.jsonl"
-    respond = ("respond", source, "-d", "buggy", "-i", demo_index_path, "-o", run)
-    call_touche_rad("--plugin", plugin, *respond)
-    for shown in (run, judge(run, "length", tmp_path / "judged.jsonl")):
-        page = report_page([shown], tmp_path / "r.html")
-        marks = [int(debate[4], 32) for debate in page.data["data-debates"]["debates"]]
-        assert [mark & 4 for mark in marks] == [0, 4]
-        assert "1 of 2 answers" in page.words
-
-
 def test_turns_are_marked(tmp_path: Path) -> None:
     long = "Elephants never forget the moon. " * 13
     debate = make_debate(("U1", long, "Zoos.")).with_utterance("U2")
@@ -216,12 +182,12 @@ def test_missing_debates_count_as_no_and_long_responses_are_named(tmp_path: Path
     mine = runs[0].read_text().splitlines()[0].replace("Claim 0", "Mine")
     runs[0].write_text(f"{mine}\n{runs[0].read_text()}")
     report = report_page(runs, tmp_path / "r.html").data["report"]
-    assert report["by_claim"][:2] == [[None] * 3, [1, 1, 0]]  # a claim that is not counted
+    (of_all,) = report["claims"]["tables"]
+    assert of_all["values"][:2] == [[None] * 3, [1, 1, 0]]  # a claim that is not counted
     rows = {row["run"]: row for row in report["boards"][0]["rows"]}
     assert rows["complete"]["cells"] == [*[".76"] * 4, "20 of 21"]
     assert rows["part"]["cells"] == [*[".62"] * 4, "13 of 21"]
     assert [rows[name]["rank"] for name in ("complete", "part", "few")] == [1, 1, 3]
-    assert report["by_turn"]["part"] == [0.619, 0.619]
     long = "28 responses with more than 60 words"
     assert ["part", 28, long, "#debates&mark=long&run=part"] in report["faults"]
 
@@ -333,18 +299,6 @@ def test_damages_of_scored_runs_are_named(tmp_path: Path, skip: bool) -> None:
     check_page("damaged-and-skipped" if skip else "damaged", out, tmp_path)
 
 
-def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:
-    labels = write_damaged_runs(tmp_path)
-    page = report_page(
-        [tmp_path], tmp_path / "r.html", labels=labels, bad=files.BadLines(skip=True)
-    )
-    shown: Counter[str] = Counter()
-    for debate in page.data["data-debates"]["debates"]:
-        shown.update(names_of_runs(page)[run] for run in debate[3])
-    lost = {"lost": 19, "cut": 19}
-    assert shown == dict.fromkeys(("odd", "half", "twice", "good", "noes"), 20) | lost
-
-
 def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:
     write_damaged_runs(tmp_path)
     for name, text in (("other", "S."), ("same", "S."), ("alone", "T.")):
@@ -354,19 +308,6 @@ def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:
     names = ("half", "twice", "noes", "few", "lost", "other", "same", "alone")
     write_report([tmp_path / f"{name}.jsonl" for name in names], tmp_path / "r.html")
     check_page("damaged-without-labels", tmp_path / "r.html", tmp_path)
-
-
-def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
-    labels, out = write_damaged_runs(tmp_path), tmp_path / "r.html"
-    for name in ("a", "b"):
-        write_evaluations(tmp_path / f"{name}.jsonl", [make_debate(("U", "S.", "t"))])
-    simulation = files.simulation_line(make_debate(("V", "S.", "t")))
-    (tmp_path / "played.jsonl").write_text(f"{simulation}\n{{}}\n")
-    runs = [tmp_path / f"{name}.jsonl" for name in ("good", "noes", "a", "b", "played")]
-    ended = touche_rad("report", *runs, "--labels", labels, "-o", out, code=1)
-    assert "warning: played: 1 lost debate" in ended.err
-    faults = Page(out).data["report"]["faults"]
-    assert [name for name, _, text, _ in faults if text.startswith("not scored")] == ["a", "b"]
 
 
 @pytest.mark.parametrize("judges", [("length", "length"), ("length", "random")])
@@ -439,7 +380,7 @@ def test_the_lengths_show_the_middle_90_percent(tmp_path: Path) -> None:
     assert report["lengths"] == {"run": [10, 10, 10]}, "the longest of twenty is outside"
 
 
-def test_the_title_says_on_which_criteria_a_run_beats_the_baseline(tmp_path: Path) -> None:
+def test_the_title_says_by_how_much_a_run_beats_the_baseline(tmp_path: Path) -> None:
     labels = list(files.read_labels(LABELS))
     lines = write_evaluations(tmp_path / "a.jsonl", read_demo_debates(), 0.9).read_text()
     records = [json.loads(line) for line in lines.splitlines()]
@@ -448,8 +389,7 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline(tmp_path: Pat
             turn["Quality"]["score"] = of_turn["quality"]
     run = write_records(tmp_path / "a.jsonl", *records)
     (board,) = report_page([run], tmp_path / "r.html", labels=LABELS).data["report"]["boards"]
-    only = "a beats always-yes, on Quality (+.21) only: +.05 [.04, .07], p < .001"
-    assert board["title"] == only
+    assert board["title"] == "a beats always-yes: +.05 [.04, .07], p < .001"
     significant = [delta[1] for delta in board["rows"][0]["cells"][:4]]
     assert significant == [False, True, False, False]
 

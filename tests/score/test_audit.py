@@ -17,7 +17,6 @@ from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
-from touche_rad.demo import demo_file
 from touche_rad.plugins import LoadedJudge
 from touche_rad.score.audit import Audit, Flips, audit
 
@@ -109,17 +108,6 @@ def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     assert flips_of(result, "empty", Maxim.RELATION).fails == 0
 
 
-def test_the_agreement_of_judges_is_counted(run: Path) -> None:
-    def score_strictly(response: Response, maxim: Maxim) -> float:
-        return 0.1 if "Answer 1" in response.content and maxim is Maxim.QUALITY else 0.8
-
-    result = run_audit([run], Judge(lambda *_: 0.9), Judge(score_strictly))
-    rows = {row.maxim: row for row in result.agreement}
-    assert rows[Maxim.QUALITY].turns == 3
-    assert rows[Maxim.QUALITY].same == pytest.approx(2 / 3)
-    assert rows[Maxim.MANNER].same == 1
-
-
 def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
     samples = []
     for seed in (0, 0, 1, 2, 3):
@@ -130,20 +118,12 @@ def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
     assert any(sample != samples[0] for sample in samples)
 
 
-def test_the_terminal_audits_the_judge_without_a_model(tmp_path: Path) -> None:
-    command = ("audit", demo_file("debates.jsonl"), "-j", "grounded", "-j", "always-yes")
-    touche_rad(*command, "--turns", "5", "-o", tmp_path / "audit", code=0)
-    record = read_json(tmp_path / "audit/audit.json")
-    assert record["turns"] == 5
-    assert {row["judge"] for row in record["flips"]} == {"grounded", "always-yes"}
-    judges = {(row["first"], row["second"]) for row in record["agreement"]}
-    assert judges == {("grounded", "always-yes")}
-    assert touche_rad(*command, "--turns", "5", "--json").json == record
-
-
-def test_the_screen_of_an_audit(run: Path, tmp_path: Path) -> None:
+def test_the_screen_of_an_audit_and_its_file(run: Path, tmp_path: Path) -> None:
     command = ("audit", "run.jsonl", "-j", "length", "-j", "always-yes")
-    check_screen("audit.two-judges", touche_rad(*command, cwd=tmp_path))
+    check_screen("audit.two-judges", touche_rad(*command, "-o", "audit", cwd=tmp_path))
+    record = touche_rad(*command, "--json", cwd=tmp_path).json
+    assert read_json(tmp_path / "audit/audit.json") == record
+    assert {row["judge"] for row in record["flips"]} == {"length", "always-yes"}
 
 
 def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,24 +90,6 @@ def test_missing_verdicts_are_noes_and_reported(tmp_path: Path) -> None:
     assert lost.startswith("judge: lost debate: line 1, debate 1: 20 ")
     assert missing.startswith("judge: missing verdict: line 2, debate 2, turn 1, quantity: 1 ")
     assert lost in touche_rad("score", run, labels, "--correct").out
-
-
-def write_samples(labels: Path, samples: Sequence[str]) -> None:
-    """Say in labels how each labelled turn of a debate was selected, one after the other."""
-    lines = read_records(labels)
-    for turns in lines:
-        for turn, sample_of_turn in zip(turns, samples, strict=True):
-            if turn["quantity"] is not None:
-                turn["sample"] = sample_of_turn
-    run_file(labels, lines)
-
-
-def test_a_turn_that_was_chosen_for_labelling_does_not_count(tmp_path: Path) -> None:
-    run, labels = write_study(tmp_path, labelled=40)
-    write_samples(labels, ["random"] * 4 + ["audit"])
-    row = corrected(run, labels)["rows"][0]
-    assert row["labelled"] == 160
-    assert row["turns"] == 200
 
 
 @pytest.mark.parametrize("chosen", [False, True])

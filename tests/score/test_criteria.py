@@ -32,9 +32,9 @@ def verdicts_line(name: str, answers: list[tuple[str, int, str]], tag: str) -> d
     for clear, strong, kind in answers:
         turns.append(
             {
-                "Clear": {"score": float(clear == "yes"), "answer": clear, "explanation": ""},
-                "Strong": {"score": (strong - 1) / 2, "answer": strong, "explanation": ""},
-                "Kind of": {"score": None, "answer": kind, "explanation": ""},
+                "clear": {"score": float(clear == "yes"), "answer": clear, "explanation": ""},
+                "strong": {"score": (strong - 1) / 2, "answer": strong, "explanation": ""},
+                "kind_of": {"score": None, "answer": kind, "explanation": ""},
             }
         )
     simulation = {"userTurns": [user_turn(name, turn) for turn in range(len(answers))]}
@@ -153,8 +153,8 @@ def test_shares_and_means_are_corrected_by_kind(folder: Path) -> None:
     }
     categories = [f"kind_of: {name}" for name in ("causal", "example", "none")]
     assert list(rows) == ["clear", "strong", *categories]
-    # The mean of 1, 2, 3, 3 on the scale, and the shares of the categories.
-    for key, value in zip(rows, (0.5, 9 / 4, 0.5, 0.25, 0.25), strict=True):
+    # The mean of 1, 2, 3, 3, where 1 is 0 and 3 is 1, and the shares of the categories.
+    for key, value in zip(rows, (0.5, 5 / 8, 0.5, 0.25, 0.25), strict=True):
         assert rows[key]["yes"] == rows[key]["judge_yes"] == pytest.approx(value)
         assert rows[key]["labelled"] == 32
         assert rows[key]["yes_low"] < value < rows[key]["yes_high"]
@@ -174,9 +174,10 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
 
 
 def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder: Path) -> None:
-    words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "debate", "--json")
-    rows = touche_rad("score", *words, cwd=folder, code=0).json[:3]
-    assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (None, 2), (None, 3)]
+    words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "turn", "--json")
+    rows = touche_rad("score", *words, cwd=folder, code=0).json[:12]
+    agree = [sum(row["agree"] for row in rows[at::3]) for at in range(3)]
+    assert (agree, [row["yes"] for row in rows[:3]]) == ([2, 2, 3], [True, None, None])
     criteria = read_criteria(str(folder / "mine.toml"))
     labels = frames.labels(folder / "labels.jsonl", criteria=criteria)
     assert labels["answer"].tolist()[:3] == ["yes", "1", "causal"]
@@ -193,7 +194,37 @@ def test_a_report_has_the_labels_and_the_agreement_by_kind(folder: Path) -> None
     assert data["data-debates"]["debates"][0][7:9] == ["yAAnCByCBnBCyAAyBAnCBnCC", "yAAyBAnCBnCC"]
     # Of yes and no; of the scale, as above; and of the categories, 3 of 4 of which agree.
     kappas = [0, 1 - (2 / 4) / (22 / 16), (12 - 5) / (16 - 5)]
-    assert data["report"]["agreement"]["rows"] == [[], [1], [pytest.approx(fmean(kappas))] * 2]
+    kappa = pytest.approx(fmean(kappas))
+    assert data["report"]["agreement"]["rows"] == [[], [kappa], [1, kappa]]
+    # The mean of the judge's answers 1, 3, 3, 2 of the scale, and its most frequent category.
+    tables = {table["caption"]: table["values"][0] for table in data["report"]["claims"]["tables"]}
+    assert tables == {
+        "Clear: share of yes": [0.5, 0.5],
+        "Strong: mean answer, from 0 (1 weak) to 1 (3 strong)": [0.625, 0.625],
+        "Kind of: most frequent answer": ["example", "causal"],
+    }
+    # The kappa of a ranking is another one, and has another name.
+    names = [head for head, _ in data["report"]["boards"][0]["columns"]]
+    assert ("exact kappa" in names, "kappa" in names) == (True, False)
+
+
+def test_turns_on_which_people_disagree_are_counted(folder: Path) -> None:
+    """Two differ on the first turn; on the second only one knows, and the third is no object."""
+    turns: list[dict[str, Any]] = [dict(labels) for labels in LABELS]
+    for turn, answers in zip(turns, ({"ana": 1, "ben": 3}, {"ana": 1, "ben": None}), strict=False):
+        turn["strong"] = None
+        turn["annotators"] = {name: {"strong": answer} for name, answer in answers.items()}
+    turns[2] |= {"strong": None, "annotators": {"ana": 1, "ben": 3}}
+    run_file(folder / "labels.jsonl", [turns] * DEBATES)
+    rows = score(folder, "judge.jsonl", "labels.jsonl", "--correct")["rows"]
+    assert [row["unsettled"] for row in rows] == [0, DEBATES, 0, 0, 0]
+    words = ("score", "judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
+    left_out = f"strong: {DEBATES} turns left out: people disagree"
+    for options in ((), ("--correct",)):
+        shown = touche_rad(*words, *options, cwd=folder, code=0).out
+        assert left_out in " ".join(shown.split())
+    data = report(folder, "judge.jsonl", "--labels", "labels.jsonl")["report"]
+    assert left_out in str(data["faults"])
 
 
 def test_a_verdict_on_a_whole_debate_stands_at_its_last_turn(folder: Path) -> None:

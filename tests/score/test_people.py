@@ -119,6 +119,26 @@ def test_runs_are_of_judges_if_they_have_the_same_debates(
     assert f"Ranked as {what}: " in touche_rad("score", *paths, "labels.jsonl", cwd=folder).out
 
 
+def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> None:
+    labels = read_records(folder / "labels.jsonl")
+    for turns in labels[: CLAIMS + 3]:  # all debates of team2, and three of team1
+        turns[0]["annotators"] = {"ana": {"quality": 0}, "ben": {"quality": 1}}
+        turns[0]["quality"] = None
+    run_file(folder / "labels.jsonl", labels)
+    runs = ("team1.judged.jsonl", "team2.judged.jsonl", "labels.jsonl")
+    rows = score(folder, *runs, "--correct")["rows"]
+    counts = {(row["run"], row["maxim"]): row["unsettled"] for row in rows}
+    assert [*counts.values()] == [None, 0, 3, 0, 0, None, 0, CLAIMS, 0, 0]
+    csv = touche_rad("score", *runs, "--correct", "--csv", cwd=folder, code=0).out
+    assert csv.partition("\n")[0].endswith(",unsettled")
+    note = f"team2.judged: quality: {CLAIMS} turns left out: people disagree (label --settle)"
+    assert note in touche_rad("score", *runs, "--correct", cwd=folder, code=0).out
+    touche_rad("report", *runs[:2], "--labels", runs[2], "-o", "page.html", cwd=folder, code=0)
+    (board,) = Page(folder / "page.html").data["report"]["boards"]
+    assert [note] in board["tables"][0]["rows"]
+    assert board["measure"] == "share of yes of people"
+
+
 @pytest.mark.parametrize("kind", ["", ".judged"])
 def test_a_report_ranks_debaters_as_score_does(folder: Path, kind: str) -> None:
     runs = [f"team2{kind}.jsonl", f"team1{kind}.jsonl"]

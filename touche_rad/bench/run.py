@@ -169,11 +169,12 @@ class Bench:
             self.say(f"again: {cell.path} ({', '.join(changes)} changed)")
             options = replace(options, restart=True, replace=True)
         out.parent.mkdir(parents=True, exist_ok=True)
+        is_on_demo = self.index is not None and is_demo(self.index)
         options = replace(
             options,
             status_path=status_beside(out),
             model=model,
-            setup={"demo": self.index is not None and is_demo(self.index)},
+            setup={"demo": is_on_demo, "criteria": services.criteria.content},
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         # Not in the loop: plugins read models and ask servers while they are made.

@@ -39,8 +39,7 @@ def audit_command(options: AuditOptions) -> int:
     """Judge the responses of each RUN, and judge them again after changes.
 
     The changes: none (the same again), another order, padding, no words, another topic, no sources,
-    and an instruction to the judge. The command prints how often each judge is wrong then, and how
-    far the judges agree.
+    and an instruction to the judge. The command prints how often each judge is wrong then.
     """
     from touche_rad import files
     from touche_rad.files.records import write_text

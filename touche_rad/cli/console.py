@@ -201,6 +201,11 @@ def next_after(
             return [report]
 
 
+def with_criteria(criteria: str | None) -> list[str]:
+    """Return the words of a next step that needs the same criteria."""
+    return ["--criteria", criteria] if criteria else []
+
+
 def open_page(page: Path) -> str:
     """Return the step that opens a page."""
     return f"open {page.resolve().as_uri()} in a browser"

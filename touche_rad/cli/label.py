@@ -14,7 +14,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, next_step, say, terminal_width
+from touche_rad.cli.console import Label, next_step, say, terminal_width, with_criteria
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
 from touche_rad.text import printable
@@ -148,7 +148,7 @@ def _print_summary(session: LabelSession, options: LabelOptions) -> None:
         lines = agreement(study, options.seed).lines(terminal_width())
         click.echo(printable("\n".join(lines)))
     steps: list[list[object]] = []
-    chosen = ["--criteria", options.criteria] if options.criteria else []
+    chosen = with_criteria(options.criteria)
     unsettled = len(study.open_disagreements())
     if unsettled:
         click.echo(f"{unsettled} disagreements are not settled: null in {session.output}")
@@ -157,9 +157,8 @@ def _print_summary(session: LabelSession, options: LabelOptions) -> None:
     if study.places:
         exchanges = session.exchanges
         runs = [path for path in options.paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
-        judged: list[object] = [*runs] or ["EVALUATIONS"]
-        step = ["score", *judged, session.output, *chosen]
+        step = ["score", *(runs or options.paths), session.output, *chosen]
         if exchanges.criteria.official and not exchanges.is_pooled:
             step += ["--debates", options.paths[0]]
-        steps.append([*step, "--correct"])
+        steps.append([*step, "--correct"] if runs else step)
     next_step(*steps)

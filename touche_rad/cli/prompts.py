@@ -13,7 +13,7 @@ from touche_rad import files
 from touche_rad.calls import Calls
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, next_step, print_json, say
+from touche_rad.cli.console import Label, next_step, print_json, say, with_criteria
 from touche_rad.cli.program import command
 from touche_rad.contest import to_contest
 from touche_rad.criteria import Unit
@@ -95,7 +95,7 @@ def prompts_command(options: PromptsOptions) -> None:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, plugins)}")
     plugin = plugins[name]
     if options.output is not None:
-        _copy(plugin, options.output)
+        _copy(plugin, options.output, options.criteria)
         return
 
     requests = _play(plugin, options)
@@ -113,7 +113,7 @@ def prompts_command(options: PromptsOptions) -> None:
     say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
 
 
-def _copy(plugin: Plugin, folder: Path) -> None:
+def _copy(plugin: Plugin, folder: Path, criteria: str | None) -> None:
     """Copy the prompt files of a plugin to a new folder."""
     paths = prompt_files(plugin.factory).values()
     if folder.exists() and any(folder.iterdir()):
@@ -126,8 +126,7 @@ def _copy(plugin: Plugin, folder: Path) -> None:
     for path in paths:
         shutil.copy(path, folder / path.name)
     say(folder, Label.WRITTEN)
-    verb = ["respond", "DEBATES", "-d"] if plugin.kind == "debater" else ["judge", "DEBATES", "-j"]
-    next_step([*verb, plugin.name, "-O", f"prompts={folder}", "-o", "run.jsonl"])
+    next_step(["prompts", plugin.name, "-O", f"prompts={folder}", *with_criteria(criteria)])
 
 
 def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:

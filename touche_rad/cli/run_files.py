@@ -149,7 +149,7 @@ def run_on_files(
             bad=files.BadLines(skip=options.skip_bad),
             model=model,
             warnings=warnings,
-            setup={"demo": demo},
+            setup={"demo": demo, "criteria": session.criteria.content},
             strict=options.strict,
             keep_finished=is_one_of_several,
         )

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, next_step, print_json, progress, say
+from touche_rad.cli.console import Label, next_step, print_json, progress, say, with_criteria
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.prepare import warn_of_copies
 from touche_rad.cli.program import Group, command
@@ -83,8 +83,9 @@ def examples(options: ExamplesOptions) -> None:
     exclude = f"leave the examples out of scores on the same labels: --exclude {output}"
     say(exclude, Label.NOTE)
     warn_of_copies(options.debates)
-    judge = ["judge", "DEBATES", "-j", "fsl1", "-O", f"examples={output}", "-m", "MODEL"]
-    score = ["score", "run.jsonl", "LABELS", "--exclude", output]
+    chosen = with_criteria(options.criteria)
+    judge = ["judge", options.debates, "-j", "fsl1", "-O", f"examples={output}", *chosen]
+    score = ["score", "run.jsonl", options.labels, "--exclude", output, *chosen]
     next_step([*judge, "-o", "run.jsonl"], score)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -174,9 +174,9 @@ class Criterion(_Part):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     key: SkipJsonSchema[Key]
-    """Its name in label files, tables and options."""
+    """Its name in evaluations, labels, tables and options."""
     title: Sentence = ""
-    """Its name in evaluation files; by default the name of the table."""
+    """Its name on pages; by default the name of the table."""
     column: Sentence = ""
     """A short head of a table's column; by default the title."""
     reminder: Sentence = ""
@@ -214,6 +214,18 @@ class Sees(_Part):
     """What the debate is about: the motion, or the user's first message."""
 
 
+_NOT_OF_VERDICTS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("official", "source"), True),
+    "criteria": {"__all__": {"title", "column", "reminder", "expect", "notes"}},
+}
+"""What no judge sees."""
+_NOT_OF_LABELS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("official", "source"), True),
+    "criteria": {"__all__": {"column", "evidence", "each", "each_answers", "expect"}},
+}
+"""What people who label do not see."""
+
+
 class Criteria(_Part):
     """Criteria in the order of columns, prompts and answers."""
 
@@ -233,24 +245,34 @@ class Criteria(_Part):
         return tuple(criterion.key for criterion in self.criteria)
 
     @property
-    def titles(self) -> tuple[str, ...]:
-        """The titles of the criteria."""
-        return tuple(criterion.title for criterion in self.criteria)
+    def names(self) -> tuple[str, ...]:
+        """The names of the verdicts in evaluations: titles in official files, else keys."""
+        if self.official:
+            return tuple(criterion.title for criterion in self.criteria)
+        return self.keys
 
     @cached_property
-    def digest(self) -> str:
-        """A digest of the content; comments and the order of a table's fields do not count."""
-        # Without fields that older files do not have.
-        content = self.model_dump_json(exclude={"official"}, exclude_none=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:12]
+    def tag(self) -> str:
+        """The name, and a digest of what decides verdicts; evaluations have it."""
+        return self._tag(_NOT_OF_VERDICTS)
+
+    @cached_property
+    def label_tags(self) -> tuple[str, str]:
+        """The name, and a digest of what people see; and the tag of labels of version 0.1.0."""
+        return self._tag(_NOT_OF_LABELS), self._tag({"official": True})
+
+    def _tag(self, exclude: Mapping[str, Any]) -> str:
+        # Comments, the order of a table's fields, and fields that older files lack do not count.
+        content = self.model_dump_json(exclude=dict(exclude), exclude_none=True)
+        return f"{self.name} {hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
     @property
-    def tag(self) -> str:
-        """The name and the digest, as evaluations and labels have them."""
-        return f"{self.name} {self.digest}"
+    def content(self) -> dict[str, Any]:
+        """The criteria as JSON values, for a status; empty for those of the task."""
+        return {} if self.official else self.model_dump(mode="json")
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash(self.tag)
 
     def __iter__(self) -> Iterator[Criterion]:  # type: ignore[override]
         return iter(self.criteria)

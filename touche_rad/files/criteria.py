@@ -71,7 +71,7 @@ def read_criteria(name: str) -> Criteria:
         criteria = CriteriaFile.model_validate(content).criteria()
     except ValidationError as error:
         raise _wrong(path, error, text) from None
-    if criteria.digest == grice().digest:
+    if criteria.criteria == grice().criteria:
         return grice()
     _check_names(path, criteria, text)
     return criteria
@@ -98,8 +98,6 @@ def _check_names(path: Place, criteria: Criteria, text: str = "") -> None:
             expected = "expected no each: it is for responses and messages, and not for categories"
         elif criteria.keys.count(key) > 1:
             expected = "expected another key: two criteria have it"
-        elif criteria.titles.count(criterion.title) > 1:
-            expected = "expected another title: two criteria have it"
         else:
             continue
         raise InputError(path, expected, line=_line_of(text, key), field=key)
@@ -143,36 +141,39 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
     Raises:
         InputError: A file has others, or those of a file that the user must give.
     """
+    is_given = chosen is not None
     for path in paths:
-        tag = _tag_in(path)
+        tag, is_of_labels = _tag_in(path)
         if not tag:
             continue
         name = tag.partition(" ")[0]
-        content = read_status(Path(path)).get("identity", {}).get("criteria")
         if chosen is None and name in shipped_names():
             chosen = load_shipped(name)
-        elif chosen is None and isinstance(content, list):
-            with suppress(ValueError, IndexError, InputError):  # a status may be made to harm
-                of_status = Criteria.model_validate(content[1])
+        elif chosen is None:
+            with suppress(ValueError, InputError):  # a status may be made to harm
+                of_status = Criteria.model_validate(read_status(Path(path)).get("criteria"))
                 _check_names(path, of_status)
                 chosen = of_status
-        if chosen is None or chosen.tag != tag:
+        tags = (chosen.label_tags if is_of_labels else [chosen.tag]) if chosen else ()
+        if chosen is None or tag not in tags:
             fix = "give the file by which it was made with --criteria FILE"
-            if chosen is not None:
-                fix = f"expected {chosen.tag}, as --criteria or the other files have"
-                if chosen.name == name:
-                    fix = f"they are {chosen.digest} now: undo the change, or judge and label again"
+            if chosen is not None and chosen.name != name:
+                fix = f"expected {chosen.name}, as --criteria or the other files have"
+            elif is_given or name in shipped_names():
+                shown = "people see" if is_of_labels else "judges see"
+                fix = f"what {shown} is not the same now: undo the change, or make it again"
             raise InputError(path, f"has the criteria {tag}: {fix}")
     return chosen or grice()
 
 
-def _tag_in(path: Place) -> str:
-    """Return the name and the digest of the criteria that a file names, or an empty text."""
+def _tag_in(path: Place) -> tuple[str, bool]:
+    """Return the criteria that a file names, or an empty text, and whether it has labels."""
     for line in records(path, BadLines(skip=True)):
         record = line.value
-        if isinstance(record, list) and record:
+        is_of_labels = isinstance(record, list)
+        if is_of_labels and record:
             record = record[0]
         if isinstance(record, dict) and record:
             tag = record.get("criteria")
-            return str(tag) if is_tag(tag) else ""
-    return ""
+            return (str(tag) if is_tag(tag) else "", is_of_labels)
+    return "", False

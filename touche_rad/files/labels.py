@@ -35,6 +35,7 @@ from touche_rad.files.records import (
     field_error,
     short_repr,
 )
+from touche_rad.text import count_of
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +131,23 @@ def label_value(place: int | None, answers: Answers) -> int | str | None:
     if place is None or answers.kind == "yes-no":
         return place
     return answers.values[place].value
+
+
+def say_unsettled(counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield on how many turns people disagree, by question."""
+    for key, count in counts.items():
+        if count:
+            yield f"{key}: {count_of(count, 'turn')} left out: people disagree (label --settle)"
+
+
+def is_unsettled(turn: Mapping[str, Any], key: str) -> bool:
+    """Whether annotators gave different answers to a question, and there is no label."""
+    annotators = turn.get("annotators")
+    answers = set()
+    if turn.get(key) is None and isinstance(annotators, dict):  # it may be a stranger's
+        for labels in annotators.values():
+            answers.add(dump(labels.get(key)) if isinstance(labels, dict) else "null")
+    return len(answers - {"null"}) > 1
 
 
 def _place(label: object, info: ValidationInfo, answers: Answers) -> int | None:

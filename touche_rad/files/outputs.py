@@ -166,6 +166,7 @@ class Setup(TypedDict, total=False):
     """The fields of `Status` that say how the run was set up; all parts of a run have the same."""
 
     demo: bool
+    criteria: Mapping[str, Any]
 
 
 class _ModelName(BaseModel):
@@ -245,6 +246,8 @@ class Status(BaseModel):
     """The digest of the finished output."""
     demo: bool = False
     """Whether the index is the demo collection's: such a run is not fit to upload."""
+    criteria: Mapping[str, Any] = Field(default_factory=dict)
+    """The questions, so that readers of the output need no file; empty for those of the task."""
     identity: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Identity))] = Field(
         default_factory=dict
     )

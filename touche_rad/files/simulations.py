@@ -388,22 +388,22 @@ _MISSING: Final[Any] = None
 def evaluation_model(criteria: Criteria) -> type[EvaluationLine]:
     """Return the model of a line of evaluations on these criteria."""
     verdicts: dict[str, Any] = {}
-    for number, criterion in enumerate(criteria):
+    for number, (criterion, name) in enumerate(zip(criteria, criteria.names, strict=True)):
         scored: Any = Scored
         if not criteria.official:
             values: Any = Literal[tuple(choice.value for choice in criterion.answers.values)]
             scored = create_model("Answered", __base__=Scored, answer=(values, ...))
-        verdicts[f"verdict_{number}"] = (scored, Field(_MISSING, alias=criterion.title))
+        verdicts[f"verdict_{number}"] = (scored, Field(_MISSING, alias=name))
     turn: Any = create_model(
         "TurnEvaluation",
         __base__=FileRecord,
         __doc__="The verdicts on one response, on the task's criteria. On others they have the "
-        "titles of the questions, one entry for each response, message of the user or debate, and "
+        "keys of the questions, one entry for each response, message of the user or debate, and "
         "an `answer`: yes or no, a number of the scale, or a category, whose score is null. The "
         "line has `criteria`, the name and the digest.",
         **verdicts,
     )
-    turn.model_config["json_schema_extra"] = written(*criteria.titles)["json_schema_extra"]
+    turn.model_config["json_schema_extra"] = written(*criteria.names)["json_schema_extra"]
     turns = (tuple[turn, ...], Field(alias=_TURNS))
     return create_model("EvaluationLine", __base__=EvaluationLine, turns=turns)
 
@@ -474,8 +474,8 @@ def evaluation_line(evaluation: Evaluation) -> str:
     turns = []
     for verdicts in evaluation.turns:
         turn: JsonObject = {}
-        for criterion in criteria:
-            verdict = verdicts.get(criterion.key)
+        for key, name in zip(criteria.keys, criteria.names, strict=True):
+            verdict = verdicts.get(key)
             if verdict is None:
                 continue
             scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
@@ -483,7 +483,7 @@ def evaluation_line(evaluation: Evaluation) -> str:
                 scored[_ANSWER] = verdict.answer
             if verdict.fallback:
                 scored[FALLBACK] = verdict.fallback
-            turn[criterion.title] = scored | drop_keys(verdict.extra, fields)
+            turn[name] = scored | drop_keys(verdict.extra, fields)
         turns.append(turn)
     record = simulation_record(evaluation.debate)
     # The format check of TIRA wants a configuration, which the official converter leaves out.

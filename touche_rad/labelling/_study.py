@@ -188,7 +188,7 @@ def label_rows(study: Study, exchanges: Exchanges) -> list[tuple[dict[str, Any],
             place = TurnPlace(debate, turn)
             row = values({key: study.label(place, key) for key in study.criteria.keys})
             if exchanges.is_pooled or not study.criteria.official:
-                row |= {"words": digest, "criteria": study.criteria.tag}
+                row |= {"words": digest, "criteria": study.criteria.label_tags[0]}
             annotators = study.answers_on(place)
             if annotators:
                 row["annotators"] = {name: values(labels) for name, labels in annotators.items()}

@@ -65,7 +65,8 @@ def question_record(criterion: Criterion) -> dict[str, Any]:
         answers.append({"label": place, "text": text, "about": choice.text})
     if kind == "yes-no":
         answers.reverse()
-    rubric = (criterion.question, criterion.text, criterion.notes)
+    shots = [f"For example, {shot.answer}: {shot.text}" for shot in criterion.examples]
+    rubric = (criterion.question, criterion.text, criterion.notes, *shots)
     return {
         "key": criterion.key,
         "title": criterion.title,

@@ -51,7 +51,7 @@ class Exchanges:
         """A digest of all texts and the questions; verdicts in the files do not change it."""
         hashed = hashlib.sha256()
         if not self.criteria.official:
-            hashed.update(self.criteria.tag.encode())
+            hashed.update(self.criteria.label_tags[0].encode())
         for debate in self.debates:
             name = "" if self.is_pooled else debate.id
             hashed.update("\x1e".join((name, *digests(debate), "\x1d")).encode())

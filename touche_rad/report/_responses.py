@@ -1,4 +1,4 @@
-"""What is counted of the debates: yes by turn, words of responses, and agreement of judges."""
+"""What is counted of the debates: verdicts by claim, words of responses, agreement of judges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
 
-from touche_rad.criteria import Criteria
+import numpy as np
+
+from touche_rad.criteria import Criteria, Criterion
 from touche_rad.score.confusion import (
     count_answers,
     distances,
@@ -17,40 +19,62 @@ from touche_rad.score.confusion import (
     size_of,
 )
 from touche_rad.score.conversations import ClaimTopic, Conversation
-from touche_rad.score.rates import count_verdicts, ranking_places
+from touche_rad.score.rates import AnswerShare, answer_shares, count_verdicts
 from touche_rad.score.significance import Floats
 from touche_rad.text import count_words
 
+_BY_CLAIM: Final = (
+    "What the runs’ judges say, not people. Claims on which the runs differ most are first. A cell "
+    "opens its debate."
+)
 _KAPPA: Final = (
-    "Cohen’s kappa on the verdicts that both give, weighted on scales, as the mean of the "
-    "criteria: 1 is full agreement, 0 is chance. A run that always says the same has .00 with "
-    "every run, also with an identical one, because chance would agree as well. “–”: the two have "
-    "no verdict on the same turn. Each stands beside the one with which it agrees most."
+    "Cohen’s kappa, weighted on scales, as the mean of the criteria, over the verdicts that both "
+    "give; the exact kappa of a ranking is over all labelled turns. 1 is full agreement, 0 is "
+    "chance. A run that always says the same has .00 with every run, also with an identical one, "
+    "because chance would agree as well. “–”: the two have no verdict on the same turn."
 )
 
 
-def shares_by_turn_and_claim(
+def verdicts_by_claim(
     topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
 ) -> dict[str, Any]:
-    """Return shares of yes or mean answers, counted as in the ranking: by turn, and by claim."""
-    turns = max(len(debate.turns) for topic in topics for debate in topic.conversations)
-    places = ranking_places(criteria)
-    of_turns = []
-    for turn in range(turns):
-        counts, _, _ = count_verdicts(topics, names, lost, criteria, turn)
-        of_turns.append(_shares(counts[:, :, places].sum(axis=(0, 2))))
-    by_turn = {}
-    for name, values in zip(names, zip(*of_turns, strict=True), strict=False):
-        if {*values} - {None}:
-            by_turn[name] = values
+    """Return the judges' verdicts by claim and run, counted as in the ranking.
+
+    There is one table of questions of yes or no, or one of each criterion; none of a single run.
+    """
     counts, _, _ = count_verdicts(topics, names, lost, criteria)
-    sums = counts[: len(topics), :, places].sum(axis=2)
-    return {"by_turn": by_turn, "by_claim": list(map(_shares, sums))}
+    if np.count_nonzero(counts[..., 1].sum(axis=(0, 2))) < 2:
+        return {}
+    captions = [_in_words(share.criterion) for share in answer_shares(criteria)]
+    if all(criterion.answers.kind == "yes-no" for criterion in criteria):
+        captions = ["Share of yes"] * len(captions)
+    tables = []
+    for caption in dict.fromkeys(captions):
+        places = [at for at, of_share in enumerate(captions) if of_share == caption]
+        shares = [answer_shares(criteria)[at] for at in places]
+        values = []
+        for of_claim in counts[: len(topics), :, places]:
+            values.append([_cell(of_run, shares) for of_run in of_claim])
+        tables.append({"caption": caption, "values": values})
+    return {"caption": "Verdicts of judges by claim", "note": _BY_CLAIM, "tables": tables}
 
 
-def _shares(sums: Floats) -> list[float | None]:
-    """Return the share of yes of each run; None if nothing is counted."""
-    return [round(yes / total, 4) if total else None for yes, total in sums.tolist()]
+def _cell(counts: Floats, shares: Sequence[AnswerShare]) -> float | str | None:
+    """Return the mean answer, or the most frequent category; None if nothing is counted."""
+    answers, total = counts.sum(axis=0).tolist()
+    if shares[0].category and answers:
+        return shares[int(counts[:, 0].argmax())].category
+    return None if shares[0].category or not total else round(answers / total, 4)
+
+
+def _in_words(criterion: Criterion) -> str:
+    """Say what stands in the table of a criterion, with the words of its answers."""
+    answers = criterion.answers
+    if answers.kind == "scale":
+        low, *_, high = (f"{choice.value} {choice.text}".rstrip() for choice in answers.values)
+        return f"{criterion.title}: mean answer, from 0 ({low}) to 1 ({high})"
+    measure = "share of yes" if answers.kind == "yes-no" else "most frequent answer"
+    return f"{criterion.title}: {measure}"
 
 
 def lengths_of(
@@ -77,8 +101,7 @@ def agreement_of(
 ) -> dict[str, Any] | None:
     """Return Cohen's kappa of each two judges, and of each with the labels; None for one rater.
 
-    It is the mean of the criteria, as in the ranking; on scales it is weighted. Neighbours agree:
-    each judge follows the one before it with which it agrees most.
+    It is the mean of the criteria; on scales it is weighted.
     """
     votes: dict[tuple[str, str], list[int | None]] = defaultdict(list)
     for conversation in conversations:
@@ -96,7 +119,7 @@ def agreement_of(
     if len(raters) < 2:
         return None
 
-    kappas: dict[frozenset[str], float | None] = {}
+    kappas: dict[tuple[str, str], float | None] = {}
     for first, second in combinations(raters, 2):
         of_criteria = []
         for criterion in criteria:
@@ -104,19 +127,14 @@ def agreement_of(
             table = count_answers(pairs, size_of(criterion))
             if table.any():
                 of_criteria.append(float(kappa(table, distances(criterion))))
-        kappas[frozenset((first, second))] = fmean(of_criteria) if of_criteria else None
+        kappas[first, second] = fmean(of_criteria) if of_criteria else None
 
-    order = raters[:1]
-    while len(order) < len(raters):
-        last = order[-1]
-        rest = [name for name in raters if name not in order]
-        order.append(max(rest, key=lambda name: kappas[frozenset((last, name))] or 0.0))
     rows = []
-    for at, name in enumerate(order):
-        rows.append([kappas[frozenset((name, before))] for before in order[:at]])
+    for at, name in enumerate(raters):
+        rows.append([kappas[before, name] for before in raters[:at]])
     return {
         "caption": "How far judges agree, beyond chance",
         "note": _KAPPA,
-        "names": order,
+        "names": raters,
         "rows": rows,
     }

@@ -7,7 +7,7 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -22,20 +22,19 @@ from touche_rad.contests.tournament.result import Tournament
 from touche_rad.criteria import Criterion
 from touche_rad.score import words
 from touche_rad.score.cautions import WITHOUT_MODEL
-from touche_rad.score.confusion import MAIN, TITLES
-from touche_rad.score.rates import answer_shares, answers_name, ranking_places
+from touche_rad.score.confusion import MAIN, TITLES, missing_answer
+from touche_rad.score.rates import answer_shares, ranking_places
 from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow, rank_text
 from touche_rad.score.shares import ShareReport
 from touche_rad.score.significance import compare_runs
-from touche_rad.score.tables import NONE, Table, cells, csv_rows, table
+from touche_rad.score.tables import NONE, Columns, Table, cells, csv_rows, table
 from touche_rad.score.words import (
     between,
     by_pair,
     names_of,
     number,
     ranking_in_words,
-    signed,
     too_few,
 )
 from touche_rad.text import count_of
@@ -44,7 +43,14 @@ Board = dict[str, Any]
 Scored = Report | ContestReport
 _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
-_MEASURES: Final = ("precision", "recall", "kappa", "weighted_kappa", "rmse", "spearman")
+_MEASURES: Final[Columns] = {
+    "{precision}": "precision",
+    "{recall}": "recall",
+    "{kappa}": "exact kappa",
+    "{weighted_kappa}": "weighted kappa",
+    "{rmse}": "RMSE",
+    "{spearman}": "Spearman",
+}
 """The measures of a criterion that an opened row shows, beside its errors."""
 
 
@@ -148,9 +154,9 @@ def _judgements(report: JudgementReport) -> Board:
     names = [ranked.run for ranked in report.ranking]
     baselines = [name for name in names if name in (BASELINE, *report.baselines)]
     base = BASELINE if BASELINE in names else baselines[0]
-    columns = {f"{{{name}}}": name for name in _MEASURES}
-    shown = report.used(columns).values()
-    heads_of_details = ["criterion", "score", "yes where label no", "no where label yes", *shown]
+    shown = report.used(_MEASURES)
+    heads_of_details = ["criterion", "score", "yes where label no", "no where label yes"]
+    heads_of_details += shown.values()
     measured = [criterion for criterion in report.criteria if by_name[base, criterion.key].labelled]
     rows: list[Board] = []
     for ranked in report.ranking:
@@ -164,7 +170,7 @@ def _judgements(report: JudgementReport) -> Board:
             sure = compared is not None and compared.significant
             delta = row.value - by_name[base, criterion.key].value
             deltas.append(None if run == base else (delta, sure))
-            measures = [number(getattr(row, name)) for name in shown]
+            measures = [number(getattr(row, form.strip("{}"))) for form in shown]
             details.append([*_errors(row, criterion), *measures])
         rows.append(
             {
@@ -179,15 +185,10 @@ def _judgements(report: JudgementReport) -> Board:
             }
         )
     title = lead(rows, report.measure)
-    text = report.sentences()
     tables = [_page_table("All measures", report.board())]
-    runs = [row for row in rows if not row["baseline"]]
+    runs = [row["run"] for row in rows if not row["baseline"]]
     if runs and measured and any(row.p_holm is not None for row in report.comparisons):
-        titles = [criterion.title for criterion in measured]
-        deltas_of_leader = dict(zip(titles, runs[0]["cells"], strict=False))
-        title, text = _against_baseline(
-            [row["run"] for row in runs], base, by_pair(report.comparisons, MEAN), deltas_of_leader
-        )
+        title = _against_baseline(runs, base, by_pair(report.comparisons, MEAN))
     for row, counts in report.confusions():
         tables.append(_page_table(f"{row.run}, {row.maxim}: labels by answers", counts))
     counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}"
@@ -199,10 +200,12 @@ def _judgements(report: JudgementReport) -> Board:
         title,
         rows,
         report.measure,
-        text=text,
+        text=report.sentences(),
         note=f"{counted}. {_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
-        "significant (p < .05, corrected by Holm).",
-        columns=[*heads, ["kappa", ""], ["yes", ""]],
+        "significant (p < .05, corrected by Holm). Exact kappa: Cohen’s, mean of the criteria, "
+        "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
+        f"{missing_answer(report.criteria)}.",
+        columns=[*heads, ["exact kappa", "with labels"], ["yes", "of labelled turns"]],
         tables=tables,
     )
 
@@ -223,50 +226,20 @@ def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
     return [criterion.title, number(row.value), *counts]
 
 
-def _against_baseline(
-    runs: Sequence[str],
-    baseline: str,
-    difference: words.Difference,
-    deltas: Mapping[str, tuple[float, bool]],
-) -> tuple[str, list[str]]:
-    """Say who beats the baseline, and on which criteria the best run does."""
-    leader = runs[0]
-    against_baseline = difference(leader, baseline)
-    better: list[str] = []
-    worse: list[str] = []
+def _against_baseline(runs: Sequence[str], baseline: str, difference: words.Difference) -> str:
+    """Say who beats the baseline, and by how much the best run does."""
+    better = []
     for run in runs:
         row = difference(run, baseline)
-        if row is not None and row.significant:
-            (better if row.difference > 0 else worse).append(run)
-    groups: dict[str, list[str]] = {"better": [], "worse": []}
-    for title, (delta, sure) in deltas.items():
-        relation = "not significantly different"
-        if sure:
-            relation = "better" if delta > 0 else "worse"
-        groups.setdefault(relation, []).append(f"{title} ({signed(delta)})")
-    on = f"on {names_of(groups['better'])} only" if groups["better"] else "on no single criterion"
-    if len(groups["better"]) == len(deltas):
-        on = "on all criteria"
-    gain = words.tested(against_baseline) if against_baseline else ""
-    head = f"No run beats {baseline}: {leader} {gain}"
-    if len(better) > 1:
-        head = f"{len(better)} of {len(runs)} runs beat {baseline}; {leader} does {on}: {gain}"
-    elif better:
-        only = "Only " if len(runs) > 1 else ""
-        head = f"{only}{better[0]} beats {baseline}, {on}: {gain}"
-    elif groups["better"]:
-        head = f"{head}; it does {on}"
-    text = []
-    row = difference(runs[1], leader) if len(runs) > 1 else None
-    if row is not None:
-        text.append(f"{runs[1]} against {leader}: {words.tested(row)}.")
-    relations = [f"{relation} on {', '.join(on)}" for relation, on in groups.items() if on]
-    text.append(f"Against {baseline}, {leader} is {'; '.join(relations)}.")
-    if worse:
-        subject = f"{len(worse)} of {count_of(len(runs), 'run')}"
-        verb = "is" if len(worse) == 1 else "are"
-        text.append(f"{subject} {verb} significantly worse than {baseline}.")
-    return head, text
+        if row is not None and row.significant and row.difference > 0:
+            better.append(run)
+    subject = f"{len(better)} of {len(runs)} runs beat {baseline}; {runs[0]}"
+    if not better:
+        subject = f"No run beats {baseline}; {runs[0]}"
+    elif len(runs) == 1:
+        subject = f"{runs[0]} beats {baseline}"
+    of_leader = difference(runs[0], baseline)
+    return f"{subject}: {words.tested(of_leader)}" if of_leader else subject
 
 
 def _ranked_rows(report: Report, value: str) -> Iterator[tuple[Board, Sequence[Any]]]:
@@ -289,7 +262,7 @@ def _ranked_rows(report: Report, value: str) -> Iterator[tuple[Board, Sequence[A
 def _shares(report: ShareReport) -> Board:
     """Show the shares of yes of runs, by their judge or by people."""
     measured = answer_shares(report.criteria)
-    measure = answers_name(report.criteria)
+    measure = report.measure
     text = report.sentences()
     if not ranking_places(report.criteria):  # the first category stands in the place of the mean
         measure = measured.pop(0).key

@@ -30,7 +30,7 @@ from touche_rad.report._rankings import query_records
 from touche_rad.report._responses import (
     agreement_of,
     lengths_of,
-    shares_by_turn_and_claim,
+    verdicts_by_claim,
 )
 from touche_rad.report.boards import (
     Board,
@@ -171,7 +171,7 @@ def write_report(
     all_topics = topics(debates_of_runs)
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     if conversations:
-        responses = shares_by_turn_and_claim(all_topics, names_of_runs, lost, criteria)
+        responses["claims"] = verdicts_by_claim(all_topics, names_of_runs, lost, criteria)
         responses["lengths"] = lengths_of(conversations, names_of_runs)
         if not is_one_judge or labels:
             responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
@@ -356,7 +356,7 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
         islands.append((f"data-{section.name}", Markup(section.index)))
         for number, part in enumerate(section.parts):
             parts[f"{section.name[0]}{number}"] = part
-    tabs |= {"claims": "Claims"} if len(data.get("by_turn", ())) > 1 else {}
+    tabs |= {"claims": "Claims"} if data.get("claims") else {}
     tabs |= {"agreement": "Agreement"} if data.get("agreement") else {}
     tabs |= {"cost": "Cost"} if data["costs"]["rows"] else {}
     is_file = out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))

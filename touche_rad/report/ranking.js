@@ -52,22 +52,9 @@
     const digits = step < 0.1 ? 2 : Number(step < 1);
     return range(size).map((at) => [(first + at) * step, number((first + at) * step, digits)]);
   };
-  const Sparkline = ({ values }) => {
-    const across = (at) => 1 + (98 * at) / Math.max(values.length - 1, 1);
-    return html`<svg
-      class="spark"
-      viewBox="0 0 100 24"
-      role="img"
-      aria-label=${values.map((value) => number(value)).join(", ")}
-    >
-      <polyline points=${values.map((value, at) => `${across(at)},${22 - 20 * value}`).join(" ")} />
-    </svg>`;
-  };
-
   /* What a row opens: errors by criterion, and what is known of the run. */
   const Details = ({ row, board }) => {
     const words = data.lengths?.[row.run];
-    const turns = data.by_turn?.[row.run];
     return html`<div class="opened">
       <div>
         <p>
@@ -77,7 +64,6 @@
           >
         </p>
         ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
-        ${turns?.length > 1 && html`<p class="soft">Mean verdict by turn <${Sparkline} values=${turns} /></p>`}
         ${faultsOf(row.run).map(
           ([, , text, href]) =>
             html`<p class="no">

@@ -11,26 +11,30 @@
   /* A row for each claim and a column for each run: those that differ most are first. */
   tabs.claims = () => {
     const { claims, names } = rad.report.debates();
-    const rows = claims.map(({ index, text, debates }) => {
-      const at = `#d${index + 1}`;
-      const cells = names.map(
-        (_, run) =>
-          debates.some(({ runs }) => runs.includes(run)) && [
-            data.by_claim[index][run],
-            "",
-            `${at}&with=${run}`,
-          ],
-      );
-      const values = cells.flatMap((cell) => cell?.[0] ?? []);
-      const spread = values.length && Math.max(...values) - Math.min(...values);
-      return [[`${index + 1}. ${text}`, "", at], ...cells, spread];
+    const grids = data.claims.tables.map(({ caption, values }) => {
+      const rows = claims.map(({ index, text, debates }) => {
+        const at = `#d${index + 1}`;
+        const cells = names.map(
+          (_, run) =>
+            debates.some(({ runs }) => runs.includes(run)) && [
+              values[index][run],
+              "",
+              `${at}&with=${run}`,
+            ],
+        );
+        const known = cells.flatMap((cell) => cell?.[0] ?? []);
+        const isWords = known.some(isNaN);
+        const spread = isWords ? `${new Set(known).size}` : Math.max(...known) - Math.min(...known);
+        return [[`${index + 1}. ${text}`, "", at], ...cells, known.length ? spread : 0];
+      });
+      rows.sort((a, b) => b.at(-1) - a.at(-1));
+      return html`<${Table}
+        heads=${["claim", ...names, "spread"]}
+        ...${{ caption, rows }}
+        isGrid
+      />`;
     });
-    rows.sort((a, b) => b.at(-1) - a.at(-1));
-    const table = {
-      ...{ caption: "Yes by claim and run", heads: ["claim", ...names, "spread"], rows },
-      note: "The mean verdict: yes is 1, no is 0. The runs differ most on the first. A cell opens its debate.",
-    };
-    return page(table, html`<${Table} ...${table} isGrid />`);
+    return page(data.claims, grids);
   };
   tabs.agreement = () => page(data.agreement, html`<${Matrix} ...${data.agreement} />`);
   tabs.cost = () => page(data.costs, html`<${Table} ...${data.costs} />`);

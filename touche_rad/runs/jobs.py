@@ -70,9 +70,7 @@ class JobSpec(ABC):
 
         identity = {**self.settings, "seed": services.seed, "deadline": self.deadline}
         if not services.criteria.official:
-            # With the questions, so that readers of the output need no file.
-            content = services.criteria.model_dump(mode="json")
-            identity["criteria"] = [services.criteria.tag, content]
+            identity["criteria"] = services.criteria.tag
         if services.index is not None and (self.cites or self.uses_index):
             identity["index"] = services.index.fingerprint
             for encoder, digest in vectors_of(services.index).items():

@@ -1,4 +1,4 @@
-"""Audit judges: how their verdicts change when a response is changed, and how far they agree.
+"""Audit judges: how their verdicts change when a response is changed.
 
 Each probe changes the judged response and states the correct effect on the verdicts.
 """
@@ -9,7 +9,6 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,21 +22,18 @@ from touche_rad.evidence.instructions import warning
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.runs.work import Progress
-from touche_rad.score.confusion import count_answers, distances, kappa, size_of
 from touche_rad.score.naming import each_run, names
 from touche_rad.score.significance import share_interval
 from touche_rad.score.tables import (
     NONE,
-    Columns,
     FrozenRecord,
     Notes,
     Part,
     Printed,
     Table,
-    table,
 )
 
-__all__ = ["AGREEMENT_COLUMNS", "Audit", "PairAgreement", "audit"]
+__all__ = ["Audit", "audit"]
 
 _JUDGED_AT_ONCE: Final = 16
 _PADDING: Final = (
@@ -165,18 +161,6 @@ class Flips(FrozenRecord):
     """Mean change of the score."""
 
 
-class PairAgreement(FrozenRecord):
-    """Agreement of two judges, or annotators, on a criterion."""
-
-    first: str
-    second: str
-    maxim: str
-    turns: int
-    """Turns on which both gave an answer."""
-    same: float | None
-    kappa: float | None
-
-
 class Audit(Printed):
     """The result of an audit."""
 
@@ -185,28 +169,31 @@ class Audit(Printed):
     turns: int
     judges: tuple[str, ...]
     flips: tuple[Flips, ...]
-    agreement: tuple[PairAgreement, ...]
     warning: str = ""
     """Which responses and arguments contain possible instructions."""
 
     def parts(self) -> Iterator[Part]:
-        """Yield what failed, a matrix of each judge, and the agreement of the judges."""
+        """Yield what failed, a matrix of each judge, and what must be after each probe."""
         yield map(self._sentence, self.judges)
         for judge in self.judges:
             yield self._matrix(judge)
-        effects: dict[str, dict[str, None]] = {}
-        descriptions = {probe.name: probe.description for probe in PROBES}
+        effects: dict[str, dict[str, list[str]]] = {}
         for row in self.flips:
-            probe = f"{row.probe} ({descriptions[row.probe]})"
-            effects.setdefault(row.must, {})[probe] = None
-        yield Notes(
-            [
-                f"{self.turns} turns. Wrong verdicts of those that could be wrong, with the 95 % "
-                f"interval; {NONE}: none could.",
-                *(f"must {must}: {'; '.join(probes)}" for must, probes in effects.items()),
-            ]
-        )
-        yield table(AGREEMENT_COLUMNS, self.agreement)
+            if row.judge == self.judges[0]:
+                effects.setdefault(row.probe, {}).setdefault(row.must, []).append(row.maxim)
+        maxims = {row.maxim for row in self.flips}
+        notes = [
+            f"{self.turns} turns. Wrong verdicts of those that could be wrong, with the 95 % "
+            f"interval; {NONE}: none could; no cell: no answer is wrong."
+        ]
+        for probe in PROBES:
+            texts = []
+            for must, on in effects.get(probe.name, {}).items():
+                names_of_criteria = "all" if len(on) == len(maxims) else ", ".join(on)
+                texts.append(f"{names_of_criteria} must {must}")
+            if texts:
+                notes.append(f"{probe.name}, {probe.description}: {'; '.join(texts)}")
+        yield Notes(notes)
         if self.warning:
             yield (self.warning,)
 
@@ -238,15 +225,6 @@ class Audit(Printed):
         for probe, cells in shares.items():
             rows.append([probe, *(cells.get(maxim, "") for maxim in maxims)])
         return Table([judge, *maxims], rows)
-
-
-AGREEMENT_COLUMNS: Columns = {
-    "{first} and {second}": "agreement",
-    "{maxim}": "criterion",
-    "{turns}": "turns",
-    "{same:percent}": "same",
-    "{kappa:.3f}": "kappa",
-}
 
 
 async def audit(
@@ -320,30 +298,11 @@ async def audit(
                 effect = probe.effect_on(criterion)
                 if effect is not None:
                     flips.append(_flips(judge, probe.name, criterion, effect, pairs))
-    agreement: list[PairAgreement] = []
-    for first, second in combinations(judges, 2):
-        for criterion in criteria:
-            answers = []
-            for place in range(len(views)):
-                both = [_place(judged[judge, "", place], criterion) for judge in (first, second)]
-                answers += [] if None in both else [both]
-            if answers:
-                table = count_answers(answers, size_of(criterion))
-                row = PairAgreement(
-                    first=first,
-                    second=second,
-                    maxim=criterion.key,
-                    turns=len(answers),
-                    same=_mean([of_first == of_second for of_first, of_second in answers]),
-                    kappa=float(kappa(table, distances(criterion))),
-                )
-                agreement.append(row)
     return Audit(
         refused=refused,
         turns=len(views),
         judges=tuple(judges),
         flips=tuple(flips),
-        agreement=tuple(agreement),
         warning=warning((key, view.turns) for key, view in dict(views).items()),
     )
 

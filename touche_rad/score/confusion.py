@@ -64,12 +64,9 @@ def score_of_place(criterion: Criterion, place: int) -> float:
 
 
 def label_score(labels: Mapping[str, Any], criterion: Criterion) -> float:
-    """Return the score of a label that is part of a random sample; nan without one."""
+    """Return the score of a label; nan without one."""
     place = labels.get(criterion.key)
-    # Turns that earlier versions chose for labelling are no random ones.
-    if place is None or labels.get("sample", "random") != "random":
-        return np.nan
-    return score_of_place(criterion, place)
+    return np.nan if place is None else score_of_place(criterion, place)
 
 
 def size_of(criterion: Criterion) -> int:

@@ -59,11 +59,11 @@ class Conversation:
     repeated: list[int] = field(default_factory=list)  # the runs of equal debates, left out
 
     @property
-    def counted(self) -> Iterator[tuple[int, int, Verdicts]]:
-        """Yield run, turn and verdicts of all that is judged."""
+    def counted(self) -> Iterator[tuple[int, Verdicts]]:
+        """Yield run and verdicts of all that is judged."""
         for run, of_turns in self.verdicts:
             for place in self.places:
-                yield run, place, of_turns[place]
+                yield run, of_turns[place]
 
     def add(self, debate_of_run: DebateOfRun) -> None:
         """Add the same debate of another run."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
+from pydantic import Field
 
+from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
+from touche_rad.files.labels import is_unsettled, say_unsettled
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.judgements import FEW_DEBATES
-from touche_rad.score.rates import AnswerShare, answer_shares
+from touche_rad.score.rates import AnswerShare, answer_shares, describe_scales
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL
 from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
@@ -25,8 +29,10 @@ class CorrectedRow(FrozenRecord):
     labelled: int
     debates: int
     """Debates with a labelled turn."""
-    judge_yes: float | None
-    """The judge's share of yes, or mean on the scale, on all turns."""
+    unsettled: int
+    """Turns on which people disagree and that have no label; they are left out."""
+    judge_yes: float
+    """The judge's share of yes, or mean answer from 0 to 1 on a scale, on all turns."""
     yes: float | None
     """What people would give to all turns, prediction-powered."""
     yes_low: float | None
@@ -41,6 +47,7 @@ class CorrectionReport(Printed):
     """All runs, by run and criterion."""
 
     truth: str
+    criteria: Criteria = Field(exclude=True, repr=False)
     rows: tuple[CorrectedRow, ...]
     warnings: tuple[str, ...] = ()
 
@@ -48,10 +55,14 @@ class CorrectionReport(Printed):
         """Yield a table per run, and what one must know to read it."""
         for run in dict.fromkeys(row.run for row in self.rows):
             rows = [row for row in self.rows if row.run == run]
-            yield [f"{run}: {rows[0].turns} turns; the labelled ones are taken as random"]
+            head = f"{run}: {rows[0].turns} turns; the labelled ones are taken as random"
+            # Of a question with categories once.
+            unsettled = {row.maxim.partition(":")[0]: row.unsettled for row in rows}
+            yield [head, *say_unsettled(unsettled)]
             yield table(_COLUMNS, rows)
         yield [
-            "judge: its share of yes or of a category, or its mean on a scale, on all turns.",
+            "judge: its share of yes or of a category, or its mean answer, on all turns"
+            f"{describe_scales(self.criteria)}.",
             "people: what people would give to all turns, estimated from the judge and the "
             "labels; right only if the labelled turns are a random sample. Each category is "
             "estimated alone, so the shares need not add up to 1.",
@@ -76,12 +87,7 @@ def correct(report: JudgementReport) -> CorrectionReport:
             yes = correction.yes_rate(turns)
             is_yes_no = criterion.answers.kind == "yes-no"
             f1 = correction.f1(turns) if is_yes_no else correction.Estimate(None)
-            values = [float(turns.verdicts.mean()), yes.value, yes.low, yes.high]
-            if criterion.answers.kind == "scale":
-                lowest, highest = (int(criterion.answers.names[end]) for end in (0, -1))
-                width = highest - lowest
-                values = [None if mean is None else lowest + width * mean for mean in values]
-            judge_yes, people, low, high = values
+            unsettled = [is_unsettled(turn, criterion.key) for turn in chain(*report.labels)]
             rows.append(
                 CorrectedRow(
                     run=run,
@@ -89,10 +95,11 @@ def correct(report: JudgementReport) -> CorrectionReport:
                     turns=len(turns.labels),
                     labelled=int(turns.labelled.sum()),
                     debates=turns.labelled_debates,
-                    judge_yes=judge_yes,
-                    yes=people,
-                    yes_low=low,
-                    yes_high=high,
+                    unsettled=sum(unsettled),
+                    judge_yes=float(turns.verdicts.mean()),
+                    yes=yes.value,
+                    yes_low=yes.low,
+                    yes_high=yes.high,
                     f1=f1.value,
                     f1_low=f1.low,
                     f1_high=f1.high,
@@ -102,7 +109,9 @@ def correct(report: JudgementReport) -> CorrectionReport:
         raise UserError(f"{report.truth} has no label on a random turn: label some turns first")
     # Not the problems of the labels.
     warnings += [f"{run}: {text}" for run, _, text in report.faults() if run in report.runs]
-    return CorrectionReport(truth=report.truth, rows=tuple(rows), warnings=tuple(warnings))
+    return CorrectionReport(
+        truth=report.truth, criteria=report.criteria, rows=tuple(rows), warnings=tuple(warnings)
+    )
 
 
 def _judged_turns(report: JudgementReport, run: str, share: AnswerShare) -> JudgedTurns:

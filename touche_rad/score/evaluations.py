@@ -155,11 +155,11 @@ def read_judged(
         verdicts_of_turns: list[Verdicts] = []
         for scores, turn in zip(row.turns, _turns(record), strict=True):
             verdicts = {}
-            for criterion in criteria:
+            for criterion, name in zip(criteria, criteria.names, strict=True):
                 read = scores[criterion.key]
                 if read.problem is ProblemKind.MISSING_VERDICT:
                     continue
-                record_of_verdict = turn[criterion.title]
+                record_of_verdict = turn[name]
                 is_category = criterion.answers.kind == "categories"
                 verdicts[criterion.key] = Verdict(
                     score=None if is_category else read.score,
@@ -207,16 +207,13 @@ def _rows(
         scores = []
         unknown: list[str] = []
         for turn in _turns(record):
-            scores.append(
-                {
-                    criterion.key: _read_score(
-                        _object(turn.get(criterion.title)), criterion.answers
-                    )
-                    for criterion in criteria
-                }
-            )
+            scores_of_turn = {}
+            for criterion, name in zip(criteria, criteria.names, strict=True):
+                verdict = _object(turn.get(name))
+                scores_of_turn[criterion.key] = _read_score(verdict, criterion.answers)
+            scores.append(scores_of_turn)
             # A verdict under another name may be a misspelt criterion.
-            others = turn.keys() - set(criteria.titles)
+            others = turn.keys() - set(criteria.names)
             unknown += [name for name in others if "score" in _object(turn[name])]
         texts = [turn.utterance for turn in debate.turns]
         if criteria.unit == "response":

@@ -11,6 +11,7 @@ from typing import Any
 from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
+from touche_rad.files.labels import is_unsettled, say_unsettled
 from touche_rad.runs.work import Progress
 from touche_rad.samples import SAMPLES
 from touche_rad.score._figures import measure, trivial_scores
@@ -167,6 +168,10 @@ def _problems_of_labels(
     truth: Path, turns: Sequence[Mapping[str, Any]], debates: int, criteria: Criteria
 ) -> Iterator[Problem]:
     """Yield a problem for criteria without labels, and for too few debates."""
+    unsettled = {key: sum(is_unsettled(turn, key) for turn in turns) for key in criteria.keys}
+    message = "; ".join(say_unsettled(unsettled))
+    if message:
+        yield Problem(run=str(truth), kind=ProblemKind.UNSETTLED, message=message)
     for key in criteria.keys:
         if all(turn.get(key) is None for turn in turns):
             message = "its scores mean nothing and are not part of the mean"

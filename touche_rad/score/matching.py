@@ -114,7 +114,7 @@ class Matcher:
         kinds = {problem.kind for problem in self.problems}
         if ProblemKind.MISSING_VERDICT in kinds:  # maybe because of a wrong name
             for name in sorted({name for row in rows for name in row.unknown}):
-                hint = nearest(name, self.run.criteria.titles)
+                hint = nearest(name, self.run.criteria.names)
                 self.note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
         accepted = self.run.fault is None and [len(row.turns) for row in rows] == [
             len(turns) for turns in self.labels

@@ -18,7 +18,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.labels import Labels, digests
+from touche_rad.files.labels import Labels, digests, is_unsettled, say_unsettled
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
@@ -101,23 +101,28 @@ def score_people(
     if repeated:
         notes.append(f"{count_of(repeated, 'debate')} with several labels: their mean counts")
     claims: dict[str, int] = {}
+    unsettled: dict[str, Counter[str]] = {}
 
-    def read(_: str, path: Path) -> dict[AnswerShare, JudgedTurns]:
+    def read(tag: str, path: Path) -> dict[AnswerShare, JudgedTurns]:
         """Read the labels and the judge's scores of each turn."""
         numbers: list[int] = []
+        unsettled[tag] = Counter(dict.fromkeys(criteria.keys, 0))
         rows: dict[AnswerShare, list[tuple[float, float]]] = {share: [] for share in measured}
         for debate, verdicts in _read_debates(path, all_criteria, correct, bad or files.BadLines()):
             texts = digests(debate, criteria.unit)
             judged = iter(verdicts)
+            several = labels_of.get(texts, ())
             for at in range(len(texts)):
                 if criteria.unit == "response" and debate.turns[at].response is None:
                     continue
                 claim = debate.claim or debate.thesis
                 numbers.append(claims.setdefault(claim, len(claims)))
                 verdicts_of_turn = next(judged, {})
+                for key in criteria.keys:
+                    unsettled[tag][key] += any(is_unsettled(turns[at], key) for turns in several)
                 for share in measured:
                     score = share.of(verdicts_of_turn.get(share.criterion.key, Verdict())) or 0.0
-                    answers = [share.of_label(turns[at]) for turns in labels_of.get(texts, ())]
+                    answers = [share.of_label(turns[at]) for turns in several]
                     known = [answer for answer in answers if not np.isnan(answer)]
                     rows[share].append((score, fmean(known) if known else np.nan))
         result = {}
@@ -150,6 +155,7 @@ def score_people(
                 labelled_counts.setdefault(count, []).append(share.criterion.key)
         for count, keys in labelled_counts.items():
             notes.append(f"{tag}: {', '.join(keys)}: {count}")
+        notes += [f"{tag}: {text}" for text in say_unsettled(unsettled[tag])]
         figures[tag] = with_mean(of_run)
     labelled = [
         turns.debates[turns.labelled] for of_run in turns_of.values() for turns in of_run.values()
@@ -159,6 +165,7 @@ def score_people(
         len(np.unique(np.concatenate(labelled))),
         truth=str(truth),
         is_corrected=correct,
+        unsettled=unsettled,
         refused=refused,
         baselines=[tag for tag in baseline_names(baselines, runs, tags) if tag in figures],
         criteria=criteria,

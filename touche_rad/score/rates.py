@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Verdict, Verdicts
@@ -23,6 +24,8 @@ from touche_rad.score.significance import (
     resampled_sums,
 )
 
+Problems = Counter[tuple[str, str]]
+"""How often each run has each problem."""
 OTHER_DEBATES: Final = "not comparable, without a rank; debates that most other runs do not have"
 
 
@@ -38,6 +41,12 @@ def answers_name(criteria: Criteria) -> str:
     if "scale" in kinds:
         return "mean answer"
     return "share of yes" if "yes-no" in kinds else "share of answers"
+
+
+def describe_scales(criteria: Criteria) -> str:
+    """Say what 0 and 1 are on scales; empty without any."""
+    is_scale = any(criterion.answers.kind == "scale" for criterion in criteria)
+    return "; 0 is the lowest answer of a scale, and 1 the highest" if is_scale else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +68,7 @@ class AnswerShare:
         return verdict.score if is_scale else float(verdict.yes)
 
     def of_label(self, labels: Labels) -> float:
-        """Return what a label adds; nan without one of a random sample."""
+        """Return what a label adds; nan without one."""
         label = label_score(labels, self.criterion)
         return float(label == self.place) if self.category and not np.isnan(label) else label
 
@@ -128,11 +137,8 @@ def count_verdicts(
     names: Sequence[str],
     lost: Sequence[int],
     criteria: Criteria,
-    turn: int | None = None,
-) -> tuple[Floats, dict[str, str], Counter[tuple[str, str]]]:
+) -> tuple[Floats, dict[str, str], Problems]:
     """Count each run's verdicts that are yes, and all verdicts, by claim, run and criterion.
-
-    With `turn`, counted from 0, only those on this turn.
 
     Runs on the same claims are compared on the claims of all of them, so that nobody gains from
     debates or turns that are missing, lost or cannot be read: their verdicts are no.
@@ -140,63 +146,78 @@ def count_verdicts(
     The first rows of counts are those of `topics`; lost debates come after them. Returns also how
     many of its debates each run has, and how often each run has a problem.
     """
-    problems: Counter[tuple[str, str]] = Counter()
-    measured = answer_shares(criteria)
-    firsts = [share.place == 0 for share in measured]  # one for each verdict
-    counts = np.zeros((len(topics), len(names), len(measured), 2))
+    firsts = [share.place == 0 for share in answer_shares(criteria)]  # one for each verdict
+    counts, problems = _count_each(topics, names, criteria, firsts)
+    counts = np.concatenate([counts, np.zeros((max(lost), *counts.shape[1:]))])
+    totals = counts[..., 1]  # a view: by claim, run and criterion
+    for run, claims in _changed_claims(totals.sum(axis=2) > 0):
+        problems[names[run], "debates on claims of no other run, not counted"] = claims.sum()
+        counts[claims, run] = 0
+
+    has_debate = totals.sum(axis=2) > 0
+    debates = has_debate.sum(axis=0)
+    debates_of = {}
+    groups = _groups_of_runs(has_debate)
+    sizes = sorted(map(len, groups), reverse=True)
+    for group in groups:
+        most = totals[:, group].max(axis=1)
+        with_claim = np.count_nonzero(most.any(axis=1))
+        # Lost debates have no claim: those that no run has get places after those of the claims.
+        expected = max(with_claim, *(debates[run] + lost[run] for run in group))
+        most[len(topics) : len(topics) + expected - with_claim] = most.sum(axis=0) / with_claim
+        for run in group:
+            name = names[run]
+            debates_of[name] = f"{debates[run]} of {expected}"
+            problems[name, "missing or lost debates, which count as no"] = expected - debates[run]
+            missing = (most - totals[:, run])[has_debate[:, run]][:, firsts].sum()
+            problems[name, "missing verdicts"] += int(missing)
+            # Nothing is comparable with most runs if two groups are the largest.
+            if len(group) < sizes[0] or sizes[0] in sizes[1:]:
+                problems[name, OTHER_DEBATES] = debates[run]
+            totals[:, run] = most
+    return counts, debates_of, problems
+
+
+def _count_each(
+    topics: Sequence[ClaimTopic],
+    names: Sequence[str],
+    criteria: Criteria,
+    firsts: Sequence[bool],
+) -> tuple[Floats, Problems]:
+    """Count the verdicts that there are by claim, run and criterion, and what single debates lack.
+
+    All criteria count: a missing verdict is a no.
+    """
+    problems: Problems = Counter()
+    counts = np.zeros((len(topics), len(names), len(firsts), 2))
     for claim, topic in enumerate(topics):
         for conversation in topic.conversations:
             for run in conversation.repeated:
                 problems[names[run], "debates given twice, the first counts"] += 1
-            for run, place, verdicts in conversation.counted:
-                if turn not in (None, place):
-                    continue
+            for run, verdicts in conversation.counted:
                 of_turn = count_yes([verdicts], criteria)
                 missing = len(criteria) - int(of_turn[firsts, 1].sum())
                 problems[names[run], "missing verdicts"] += missing
-                # All criteria count: a missing verdict is a no.
                 counts[claim, run, :, 0] += of_turn[:, 0]
                 counts[claim, run, :, 1] += 1
+    return counts, problems
 
-    counts = np.concatenate([counts, np.zeros((max(lost), *counts.shape[1:]))])
-    totals = counts[..., 1]  # a view: by claim, run and criterion
-    has_debate = totals.sum(axis=2) > 0
-    for run, name in enumerate(names):
-        of_run = has_debate[:, run]
+
+def _changed_claims(has_debate: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Yield the claims that a run has alone, if it lacks as many of those that the others have."""
+    for run, of_run in enumerate(has_debate.T):
         of_others = np.delete(has_debate, run, axis=1).any(axis=1)
         only_here = of_run & ~of_others
-        # A changed claim is of this run only, and the run lacks the claim as the others have it.
-        if (
-            0
-            < np.count_nonzero(only_here)
-            <= np.count_nonzero(of_others & ~of_run)
-            < of_others.sum()
-        ):
-            problems[name, "debates on claims of no other run, not counted"] = only_here.sum()
-            counts[only_here, run] = 0
-    has_debate = totals.sum(axis=2) > 0
-    debates = has_debate.sum(axis=0)
+        lacking = np.count_nonzero(of_others & ~of_run)
+        if 0 < np.count_nonzero(only_here) <= lacking < of_others.sum():
+            yield run, only_here
+
+
+def _groups_of_runs(has_debate: NDArray[np.bool_]) -> list[list[int]]:
+    """Return the runs that have claims in common, also by way of other runs."""
     groups: list[set[int]] = []
     for of_claim in has_debate:
         runs = set(np.flatnonzero(of_claim).tolist())
         joined = [group for group in groups if group & runs]
         groups = [*(group for group in groups if not group & runs), runs.union(*joined)]
-    debates_of = {}
-    sizes = sorted(map(len, groups), reverse=True)
-    for group in map(sorted, filter(None, groups)):
-        most = totals[:, group].max(axis=1, keepdims=True)
-        claims = int(np.count_nonzero(most.sum(axis=(1, 2))))
-        # Lost debates have no claim: those that no run has get places after those of the claims.
-        expected = max(claims, *(int(debates[run]) + lost[run] for run in group))
-        most[len(topics) : len(topics) + expected - claims] = most.sum(axis=0) / claims
-        for run in group:
-            name = names[run]
-            debates_of[name] = f"{debates[run]} of {expected}"
-            problems[name, "missing or lost debates, which count as no"] = expected - debates[run]
-            missing = (most[:, 0] - totals[:, run])[has_debate[:, run]][:, firsts].sum()
-            problems[name, "missing verdicts"] += int(missing)
-            # Nothing is comparable with most runs if two groups are the largest.
-            if len(group) < sizes[0] or sizes[0] in sizes[1:]:
-                problems[name, OTHER_DEBATES] = debates[run]
-        totals[:, group] = most
-    return counts, debates_of, problems
+    return [sorted(group) for group in groups if group]

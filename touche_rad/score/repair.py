@@ -207,7 +207,7 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
         for key in turn.keys() & set(grice().keys):
             turn.setdefault(key.capitalize(), turn.pop(key))
             result.done["the name of a maxim written as the task does"] += 1
-    for turn, title in product(turns, grice().titles):
+    for turn, title in product(turns, grice().names):
         verdict = turn.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:

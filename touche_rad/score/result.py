@@ -39,6 +39,7 @@ class ProblemKind(StrEnum):
     TWICE = "debate given twice"
     OTHER_DEBATES = "other debates"
     NO_LABELS = "no labels"
+    UNSETTLED = "unsettled labels"
     FEW = "few debates"
     NO_QUERY = "missing query"
     EXTRA_QUERY = "query without qrels"

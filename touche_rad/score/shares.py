@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field
@@ -23,6 +24,7 @@ from touche_rad.score.rates import (
     answers_name,
     categories_in_words,
     count_verdicts,
+    describe_scales,
     measure_yes,
 )
 from touche_rad.score.reports import SHORT_INTERVAL, Fault, Report, rank_notes
@@ -48,6 +50,8 @@ class YesRow(FrozenRecord):
     yes: float
     low: float | None
     high: float | None
+    unsettled: int | None = None
+    """Turns on which people disagree and that have no label; they are left out."""
 
 
 class ShareReport(Report):
@@ -82,10 +86,15 @@ class ShareReport(Report):
                 self.runs[debate.run], debate.debate, debate.verdicts, self.criteria
             )
 
+    @property
+    def measure(self) -> str:
+        """What the mean is, and whose answers it is of, if there are people's, too."""
+        return answers_name(self.criteria) + (" of people" if self.truth else "")
+
     def sentences(self) -> list[str]:
         """Say what share of yes the first run has, and from which others it differs."""
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
-        what = answers_name(self.criteria)
+        what = self.measure
         if self.not_ranked:
             order = [ranked.run for ranked in self.ranking if means]
             shares = ", ".join(f"{run} {number(means[run].yes)}" for run in order)
@@ -101,7 +110,7 @@ class ShareReport(Report):
         """Yield the shares of one run by criterion, or those of several by run."""
         yield self.sentences()
         if len(self.runs) == 1:
-            head = answers_name(self.criteria)
+            head = self.measure
             yield table({"{maxim}": "", "{yes:.3f}": head, SHORT_INTERVAL: INTERVAL}, self.rows)
         else:
             yield self.board()
@@ -121,9 +130,7 @@ class ShareReport(Report):
                 "only if the labelled turns are a random sample; each category is estimated alone, "
                 "so the shares need not add up to 1"
             )
-        if any(criterion.answers.kind == "scale" for criterion in self.criteria):
-            text += "; 0 is the lowest answer of a scale, and 1 the highest"
-        return text
+        return text + describe_scales(self.criteria)
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
@@ -251,6 +258,7 @@ def share_report(
     compare: bool,
     apart: Sequence[str] = (),
     not_ranked: str = "",
+    unsettled: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
     **fields: Any,
 ) -> ShareReport:
     """Rank runs by the mean of their answers; categories have none."""
@@ -263,10 +271,20 @@ def share_report(
     for tag, of_run in figures.items():
         for maxim, measured in of_run.items():
             low, high = measured.interval
+            key = maxim.partition(":")[0]  # of a share of a category
             # A corrected share may be drawn beyond what a share can be.
             low = low and max(low, 0.0)
             high = high and min(high, 1.0)
-            rows.append(YesRow(run=tag, maxim=maxim, yes=measured.value, low=low, high=high))
+            rows.append(
+                YesRow(
+                    run=tag,
+                    maxim=maxim,
+                    yes=measured.value,
+                    low=low,
+                    high=high,
+                    unsettled=unsettled.get(tag, {}).get(key),
+                )
+            )
     return ShareReport(
         runs=tuple(figures),
         claims=claims,
