@@ -168,7 +168,9 @@ def _problems_of_labels(
     truth: Path, turns: Sequence[Mapping[str, Any]], debates: int, criteria: Criteria
 ) -> Iterator[Problem]:
     """Yield a problem for criteria without labels, and for too few debates."""
-    unsettled = {key: sum(is_unsettled(turn, key) for turn in turns) for key in criteria.keys}
+    unsettled = {}
+    for key in criteria.keys:
+        unsettled[key] = sum(is_unsettled(turn, key) for turn in turns)
     message = "; ".join(say_unsettled(unsettled))
     if message:
         yield Problem(run=str(truth), kind=ProblemKind.UNSETTLED, message=message)
