@@ -170,11 +170,13 @@ class Bench:
             options = replace(options, restart=True, replace=True)
         out.parent.mkdir(parents=True, exist_ok=True)
         is_on_demo = self.index is not None and is_demo(self.index)
+        criteria = services.criteria
+        content = {} if criteria.official else criteria.model_dump(mode="json")
         options = replace(
             options,
             status_path=status_beside(out),
             model=model,
-            setup={"demo": is_on_demo, "criteria": services.criteria.content},
+            setup={"demo": is_on_demo, "criteria": content},
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         # Not in the loop: plugins read models and ask servers while they are made.

@@ -144,12 +144,13 @@ def run_on_files(
         model = session.model
         work = job.open(session.services)
         demo, warnings = check_demo(options, session.index) if job.cites else (False, ())
+        content = {} if session.criteria.official else session.criteria.model_dump(mode="json")
         settings = RunOptions(
             parallel(options, model=model is not None),
             bad=files.BadLines(skip=options.skip_bad),
             model=model,
             warnings=warnings,
-            setup={"demo": demo, "criteria": session.criteria.content},
+            setup={"demo": demo, "criteria": content},
             strict=options.strict,
             keep_finished=is_one_of_several,
         )

@@ -266,11 +266,6 @@ class Criteria(_Part):
         content = self.model_dump_json(exclude=dict(exclude), exclude_none=True)
         return f"{self.name} {hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
-    @property
-    def content(self) -> dict[str, Any]:
-        """The criteria as JSON values, for a status; empty for those of the task."""
-        return {} if self.official else self.model_dump(mode="json")
-
     def __hash__(self) -> int:
         return hash(self.tag)
 

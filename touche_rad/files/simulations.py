@@ -474,8 +474,8 @@ def evaluation_line(evaluation: Evaluation) -> str:
     turns = []
     for verdicts in evaluation.turns:
         turn: JsonObject = {}
-        for key, name in zip(criteria.keys, criteria.names, strict=True):
-            verdict = verdicts.get(key)
+        for criterion in criteria:
+            verdict = verdicts.get(criterion.key)
             if verdict is None:
                 continue
             scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
@@ -483,6 +483,7 @@ def evaluation_line(evaluation: Evaluation) -> str:
                 scored[_ANSWER] = verdict.answer
             if verdict.fallback:
                 scored[FALLBACK] = verdict.fallback
+            name = criterion.title if criteria.official else criterion.key
             turn[name] = scored | drop_keys(verdict.extra, fields)
         turns.append(turn)
     record = simulation_record(evaluation.debate)
