@@ -372,14 +372,6 @@ def test_labels_of_other_debates_are_refused_with_the_same_fix(tmp_path: Path) -
     check_messages("labels-of-other-debates", refusals, tmp_path)
 
 
-def test_the_lengths_show_the_middle_90_percent(tmp_path: Path) -> None:
-    lengths = [50, *[10] * 19]
-    debates = [make_debate(("U", "word " * n, "t"), claim=f"{at}") for at, n in enumerate(lengths)]
-    run = write_evaluations(tmp_path / "run.jsonl", debates)
-    report = report_page([run], tmp_path / "r.html").data["report"]
-    assert report["lengths"] == {"run": [10, 10, 10]}, "the longest of twenty is outside"
-
-
 def test_the_title_says_by_how_much_a_run_beats_the_baseline(tmp_path: Path) -> None:
     labels = list(files.read_labels(LABELS))
     lines = write_evaluations(tmp_path / "a.jsonl", read_demo_debates(), 0.9).read_text()

@@ -64,13 +64,6 @@ def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
     check_screen("score.people", ended)
 
 
-def test_bad_lines_of_debaters_are_skipped(folder: Path) -> None:
-    with (folder / "team2.jsonl").open("a") as stream:
-        stream.write("nonsense\n")
-    report = score(folder, "team1.jsonl", "team2.jsonl", "labels.jsonl", "--skip-bad")
-    assert report["runs"] == ["team1", "team2"]
-
-
 @pytest.mark.parametrize("kind", ["", ".judged"])
 def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
     folder: Path, kind: str

@@ -443,7 +443,7 @@ def evaluation_of(line: Line, criteria: Criteria) -> Evaluation:
     turns = []
     for at, turn in enumerate(record.turns):
         for key in sorted(turn.rest.keys() & set(criteria.keys)):
-            problem = f"expected {criteria.titles[criteria.keys.index(key)]}"
+            problem = f"expected {criteria.names[criteria.keys.index(key)]}"
             raise FieldError(f"{_TURNS}[{at}].{key}", problem, InputProblem.OTHER_TITLE)
         verdicts: dict[str, Verdict] = {}
         for number, key in enumerate(criteria.keys):
