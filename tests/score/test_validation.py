@@ -121,11 +121,12 @@ def test_a_debate_that_is_there_twice_is_named(lines: list[str], tmp_path: Path)
 
 def test_a_missing_debate_is_named(lines: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
-    run.write_text("".join([*lines[:3], *lines[4:]]))
-    (_, count), (line, message) = findings(run, "--input", CLAIMS)
-    assert f"9 debates, and {CLAIMS} has 10" in count
-    assert line is None
-    assert CLAIM_LINES[4].split("\t")[0] in message
+    claim = CLAIM_LINES[4].split("\t")[0]
+    for others in (lines[4:], [lines[4], *lines[4:]], lines[:3:-1]):
+        run.write_text("".join([*lines[:3], *others]))
+        messages = [message for _, message in findings(run, "--input", CLAIMS)]
+        assert f"no debate on “{claim}”" in messages
+    assert "6 of 9 debates are not in the order" in " ".join(messages)
 
 
 def test_an_additional_debate_is_named(lines: list[str], tmp_path: Path) -> None:
@@ -147,12 +148,29 @@ def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path, tmp_path: Path)
     assert record["unread"] == 0
 
 
+def test_responses_are_compared_with_their_input(runs: Path, tmp_path: Path) -> None:
+    rows = read_records(runs / "responses.jsonl")
+    source = demo_file("debates.jsonl")
+    touche_rad("check", runs / "responses.jsonl", "--input", source, code=0)
+    rows[5]["messages"][0]["content"] = "Zoos?"
+    run = run_file(tmp_path / "run", [*rows[7:9], *rows[1:7], *rows[9:]])
+    kinds = check_record(run, "--input", source)["groups"]
+    assert {group["kind"]: group["count"] for group in kinds if group["level"] == "fault"} == {
+        "the number of responses is not the input's": 1,
+        "a response is additional": 1,
+        "a response is missing": 2,
+        "the order is not the input's": 1,
+    }
+
+
 def test_verdicts_on_other_responses_are_a_fault(runs: Path, tmp_path: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
-    says("Another answer.")(rows[2])
+    put("simulation.userTurns.1.utterance", "Why?")(rows[2])
     source = tmp_path / "source.jsonl"
     run_file(source, rows)
     assert [line for line, _ in findings(runs / "evaluations.jsonl", "--input", source)] == [3]
+    warned = check_record(runs / "simulations.jsonl", "--input", source)["findings"]
+    assert [warning["line"] for warning in warned if "user's" in warning["kind"]] == [3]
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:

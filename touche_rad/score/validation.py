@@ -6,8 +6,11 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Final, Literal
@@ -247,11 +250,13 @@ def check(
         else:
             _check_debate(result, number, debate, index, words)
 
+    of_input: Counter[str] = Counter()
+    if source:
+        unread = [bad_line.line for bad_line in bad.errors if bad_line.line is not None]
+        of_input = _compare_with_input(result, lines, unread, source)
     if kind is not Kind.RESPONSES:
-        input_of: dict[int, Debate] = {}
-        if source:
-            unread = [bad_line.line for bad_line in bad.errors if bad_line.line is not None]
-            input_of = _compare_with_input(result, lines, unread, source)
+        claims = {number: debate.claim for number, debate, _ in lines}
+        of_run = Counter(claims.values())
         first_line: dict[object, int] = {}  # by id, or by the texts if the id is the default
         for number, debate, _ in lines:
             keys: list[object] = [debate.id]
@@ -261,15 +266,8 @@ def check(
             if earlier == number:
                 continue
             # The input may have a claim twice.
-            input_debate = input_of.get(number)
-            earlier_input = input_of.get(earlier)
-            is_of_input = (
-                input_debate is not None
-                and earlier_input is not None
-                and input_debate is not earlier_input
-                and input_debate.claim == earlier_input.claim
-            )
-            if not is_of_input:
+            claim = debate.claim
+            if claims[earlier] != claim or of_input[claim] < of_run[claim]:
                 result.add(number, "a debate twice", f"line {number} repeats line {earlier}")
     _add_fallbacks(result, run)
     result.findings.sort(key=lambda issue: issue.line or 0)
@@ -366,65 +364,91 @@ def read_inputs(source: Path, bad: files.BadLines) -> list[Debate]:
 
 def _compare_with_input(
     result: Validation, lines: list[_Line], unread: list[int], source: Path
-) -> dict[int, Debate]:
-    """Compare each debate with that of its place in the input, or of its claim, and return it."""
+) -> Counter[str]:
+    """Compare a run with its input, and return how often the input has each claim.
+
+    Debates are matched by their claims, responses by the messages before them. A line that cannot
+    be read, or has no claim, has the debate of its place.
+    """
     bad = files.BadLines(skip=True)
     inputs = read_inputs(source, bad)
     if bad.count:
         message = f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}"
         result.add(None, "the input has lines that cannot be read", message, "warning")
-    # A line that cannot be read has its debate in the input, too.
-    numbers = sorted([*unread, *(number for number, *_ in lines)])
-    input_of = dict(zip(numbers, inputs, strict=False))
-    input_by_claim = {debate.claim: debate for debate in inputs if debate.claim}
-    line_by_claim = {debate.claim: number for number, debate, _ in lines if debate.claim}
-    if input_by_claim and line_by_claim and not input_by_claim.keys() & line_by_claim:
-        message = f"{source} has none of its {len(numbers)}"
-        result.add(None, "the run is on other debates", message)
-        return {}
+    of_input = Counter(debate.claim for debate in inputs)
+    what = "debate"
+    key_of: Callable[[Debate], object] = attrgetter("claim")
+    if result.kind == Kind.RESPONSES:
+        what = "response"
+        key_of = digests
+        lines = [
+            (number, debate.before_response(len(debate.turns) - 1), None)
+            for number, debate, _ in lines
+            if debate.turns
+        ]
+        is_last_only = read_status(Path(result.path)).get("identity", {}).get("last_only")
+        inputs = [
+            debate.before_response(turn)
+            for debate in inputs
+            for turn in range(len(debate.turns))[-1 if is_last_only else 0 :]
+        ]
+    has_keys = any(map(key_of, inputs))
+    keys = {number: key_of(debate) if has_keys else None for number, debate, _ in lines}
+    rest: dict[object, list[int]] = {}
+    for place, debate in enumerate(inputs):
+        rest.setdefault(key_of(debate), []).append(place)
+    if any(keys.values()) and rest.keys().isdisjoint(keys.values()):
+        message = f"{source} has none of its {len(keys)}"
+        result.add(None, f"the run is on other {what}s", message)
+        return of_input
 
+    places: dict[int, int] = {}
+    numbers = sorted([*unread, *keys])
     if len(inputs) != len(numbers):
-        message = f"{len(numbers)} debates, and {source} has {len(inputs)}"
-        result.add(None, "the number of debates is not the input's", message)
-    if len(inputs) != len(numbers) or (input_by_claim and line_by_claim.keys() - input_by_claim):
-        # Only different claims say which debates are missing.
-        if len(input_by_claim) < sum(bool(debate.claim) for debate in inputs):
-            return {}
-        if not input_by_claim or not line_by_claim:
-            return {}
-        for claim in input_by_claim:
-            if claim not in line_by_claim:
-                result.add(None, "a debate is missing", f"no debate on {_shortened(claim)}")
-        for claim, number in line_by_claim.items():
-            if claim not in input_by_claim:
-                message = f"not in {source}: {_shortened(claim)}"
-                result.add(number, "a debate is additional", message)
-        # The places are shifted, so only the claims say what belongs together.
-        input_of = {
-            number: input_by_claim.get(debate.claim, Debate()) for number, debate, _ in lines
-        }
+        message = f"{len(numbers)} {what}s, and {source} has {len(inputs)}"
+        result.add(None, f"the number of {what}s is not the input's", message)
+    else:
+        for place, number in enumerate(numbers):
+            if not keys.get(number):
+                places[number] = place
+                rest[key_of(inputs[place])].remove(place)
+    for number, debate, _ in lines:
+        key = keys[number]
+        if key and rest.get(key):
+            places[number] = rest[key].pop(0)
+        elif key and (key not in rest or what == "response"):
+            result.add(number, f"a {what} is additional", f"not in {source}: {_name(debate)}")
+    for missing in filter(key_of, (inputs[place] for place in chain(*rest.values()))):
+        result.add(None, f"a {what} is missing", f"no {what} on {_name(missing)}")
 
-    moved: list[tuple[int, str]] = []
-    for number, debate, evaluation in lines:
-        expected = input_of.get(number, Debate())
-        if debate.claim and expected.claim and debate.claim != expected.claim:
-            moved.append((number, debate.claim))
-            continue
-        is_judged = evaluation is not None and expected.turns and debate.turns
-        if is_judged and digests(expected) != digests(debate):
-            result.add(number, "the responses are not the input's")
+    in_order = zip(sorted(places), sorted(places.values()), strict=True)
+    moved = [number for number, place in in_order if places[number] != place]
     if moved:
-        first, claim = moved[0]
-        places = [place for place, debate in enumerate(inputs, 1) if debate.claim == claim]
-        message = f"{len(moved)} of {len(lines)} debates are not on their line of {source}; "
-        message += f"the first: {_shortened(claim)} is debate {places[0]} there"
-        result.add(first, "the order is not the input's", message)
-    return input_of
+        message = f"{len(moved)} of {len(lines)} {what}s are not in the order of {source}; the "
+        place = places[moved[0]]
+        message += f"first: {_name(inputs[place])} is {what} {place + 1} there"
+        result.add(moved[0], "the order is not the input's", message)
+
+    others = []
+    for number, debate, evaluation in lines:
+        expected = inputs[places[number]] if number in places else Debate()
+        if not (expected.turns and debate.turns):
+            continue
+        if evaluation is None and expected.user_texts != debate.user_texts:
+            others.append(number)
+        elif evaluation is not None and digests(expected) != digests(debate):
+            result.add(number, "the responses are not the input's")
+    if 2 * len(others) < len(lines):  # else a simulated user wrote the messages
+        for number in others:
+            result.add(number, "the user's messages are not the input's", level="warning")
+    return of_input
 
 
-def _shortened(claim: str) -> str:
-    """Return the first words of a claim in quotes."""
-    return f"“{shorten(claim, _LONGEST_CLAIM, placeholder=' …')}”"
+def _name(debate: Debate) -> str:
+    """Return the first words of a claim in quotes, or the turn of a response."""
+    if debate.turns and debate.last.response is None:
+        return f"turn {len(debate.turns)} of {debate.id}"
+    return f"“{shorten(debate.claim, _LONGEST_CLAIM, placeholder=' …')}”"
 
 
 def count_fallbacks(run: Path) -> dict[Result, tuple[int, int]]:
