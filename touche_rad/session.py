@@ -69,7 +69,7 @@ def run(function: Callable[..., Awaitable[T]], *args: object) -> T:
     try:
         return _wait(future)
     except KeyboardInterrupt:
-        _wait(asyncio.run_coroutine_threadsafe(_cancel_all(), loop))
+        _wait(asyncio.run_coroutine_threadsafe(cancel_all(), loop))
         raise
 
 
@@ -86,7 +86,7 @@ async def _as_coroutine(function: Callable[..., Awaitable[T]], args: tuple[Any, 
         raise RuntimeError(f"{type(inner).__name__}: {inner}") from error
 
 
-async def _cancel_all() -> None:
+async def cancel_all() -> None:
     """Cancel all tasks, as at the end of `asyncio.run`: those of a task may outlive it.
 
     A task may begin others while it is cancelled, as one that connects does. If the program ended

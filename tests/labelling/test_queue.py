@@ -55,9 +55,11 @@ def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     assert scores == {TurnPlace(n // 3, n % 3): {n / 10} for n in range(9)}
 
 
-def test_verdicts_on_other_debates_are_refused(tmp_path: Path) -> None:
+def test_only_verdicts_on_the_labelled_debates_count(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run.jsonl", 2)
-    foreign = write_run(tmp_path / "foreign.jsonl", 4)
-    path = write_verdicts(tmp_path / "a.jsonl", foreign, [0.5] * 12)
-    with pytest.raises(InputError, match="not on the labelled debates"):
+    path = write_verdicts(tmp_path / "a.jsonl", write_run(tmp_path / "whole", 4), [0.5] * 12)
+    (verdicts,) = read_verdicts([path], read_exchanges([run], grice()), {}).values()
+    assert len(verdicts) == 6
+    run.write_text(run.read_text().replace("late", "early"))
+    with pytest.raises(InputError, match="no verdict on the debates of"):
         read_verdicts([path], read_exchanges([run], grice()), {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -109,10 +110,21 @@ def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> No
     assert "--skip-bad" in judged.err.splitlines()[-1]
     assert judged.err.count("next: ") == 1
     assert read_json(folder / "judged/grounded.jsonl.status.json") == status, "not judged again"
+    assert "--skip-bad" not in touche_rad(*call, "bad.jsonl", "--skip-bad", cwd=folder).err
 
     scored = touche_rad("score", "judged/grounded.jsonl", "judged/verbatim.jsonl", cwd=folder)
     assert scored.out == judged.out
     assert scored.out.startswith("grounded: share of yes ")
+
+
+def test_equal_names_of_files_keep_their_folders(folder: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shutil.copy(folder / "grounded.jsonl", tmp_path / name / "run.jsonl")
+    call = ("judge", "one/run.jsonl", "one/../two/run.jsonl", "-o", "all/judged")
+    judged = touche_rad(*call, cwd=tmp_path, code=0)
+    names = ("all/judged/one/run.jsonl", "all/judged/two/run.jsonl")
+    assert touche_rad("score", *names, cwd=tmp_path, code=0).out == judged.out
 
 
 def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) -> None:

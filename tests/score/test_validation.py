@@ -25,6 +25,9 @@ def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -
     ended = touche_rad("check", runs / f"{name}.jsonl", "-i", demo_index_path, code=0)
     lines = len((runs / f"{name}.jsonl").read_text().splitlines())
     verdict = "valid, but not a file to upload" if name == "responses" else "valid"
+    record = check_record(runs / f"{name}.jsonl")
+    counts = [20, 60] if name == "responses" else [10, 20]
+    assert [record["debates"], record["turns"]] == counts
     first, *rest = ended.out.splitlines()
     assert first == f"{runs / name}.jsonl: {name}, {lines} lines: {verdict}"
     assert not [line for line in rest if line.startswith("fault")]

@@ -100,7 +100,7 @@ def check_command(options: CheckOptions) -> int:
             good = sum(result.good for result in results)
             click.echo(f"{good} of {len(results)} runs are valid")
         for result in shown:
-            lines = count_of(result.debates + result.unread, "line")
+            lines = count_of(result.lines + result.unread, "line")
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
             kind = result.kind or "unknown format"
             line = f"{plain(result.path)}: {kind}, {lines}: {verdict}"
@@ -112,7 +112,8 @@ def check_command(options: CheckOptions) -> int:
             if len(shown) > 1 and result.findings:
                 click.secho(f"\n{plain(result.path)}", bold=True)
             _print_findings(result)
-            if not result.valid and (result.official or not result.kind):
+            is_there = Path(result.path).exists()
+            if is_there and not result.valid and (result.official or not result.kind):
                 _print_advice(result, options, fixed=output in runs)
         if any(len(group) > EXAMPLES for result in shown for group in result.groups):
             click.echo("Print every finding: --json")
@@ -137,7 +138,7 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     from touche_rad.files.records import write_json, write_text
     from touche_rad.score.repair import repair
 
-    if len(runs) != 1 or not runs[0].is_file():
+    if len(runs) != 1 or runs[0].is_dir():
         raise UserError("check --fix: give one run file")
     repaired = repair(runs[0], source)
     write_text(out, "".join(f"{line}\n" for line in repaired.lines))
@@ -181,7 +182,7 @@ def _print_advice(result: Validation, options: CheckOptions, *, fixed: bool) -> 
             click.echo("To repair it:")
             print_command(f"touche-rad check {plain(result.path)} --input {source} --fix -o NEW")
         if "{}" in repaired.lines:
-            fix = "A lost debate stays lost and counts as no; to get it, make the run again"
+            fix = "The rest cannot be repaired, and a lost debate counts as no: make the run again"
         elif can_repair and not fixed:
             return
     _echo(f"{fix}:" if verb else f"{fix} with its command.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -124,7 +125,8 @@ def judge_command(options: JudgeOptions) -> int:
     if shows_shares and not (is_panel or options.dry_run or options.shard):
         _print_shares(outputs, options)
     if refused:
-        say(f"not judged: {names_of(refused)} (--skip-bad skips invalid lines)", Label.ERROR)
+        fix = "" if options.skip_bad else " (--skip-bad skips invalid lines)"
+        say(f"not judged: {names_of(refused)}{fix}", Label.ERROR)
     return worst
 
 
@@ -135,9 +137,10 @@ def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
     folder = options.output
     if folder is None or folder.is_file() or options.shard is not None:
         raise UserError("judge: several DEBATES need a folder, and no --shard: -o FOLDER")
-    for name, source in zip(names(options.sources), options.sources, strict=True):
-        output = folder / f"{name.replace('/', '-')}.jsonl"
-        yield replace(options, sources=(source,), output=output)
+    # A name may have folders; those of an absolute path lead to no folder above ours.
+    sources = [Path(os.path.abspath(source)) for source in options.sources]
+    for name, source in zip(names(sources), options.sources, strict=True):
+        yield replace(options, sources=(source,), output=folder / f"{name}.jsonl")
 
 
 def _explain_contests(error: InputError, source: Path) -> InputError:

@@ -110,7 +110,7 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     import uvicorn
 
     from touche_rad.labelling.app import HOSTS, create_app
-    from touche_rad.session import run
+    from touche_rad.session import cancel_all, run
 
     token = secrets.token_urlsafe(12)
     listening = prepare.bind(HOSTS[0], options.port)
@@ -118,7 +118,7 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     app = create_app(session, token, settle=options.settle)
     server = uvicorn.Server(
         uvicorn.Config(
-            app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on"
+            app, log_level="critical", access_log=False, timeout_graceful_shutdown=2, lifespan="on"
         )
     )
     done = session.done()
@@ -130,6 +130,7 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     # Python hands signals to the main thread only, where we wait for the event loop.
     with suppress(KeyboardInterrupt), server.capture_signals():
         run(server.serve, [listening])
+        run(cancel_all)  # a second Ctrl-C ends the server before its tasks
 
 
 def _print_summary(session: LabelSession, options: LabelOptions) -> None:

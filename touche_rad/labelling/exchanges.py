@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,8 +93,9 @@ def read_verdicts(
 ) -> JudgeVerdicts:
     """Read evaluations of the debates, matched by their texts; bad files go to `refused`."""
     criteria = exchanges.criteria
-    debates = exchanges.debates
-    reference = Reference.of_debates(exchanges.paths[0], debates, criteria.unit)
+    source = Path(", ".join(map(str, exchanges.paths)))
+    reference = Reference.of_debates(source, exchanges.debates, criteria.unit)
+    known = set(chain.from_iterable(exchanges.words))
 
     def read(_: str, path: Path) -> dict[TurnPlace, Verdicts]:
         if files.detect_kind(path) is not files.Kind.EVALUATIONS:
@@ -108,22 +110,21 @@ def read_verdicts(
             number = line - 1
             if debate.turns:
                 texts = digests(debate, criteria.unit)
+                if known.isdisjoint(texts):  # a debate that is not to be labelled
+                    continue
                 row = JudgedLine(line, id=debate.id, conversation=texts)
                 number = reference.find(path, row, number, matched)
-            elif number < len(debates):
-                debate = debates[number]
             matched.add(number)
             places = [place for place in exchanges.views if place.debate == number]
             verdicts_by_place |= zip(places, verdicts, strict=False)
+        if not verdicts_by_place:
+            raise InputError(path, f"has no verdict on the debates of {source}")
         return verdicts_by_place
 
-    judge_of = {}
-    for name, path in zip(names(paths), paths, strict=True):
-        judge_of[name] = plugin_of(read_status(path), "judge")
-    runs = dict(zip(judge_of, paths, strict=True))
+    runs = dict(zip(names(paths), paths, strict=True))
     result: dict[str, dict[TurnPlace, Verdicts]] = {}
     for name, verdicts in each_run(runs, read, refused).items():
-        judge = judge_of[name]
+        judge = plugin_of(read_status(runs[name]), "judge")
         # The name of an evaluations file may be that of its run.
         shown = judge or "a judge"
         if not exchanges.is_pooled:

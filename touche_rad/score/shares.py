@@ -228,8 +228,8 @@ def shares_of_debates(
         not_ranked = "the runs have no claim in common"
         if any(len(topic.runs) > 1 for topic in all_topics):
             not_ranked = "these are verdicts on the same debates; labels tell which are right"
-    faults = [(run, times, what) for (run, what), times in problems.items() if times]
-    notes = [f"{run}: {what}: {times}" for run, times, what in faults]
+    faults = [(run, times, f"{what}: {times}") for (run, what), times in problems.items() if times]
+    notes = [f"{run}: {text}" for run, _, text in faults]
     if not not_ranked:
         notes += without_model(paths)
     return share_report(

@@ -85,6 +85,8 @@ class Validation:
     path: str
     kind: str = ""
     debates: int = 0
+    lines: int = 0
+    """Lines that can be read: debates, or responses."""
     unread: int = 0
     """Lines that cannot be read, and lost debates."""
     turns: int = 0
@@ -228,9 +230,10 @@ def check(
     for bad_line in bad.errors:
         result.add_error(bad_line)
 
+    result.lines = len(lines)
+    result.debates = len({debate.id for _, debate, _ in lines})
     for number, debate, evaluation in lines:
-        result.debates += 1
-        result.turns += len(debate.turns)
+        result.turns += 1 if kind is Kind.RESPONSES else len(debate.turns)
         if not debate.turns and evaluation is not None and debate.wire:
             result.add(number, "the debate is lost", "its verdicts count as no", "warning")
         elif not debate.turns:

@@ -22,7 +22,7 @@ from jinja2 import Template
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
-from touche_rad.files.labels import digests
+from touche_rad.files.labels import digest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import write_text
 from touche_rad.tira.submission import SubTask
@@ -95,35 +95,28 @@ def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
     """
     inputs = ""
     truths = ""
-    lines = 0
     responses = 0
-    for debate, labels_by_turn in files.read_labelled(debates, labels)[:first]:
+    labelled = files.read_labelled(debates, labels)[:first]
+    for debate, labels_by_turn in labelled:
         turns = []
-        labels_of_debate = []
+        rows = []
         for turn, turn_labels in zip(debate.turns, labels_by_turn, strict=True):
             if turn.response is not None:
                 cited = turn.response.arguments
                 arguments = tuple(Argument(id=cite.id, text=cite.text) for cite in cited)
                 response = Response(content=turn.response.content, arguments=arguments)
                 turns.append(Turn(utterance=turn.utterance, response=response))
-                labels_of_debate.append(turn_labels)
+                rows.append({**turn_labels, "words": digest(turn.utterance, response.content)})
         blind = Debate(claim=debate.claim, turns=tuple(turns))
         inputs += f"{files.simulation_line(blind)}\n"
-        truths += files.labels_line(
-            [
-                {**turn_labels, "words": words}
-                for turn_labels, words in zip(labels_of_debate, digests(blind), strict=True)
-            ]
-        )
-        truths += "\n"
-        lines += 1
+        truths += f"{files.labels_line(rows)}\n"
         responses += len(turns)
     return Dataset(
         JUDGES,
         {_SIMULATIONS: inputs},
         {"rad-labels.jsonl": truths},
-        lines,
-        f"{lines} debates with {responses} labelled responses",
+        len(labelled),
+        f"{len(labelled)} debates with {responses} labelled responses",
     )
 
 
