@@ -98,8 +98,6 @@ def read_verdicts(
     known = set(chain.from_iterable(exchanges.words))
 
     def read(_: str, path: Path) -> dict[TurnPlace, Verdicts]:
-        if files.detect_kind(path) is not files.Kind.EVALUATIONS:
-            raise InputError(path, "expected evaluations: run `touche-rad judge` first")
         criteria_of(criteria, path)  # refuses others
         verdicts_by_place: dict[TurnPlace, Verdicts] = {}
         matched: set[int] = set()

@@ -137,7 +137,7 @@ def _mend_ids(rows: list[Record], result: Repair) -> None:
             if name is None:
                 del record["id"]
                 result.done["an id that is null removed"] += 1
-            elif isinstance(name, int) and not isinstance(name, bool):
+            elif type(name) is int:  # not true or false
                 record["id"] = str(name)
                 result.done["an id written as text"] += 1
     seen: dict[str, Record] = {}
