@@ -114,7 +114,7 @@ def check_command(options: CheckOptions) -> int:
             _print_findings(result)
             is_there = Path(result.path).exists()
             if is_there and not result.valid and (result.official or not result.kind):
-                _print_advice(result, options, fixed=output in runs)
+                _print_advice(result, options)
         if any(len(group) > EXAMPLES for result in shown for group in result.groups):
             click.echo("Print every finding: --json")
         for warning in equal_files(runs):
@@ -164,7 +164,7 @@ _VERBS: Final = {"simulations": "simulate", "evaluations": "judge"}
 """The command that writes a kind of file, where no status names it."""
 
 
-def _print_advice(result: Validation, options: CheckOptions, *, fixed: bool) -> None:
+def _print_advice(result: Validation, options: CheckOptions) -> None:
     """Print the command that repairs a run, or makes it again."""
     from touche_rad.files.outputs import read_status
     from touche_rad.score.repair import NO_FAULT, repair
@@ -178,12 +178,12 @@ def _print_advice(result: Validation, options: CheckOptions, *, fixed: bool) -> 
     with suppress(UserError):
         repaired = repair(path, options.source)
         can_repair = repaired.done.keys() - {NO_FAULT} or (verb == "judge" and not options.source)
-        if can_repair and not fixed:
+        if can_repair and not options.fix:
             click.echo("To repair it:")
             print_command(f"touche-rad check {plain(result.path)} --input {source} --fix -o NEW")
         if "{}" in repaired.lines:
             fix = "The rest cannot be repaired, and a lost debate counts as no: make the run again"
-        elif can_repair and not fixed:
+        elif can_repair and not options.fix:
             return
     _echo(f"{fix}:" if verb else f"{fix} with its command.")
     if verb:
