@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -102,8 +101,7 @@ def score_command(options: ScoreOptions) -> int:
     """
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
-    from touche_rad.files.outputs import read_status
-    from touche_rad.score.cautions import different_indexes, equal_files
+    from touche_rad.score.cautions import equal_files
     from touche_rad.score.naming import names
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
@@ -135,9 +133,6 @@ def score_command(options: ScoreOptions) -> int:
             say(path, Label.WRITTEN)
     for warning in equal_files(scored):
         say(warning, Label.WARNING)
-    with suppress(UserError):  # a status is that of a newer version
-        for warning in different_indexes((str(path), read_status(path)) for path in scored):
-            say(warning, Label.WARNING)
     warn_of_fallbacks(scored)
     click.echo(_printed(report, options, refused))
     for error in refused.values():
@@ -153,7 +148,7 @@ def warn_of_fallbacks(runs: Iterable[Path]) -> None:
     for run in runs:
         counts = say_replaced(count_fallbacks(run))
         if counts:
-            say(f"{run}: {counts} are fallbacks, not of the plugin that it names", Label.WARNING)
+            say(f"{run}: {counts}", Label.WARNING)
 
 
 def score_runs(

@@ -39,20 +39,20 @@
 
   /* Numbers: two digits, no zero before the point, a true minus; "–" for none. */
   rad.number = (value, digits = 2) => {
-    if (value === null || value === undefined) {
+    if ((value ?? null) === null) {
       return "–";
     }
-    const text = value.toFixed(digits);
-    return (Number(text) === 0 ? text.replace("-", "") : text)
+    const text = (value + Math.sign(value) * 1e-9).toFixed(digits); // a 5 goes up
+    return (Number(text) ? text : text.replace("-", ""))
       .replace(/^(-?)0\./, "$1.")
       .replace("-", "−");
   };
-  rad.signed = (value, digits = 2) =>
-    (value > 0 && Number(value.toFixed(digits)) ? "+" : "") + rad.number(value, digits);
-  rad.between = (low, high, digits = 2) =>
-    low === null || low === undefined
-      ? ""
-      : `[${rad.number(low, digits)}, ${rad.number(high, digits)}]`;
+  const isNear0 = (value) => Math.abs(value) >= 0.0005 && Math.abs(value) < 0.005;
+  rad.signed = (value) => (value >= 0.0005 ? "+" : "") + rad.number(value, 2 + isNear0(value));
+  rad.between = (low, high, digits = 2) => {
+    const all = digits + (isNear0(low) || isNear0(high));
+    return (low ?? null) === null ? "" : `[${rad.number(low, all)}, ${rad.number(high, all)}]`;
+  };
   rad.count = (number, noun, nouns = `${noun}s`) =>
     `${number.toLocaleString("en")} ${number === 1 ? noun : nouns}`;
 

@@ -318,11 +318,10 @@ def _faults_of_sources(
             status = origin.status if source.judgements else {}
             origin = replace(origin, status=status, judged={})
         for what, counts in replace(source, origin=origin).fallbacks.items():
-            text = f"{say_replaced({what: counts})} are fallbacks or missing"
             link = ""
             if what in _MARKS:
                 link = reader_link(mark=_MARKS[what], run=source.name)
-            yield source.name, counts[0], text, link
+            yield source.name, counts[0], say_replaced({what: counts}), link
         reasons = []
         for judgement in source.judgements:
             if judgement.outcome.decision is not None and judgement.outcome.reason:

@@ -115,7 +115,7 @@
     const [difference, low, high] =
       run === pair[0] ? figures : [-figures[0], -figures[2], -figures[1]];
     const interval = figures[1] === null ? "" : between(low, high);
-    const text = `${signed(difference)} ${interval} ${figures[3] ? "significant" : "not significant"}.`;
+    const text = `${signed(difference)} ${interval} ${figures[3] ? "" : "not "}significant.`;
     return html`<section class="reason pair" role="status">
       <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>

@@ -151,7 +151,7 @@ class FallbackGroup:
     @property
     def origin(self) -> str:
         """Where the results come from and why, for people."""
-        source = f"from {self.first.source}" if self.first.by else "missing"
+        source = f"fallbacks from {self.first.source}" if self.first.by else "missing"
         return f"{source}: {printable(self.first.cause)}"
 
 
@@ -201,7 +201,7 @@ class Tally:
             if len(of_kind) == 1:
                 details.append(f"{begin} {of_kind[0].origin}")
             else:
-                details.append(f"{begin} not from the selected plugin")
+                details.append(f"{begin} fallbacks")
                 details += [f"{group.count} {what} are {group.origin}" for group in of_kind]
         all_warnings += [Event(kind=EventKind.FALLBACKS, detail=detail) for detail in details]
         if usage is not None and usage.faults:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -224,9 +225,10 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
     return stream.getvalue()
 
 
-def short(number: str) -> str:
-    """Write a number as people read it: no zero before the point, and a true minus."""
-    return re.sub(r"^([-+]?)0\.", r"\1.", number).replace("-", "−")
+def fixed(value: float, form: str) -> str:
+    """Write a number as pages do: a 5 goes up, no zero before the point, and a true minus."""
+    text = format(value + math.copysign(1e-9, value), form)
+    return re.sub(r"^([-+]?)0\.", r"\1.", text).replace("-", "−")
 
 
 class _Cells(Formatter):
@@ -235,8 +237,9 @@ class _Cells(Formatter):
             return f"{100 * value:.1f} %"
         if format_spec == "share":
             return f"{100 * value:.1f}"
-        text = str(super().format_field(value, format_spec))
-        return short(text) if format_spec.endswith(("2f", "3f", "4f")) else text
+        if format_spec.endswith(("2f", "3f", "4f")):
+            return fixed(value, format_spec)
+        return str(super().format_field(value, format_spec))
 
 
 _CELLS: Final = _Cells()

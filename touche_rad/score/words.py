@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from touche_rad.score.result import RunComparison
+from touche_rad.score.result import SIGNIFICANT, RunComparison
 from touche_rad.score.significance import FEWEST_FOR_TEST
-from touche_rad.score.tables import NONE, short
+from touche_rad.score.tables import NONE, fixed
 
 _NAMES_IN_SENTENCE: Final = 4
 """Names in a sentence before the rest is counted."""
@@ -15,20 +15,28 @@ _NAMES_IN_SENTENCE: Final = 4
 
 def number(value: float | None, digits: int = 2) -> str:
     """Format a value, such as `.80`; a dash if there is none."""
-    return NONE if value is None else short(f"{value:z.{digits}f}")
+    return NONE if value is None else fixed(value, f"z.{digits}f")
 
 
 def signed(value: float) -> str:
     """Format a difference, such as `+.03`; one that is near 0 has a third digit."""
-    if abs(value) < 0.0005:
-        return number(0)
-    digits = 2 if abs(value) >= 0.005 else 3
-    return short(f"{value:+.{digits}f}")
+    sign = "+" if value >= 0.0005 else ""
+    return sign + number(value, 2 + _is_near_0(value))
+
+
+def _is_near_0(value: float) -> bool:
+    return 0.0005 <= abs(value) < 0.005
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Format an interval, such as `[.78, .82]`; empty without one."""
-    return "" if low is None else f"[{number(low)}, {number(high)}]"
+    """Format an interval, such as `[.78, .82]`; empty without one.
+
+    It has a third digit if a limit is near 0, so that its sign is seen.
+    """
+    if low is None or high is None:
+        return ""
+    digits = 2 + (_is_near_0(low) or _is_near_0(high))
+    return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def tested(row: RunComparison) -> str:
@@ -39,8 +47,12 @@ def tested(row: RunComparison) -> str:
 def _limits(low: float | None, high: float | None, p: float | None) -> str:
     if p is None:
         return ""
-    corrected = "< .001" if p < 0.001 else f"= {number(p, 3)}"
-    return f"{between(low, high)}, p {corrected}"
+    corrected = f"= {number(p, 3)}"
+    if p < 0.001:
+        corrected = "< .001"
+    elif p < SIGNIFICANT and number(p, 3) == number(SIGNIFICANT, 3):
+        corrected = "< .05"
+    return f"{between(low, high)}, p (Holm) {corrected}"
 
 
 def names_of(names: Sequence[str]) -> str:

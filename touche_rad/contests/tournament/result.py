@@ -19,8 +19,8 @@ from touche_rad.score.tables import (
     Part,
     Printed,
     Table,
+    fixed,
     interval_cell,
-    short,
     table,
 )
 from touche_rad.text import count_of
@@ -138,7 +138,7 @@ def format_share(share: float | None) -> str:
         return NONE
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
     rounded = larger if share >= 0.5 else 1 - larger
-    return short(f"{rounded:.2f}")
+    return fixed(rounded, ".2f")
 
 
 def result_of(
