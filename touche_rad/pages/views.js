@@ -42,8 +42,9 @@
     if ((value ?? null) === null) {
       return "–";
     }
-    const text = (value + Math.sign(value) * 1e-9).toFixed(digits); // a 5 goes up
-    return (Number(text) ? text : text.replace("-", ""))
+    return (value + Math.sign(value) * 1e-9) // a 5 goes up
+      .toFixed(digits)
+      .replace(/^-(?=[.0]*$)/, "")
       .replace(/^(-?)0\./, "$1.")
       .replace("-", "−");
   };

@@ -111,7 +111,7 @@
       pair,
     );
     const [run, , ...figures] =
-      board.pairs.find(([first, second]) => pair.includes(first) && pair.includes(second)) || [];
+      board.pairs.find((row) => pair.every((name) => row.includes(name))) || [];
     const [difference, low, high] =
       run === pair[0] ? figures : [-figures[0], -figures[2], -figures[1]];
     const interval = figures[1] === null ? "" : between(low, high);

@@ -35,8 +35,7 @@ def different_judges(runs: Iterable[Path]) -> str:
     if len(judges) > 1:
         return f"the verdicts are of {names_of(sorted(judges))}; labels tell who is right"
     if len(indexes) > 1:
-        how = "with and without an index" if None in indexes else "with different indexes"
-        return f"{judges.pop()} judged {how}; judge all runs with the same -i"
+        return f"{judges.pop()} judged with different indexes (or none): judge with the same -i"
     return ""
 
 

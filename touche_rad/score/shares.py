@@ -96,10 +96,9 @@ class ShareReport(Report):
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
         what = self.measure
         if self.not_ranked:
-            order = [ranked.run for ranked in self.ranking if means]
-            shares = ", ".join(f"{run} {number(means[run].yes)}" for run in order)
-            sentences = [f"Not ranked: {self.not_ranked}."]
-            return [*sentences, f"{what.capitalize()}: {shares}."] if shares else sentences
+            reason = f"Not ranked: {self.not_ranked}."
+            shares = [f"{row.run} {number(means[row.run].yes)}" for row in self.ranking if means]
+            return [reason, f"{what.capitalize()}: {', '.join(shares)}."] if means else [reason]
         figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
         sentences = self._in_words(figures, what, MEAN, "claims", self.claims)
         if self.truth and len(self.runs) > 1:

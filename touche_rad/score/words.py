@@ -50,7 +50,7 @@ def _limits(low: float | None, high: float | None, p: float | None) -> str:
     corrected = f"= {number(p, 3)}"
     if p < 0.001:
         corrected = "< .001"
-    elif p < SIGNIFICANT and number(p, 3) == number(SIGNIFICANT, 3):
+    elif p < SIGNIFICANT and number(p, 3) == ".050":
         corrected = "< .05"
     return f"{between(low, high)}, p (Holm) {corrected}"
 
