@@ -381,7 +381,7 @@ def test_the_title_says_by_how_much_a_run_beats_the_baseline(tmp_path: Path) -> 
             turn["Quality"]["score"] = of_turn["quality"]
     run = write_records(tmp_path / "a.jsonl", *records)
     (board,) = report_page([run], tmp_path / "r.html", labels=LABELS).data["report"]["boards"]
-    assert board["title"] == "a beats always-yes: +.05 [.04, .07], p < .001"
+    assert board["title"] == "a beats always-yes: +.05 [.04, .07], p (Holm) < .001"
     significant = [delta[1] for delta in board["rows"][0]["cells"][:4]]
     assert significant == [False, True, False, False]
 

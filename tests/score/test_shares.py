@@ -56,7 +56,7 @@ def test_labels_on_all_turns_stay_with_their_turns() -> None:
         ("grounded.grounded others.grounded", "the runs have no claim"),
         (
             "grounded.grounded verbatim.grounded.demo",
-            "grounded judged with different indexes (or none)",
+            "the runs were judged with different indexes",
         ),
         ("grounded.length verbatim.length.demo", ""),
         ("grounded.grounded verbatim.unknown", "the verdicts are of an unknown judge and grounded"),
@@ -82,7 +82,6 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
     assert (board["title"][:80] in " ".join(scored.split())) == bool(reason)
     assert (board["rows"][0]["place"] == "–") == bool(reason)
     assert bool(board["pairs"]) == ("over all comparisons" in scored) == (not reason)
-    assert not reason or "highest" not in json.dumps(board)
 
 
 def test_one_debater_on_two_histories_has_two_numbers_on_the_same_claims(tmp_path: Path) -> None:

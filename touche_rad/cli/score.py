@@ -146,9 +146,9 @@ def warn_of_fallbacks(runs: Iterable[Path]) -> None:
     from touche_rad.score.validation import count_fallbacks
 
     for run in runs:
-        counts = say_replaced(count_fallbacks(run))
-        if counts:
-            say(f"{run}: {counts}", Label.WARNING)
+        fallbacks = count_fallbacks(run)
+        if fallbacks:
+            say(f"{run}: {say_replaced(fallbacks)}", Label.WARNING)
 
 
 def score_runs(

@@ -284,7 +284,7 @@ def count_replaced(fallbacks: Iterable[Mapping[str, Any]]) -> Counter[Result]:
 def say_replaced(fallbacks: Mapping[Result, tuple[int, int]]) -> str:
     """Say how many results of each kind are fallbacks."""
     texts = [f"{count} of {total} {what}" for what, (count, total) in fallbacks.items()]
-    return f"{', '.join(texts)} are fallbacks" if texts else ""
+    return f"{', '.join(texts)} are fallbacks"
 
 
 def all_replaced(

@@ -39,7 +39,7 @@
 
   /* Numbers: two digits, no zero before the point, a true minus; "–" for none. */
   rad.number = (value, digits = 2) => {
-    if ((value ?? null) === null) {
+    if (value == null) {
       return "–";
     }
     return (value + Math.sign(value) * 1e-9) // a 5 goes up
@@ -52,7 +52,7 @@
   rad.signed = (value) => (value >= 0.0005 ? "+" : "") + rad.number(value, 2 + isNear0(value));
   rad.between = (low, high, digits = 2) => {
     const all = digits + (isNear0(low) || isNear0(high));
-    return (low ?? null) === null ? "" : `[${rad.number(low, all)}, ${rad.number(high, all)}]`;
+    return low == null ? "" : `[${rad.number(low, all)}, ${rad.number(high, all)}]`;
   };
   rad.count = (number, noun, nouns = `${noun}s`) =>
     `${number.toLocaleString("en")} ${number === 1 ? noun : nouns}`;
@@ -60,8 +60,8 @@
   /* A verdict is a mark and a name: { name, yes, answer, score }. An answer that is not yes or no
      is written out. */
   const word = ({ yes, answer }) => {
-    if (yes === null || yes === undefined) {
-      return answer === null || answer === undefined ? "unknown" : "";
+    if (yes == null) {
+      return answer == null ? "unknown" : "";
     }
     return yes ? "yes" : "no";
   };

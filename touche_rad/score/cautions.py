@@ -35,7 +35,7 @@ def different_judges(runs: Iterable[Path]) -> str:
     if len(judges) > 1:
         return f"the verdicts are of {names_of(sorted(judges))}; labels tell who is right"
     if len(indexes) > 1:
-        return f"{judges.pop()} judged with different indexes (or none): judge with the same -i"
+        return "the runs were judged with different indexes (or none): judge all with the same -i"
     return ""
 
 
