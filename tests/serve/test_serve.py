@@ -145,12 +145,19 @@ def test_a_key_occurs_once_in_a_body(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"\xff{}", b'{"messages": %s}' % (b"9" * 5000), b"[" * 10_000, b"\x1f\x8b"]
+    ("body", "problem"),
+    [
+        *dict.fromkeys(
+            (b"\xff{}", b'{"messages": %s}' % (b"9" * 5000), b"[" * 10_000, b"\x1f\x8b"),
+            "expected JSON in UTF-8",
+        ).items(),
+        (b'{"messages":\n [}', "expected JSON: Expecting value: line 2 column 3 "),
+    ],
 )
-def test_an_unreadable_body_is_told_what_is_read(body: bytes) -> None:
+def test_an_unreadable_body_is_told_what_is_read(body: bytes, problem: str) -> None:
     response = _client(Scripted()).post("/", content=body, headers=JSON)
     assert response.status_code == 400
-    assert response.json()["detail"].startswith("body: expected JSON in UTF-8")
+    assert response.json()["detail"].startswith(f"body: {problem}")
 
 
 def test_a_body_with_two_lengths_is_refused() -> None:

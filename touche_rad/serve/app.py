@@ -283,9 +283,11 @@ async def _refuse_invalid(request: Request, error: Exception) -> JSONResponse:
     if isinstance(first["input"], bytes):  # FastAPI has not read it as JSON
         expected = "a JSON object, sent with the header `Content-Type: application/json`"
         return JSONResponse({"detail": f"body: expected {expected}"}, 422)
+    if first["type"] == "json_invalid":
+        problem = json.JSONDecodeError(first["ctx"]["error"], error.body, first["loc"][-1])
+        return JSONResponse({"detail": f"body: expected JSON: {problem}"}, 400)
     place = ".".join(str(step) for step in first["loc"] if step != "body") or "body"
-    code = 400 if first["type"] == "json_invalid" else 422
-    return JSONResponse({"detail": f"{place}: {first['msg']}"}, code)
+    return JSONResponse({"detail": f"{place}: {first['msg']}"}, 422)
 
 
 async def _refuse_unreadable(request: Request, error: Exception) -> JSONResponse:
