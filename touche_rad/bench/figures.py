@@ -79,8 +79,6 @@ class Figures(Printed):
     """What the debaters are ranked by."""
     baselines: tuple[str, ...] = ()
     """The debaters that are baselines."""
-    counted: tuple[str, ...] = ()
-    """The judges that count in `yes`: no baselines, and none with only fallback verdicts."""
     debaters: tuple[DebaterFigures, ...] = ()
     comparisons: tuple[RunComparison, ...] = ()
     judges: JudgementReport | None = None
@@ -244,11 +242,11 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         for number, name in enumerate(debaters)
     }
     ignored = []
-    for judge in sorted({*judges} - sound, key=judges.index):
-        reason = "baseline" if judge in sound_judges else "only fallbacks"
-        ignored.append(f"{judge} ({reason})")
-    counted_names = tuple(judges[number] for number in counted)
-    source = f"mean of judges ({', '.join(counted_names)})"
+    for judge in judges:
+        if judge not in sound:
+            reason = "baseline" if judge in sound_judges else "only fallbacks"
+            ignored.append(f"{judge} ({reason})")
+    source = f"mean of judges ({', '.join(judges[number] for number in counted)})"
     faults = []
     for name, count in fallbacks.items():
         faults.append((name, count, f"{count} of {responses[name]} responses are fallbacks"))
@@ -293,7 +291,6 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
     return {
         "measure": answers_name(criteria) if places else first,
         "claims": claims,
-        "counted": counted_names,
         "baselines": tuple(baselines),
         "debaters": tuple(figures),
         "comparisons": report.comparisons,

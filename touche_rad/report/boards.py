@@ -25,7 +25,7 @@ from touche_rad.score.cautions import WITHOUT_MODEL
 from touche_rad.score.confusion import MAIN, TITLES, missing_answer
 from touche_rad.score.rates import answer_shares, ranking_places
 from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
-from touche_rad.score.result import BASELINE, MEAN, JudgementRow, rank_text
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RankedRun, rank_text
 from touche_rad.score.shares import ShareReport
 from touche_rad.score.significance import compare_runs
 from touche_rad.score.tables import NONE, Columns, Table, cells, csv_rows, table
@@ -143,9 +143,7 @@ def lead(rows: Sequence[Board], measure: str) -> str:
     first = [row["run"] for row in runs if row["rank"] == 1]
     if len(first) > 1:
         return f"{names_of(first)} lead, not significantly different"
-    best = [row["run"] for row in runs if row["value"] == runs[0]["value"]]
-    have = "has" if len(best) == 1 else "have"
-    return f"{names_of(best)} {have} the highest {measure}"
+    return words.highest({row["run"]: row["value"] for row in runs}, measure)
 
 
 def _judgements(report: JudgementReport) -> Board:
@@ -174,12 +172,7 @@ def _judgements(report: JudgementReport) -> Board:
             details.append([*_errors(row, criterion), *measures])
         rows.append(
             {
-                "run": run,
-                "rank": ranked.rank,
-                "baseline": run in baselines,
-                "value": mean.value,
-                "low": mean.low,
-                "high": mean.high,
+                **_ranked_row(report, ranked, mean),
                 "cells": [*deltas, number(mean.kappa), _percent(mean.yes_rate)],
                 "details": page_table(f"{run} by criterion", heads_of_details, details),
             }
@@ -242,21 +235,22 @@ def _against_baseline(runs: Sequence[str], baseline: str, difference: words.Diff
     return f"{subject}: {words.tested(of_leader)}" if of_leader else subject
 
 
-def _ranked_rows(report: Report, value: str) -> Iterator[tuple[Board, Sequence[Any]]]:
+def _ranked_rows(report: Report, field: str) -> Iterator[tuple[Board, Sequence[Any]]]:
     """Yield a row for each run with its first measure, and its other measures."""
     for ranked in report.ranking:
         first, *others = (row for row in report.rows if row.run == ranked.run)
-        yield (
-            {
-                "run": ranked.run,
-                "rank": ranked.rank,
-                "baseline": ranked.run in report.baselines,
-                "value": getattr(first, value),
-                "low": first.low,
-                "high": first.high,
-            },
-            others,
-        )
+        yield _ranked_row(report, ranked, first, field), others
+
+
+def _ranked_row(report: Report, ranked: RankedRun, row: Any, field: str = "value") -> Board:
+    return {
+        "run": ranked.run,
+        "rank": ranked.rank,
+        "baseline": ranked.run in (BASELINE, *report.baselines),
+        "value": getattr(row, field),
+        "low": row.low,
+        "high": row.high,
+    }
 
 
 def _shares(report: ShareReport) -> Board:
@@ -334,7 +328,7 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
         runs = [row for row in of_dimension if row.basis != "constant"]
         if not runs:
             continue
-        shown = {row.label: number(row.accuracy) for row in runs if row.decides}
+        shown = {row.label: row.accuracy or 0.0 for row in runs if row.decides}
         ranked = {row.label: row.accuracy or 0.0 for row in runs if row.rank}
         sentences = too_few(shown, "accuracy", best.debates, "debates") or ranking_in_words(
             ranked,

@@ -39,7 +39,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row
-from touche_rad.score.words import between, by_pair, headline, names_of
+from touche_rad.score.words import between, by_pair, names_of, number, ranking_in_words, too_few
 
 _SHOWN_PROBLEMS: Final = 10
 _OFFICIAL_FAULTS: Final = {
@@ -89,8 +89,6 @@ _FAMILIES: Final = (
 
 Fault = tuple[str, int, str]
 """A run, how often it has a problem, and the problem in words."""
-Figure = tuple[str, float, float | None, float | None]
-"""A run, its value, and the limits of the interval."""
 
 
 class Report(Printed):
@@ -121,22 +119,34 @@ class Report(Printed):
         raise NotImplementedError
 
     def _in_words(
-        self, figures: Sequence[Figure], what: str, measure: str, units: str, count: int
+        self,
+        rows: Mapping[str, Any],
+        field: str,
+        what: str,
+        measure: str,
+        units: str,
+        count: int,
     ) -> list[str]:
-        """Say it with the value and the interval of each run in the measure of the ranking."""
-        values = {run: value for run, value, _, _ in figures}
-        baselines = (BASELINE, *self.baselines)
+        """Say it with a field and the interval of each run's row in the measure of the ranking."""
         has_ranks = any(row.rank for row in self.ranking)
-        shown = [row for row in self.ranking if row.rank or row.run in baselines or not has_ranks]
-        return headline(
-            {row.run: values[row.run] for row in shown},
-            {run: between(low, high) for run, _, low, high in figures},
-            what,
-            baselines,
-            by_pair(self.comparisons, measure),
-            units,
-            count,
-        )
+        runs: dict[str, float] = {}
+        baselines: dict[str, float] = {}
+        for row in self.ranking:
+            value = getattr(rows[row.run], field)
+            if row.run in (BASELINE, *self.baselines):
+                baselines[row.run] = value
+            elif row.rank or not has_ranks:
+                runs[row.run] = value
+        if not runs:
+            return []
+        leader = next(iter(runs))
+        limits = between(rows[leader].low, rows[leader].high)
+        sentence = f"{leader}: {what} {number(runs[leader])} {limits}".rstrip()
+        sentences = too_few(runs, what, count, units)
+        if not sentences:
+            difference = by_pair(self.comparisons, measure)
+            sentences = ranking_in_words(runs, baselines, what, difference)
+        return [f"{sentence}.", *sentences]
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
@@ -243,8 +253,7 @@ class JudgementReport(Report):
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
         if not any(row.labelled for row in means.values()):
             return ["The labels say nothing about these turns, so no run has a score."]
-        figures = [(row.run, row.value, row.low, row.high) for row in means.values()]
-        sentences = self._in_words(figures, self.measure, MEAN, "debates", self.debates)
+        sentences = self._in_words(means, "value", self.measure, MEAN, "debates", self.debates)
         if len(self.runs) > 1:
             sentences.append("Ranked as judges: the runs have verdicts on the same debates.")
         return sentences
@@ -416,10 +425,8 @@ class RetrievalReport(Report):
     def sentences(self) -> list[str]:
         """Say what the best run has, and how it differs from the others and from the baselines."""
         first = self.measures[0]
-        figures = [
-            (row.run, row.value, row.low, row.high) for row in self.rows if row.measure == first
-        ]
-        return self._in_words(figures, first, first, "queries", self.queries)
+        rows = {row.run: row for row in self.rows if row.measure == first}
+        return self._in_words(rows, "value", first, first, "queries", self.queries)
 
     def parts(self) -> Iterator[Part]:
         """Yield a ranked table of the runs."""

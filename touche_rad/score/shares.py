@@ -99,8 +99,7 @@ class ShareReport(Report):
             reason = f"Not ranked: {self.not_ranked}."
             shares = [f"{row.run} {number(means[row.run].yes)}" for row in self.ranking if means]
             return [reason, f"{what.capitalize()}: {', '.join(shares)}."] if means else [reason]
-        figures = [(row.run, row.yes, row.low, row.high) for row in means.values()]
-        sentences = self._in_words(figures, what, MEAN, "claims", self.claims)
+        sentences = self._in_words(means, "yes", what, MEAN, "claims", self.claims)
         if self.truth and len(self.runs) > 1:
             sentences.append("Ranked as debaters: the runs have different debates.")
         return sentences

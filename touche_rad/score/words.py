@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from touche_rad.score.result import SIGNIFICANT, RunComparison
@@ -115,45 +115,20 @@ def ranking_in_words(
     return sentences
 
 
-def headline(
-    values: Mapping[str, float],
-    intervals: Mapping[str, str],
-    measure: str,
-    baselines: Collection[str],
-    difference: Difference,
-    units: str,
-    count: int,
-) -> list[str]:
-    """Say what the best run has, and how it differs from the others and from the baselines.
-
-    Args:
-        values: The value of each run and baseline, best first.
-        intervals: The 95 % interval of each; empty without one.
-        measure: What the values are.
-        baselines: The names of the baselines.
-        difference: Returns the paired difference of two runs.
-        units: What the runs are measured on, such as debates.
-        count: Number of these units.
-    """
-    runs = {name: value for name, value in values.items() if name not in baselines}
-    marked = {name: value for name, value in values.items() if name in baselines}
-    if not runs:
-        return []
-    leader = next(iter(runs))
-    sentence = f"{leader}: {measure} {number(runs[leader])} {intervals[leader]}".rstrip()
-    texts = {name: number(value) for name, value in runs.items()}
-    sentences = too_few(texts, measure, count, units)
-    return [f"{sentence}.", *(sentences or ranking_in_words(runs, marked, measure, difference))]
-
-
-def too_few(values: Mapping[str, str], what: str, count: int, units: str) -> list[str]:
+def too_few(values: Mapping[str, float], what: str, count: int, units: str) -> list[str]:
     """Say who is first, but not by how much; empty if there are enough debates."""
     if count >= FEWEST_FOR_TEST or not values:
         return []
-    best = [name for name, value in values.items() if value == next(iter(values.values()))]
-    have = "has" if len(best) == 1 else "have"
-    head = f"{names_of(best)} {have} the highest {what}; too" if len(values) > 1 else "Too"
+    head = f"{highest(values, what)}; too" if len(values) > 1 else "Too"
     return [f"{head} few {units} ({count}) to tell more."]
+
+
+def highest(values: Mapping[str, float], what: str) -> str:
+    """Say which runs, best first, have the highest value."""
+    first = number(next(iter(values.values())))
+    best = [name for name, value in values.items() if number(value) == first]
+    have = "has" if len(best) == 1 else "have"
+    return f"{names_of(best)} {have} the highest {what}"
 
 
 def are(names: Sequence[str]) -> str:

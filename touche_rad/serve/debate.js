@@ -261,7 +261,7 @@
               (candidate) =>
                 html`<li class="text" dir="auto">
                   ${candidate.text}${" "}
-                  <small>${candidate.chosen && "cited, "}${candidate.score.toFixed(2)}</small>
+                  <small>${candidate.note} ${rad.number(candidate.score)}</small>
                 </li>`,
             )}
           </ol>`
@@ -358,7 +358,7 @@
   const Near = ({ names }) => {
     const known = names.filter((name) => Object.hasOwn(setup.topics, name));
     const offered = known.length ? known : Object.keys(setup.topics).slice(0, 6);
-    return html`<p>The collection has arguments on:</p>
+    return html`<p>${known.length ? "Near topics" : "Topics of this collection"}:</p>
       <${Topics} names=${offered} />`;
   };
 

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import time
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,11 +23,12 @@ from touche_rad.calls import Calls
 from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import NOTHING_FOUND, Debate
 from touche_rad.errors import ToucheRadError
+from touche_rad.evidence.words import topic_of
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
 from touche_rad.pages.marks import marked_answer, shown_verdicts
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
-from touche_rad.plugins import LoadedJudge
+from touche_rad.plugins import LoadedJudge, arguments_by, meaning_of
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, RequestBody
@@ -44,7 +46,10 @@ _HEADERS: Final = {
 _ALIVE_SECONDS: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
 _SHOWN_CANDIDATES: Final = 5
+_USED: Final = "not used again: cited earlier in this debate"
 _SEARCHED: Final = 30
+_NEAREST: Final = 10
+"""Arguments near in meaning; a near topic has a third of them."""
 _NEAR_TOPICS: Final = 4
 """Topics that are offered where the debater has found no argument."""
 
@@ -169,12 +174,28 @@ class _Steps:
         self._put(**event)
 
     def _near(self, answerer: Answerer) -> list[str]:
-        """Return the topics of the arguments that have most words of the message."""
-        if answerer.index is None:
+        """Return the topics near to the message, by meaning if there are vectors, and by words.
+
+        The arguments on a topic that is near by words have half of the words of the message.
+        """
+        index = answerer.index
+        if index is None:
             return []
-        hits = answerer.index.search("text", self.debate.last.utterance, _SEARCHED)
-        topics = dict.fromkeys(hit.argument.topic for hit in hits)
-        return list(topics)[:_NEAR_TOPICS]
+        message = self.debate.last.utterance
+        asked = topic_of(message)
+        shared: defaultdict[str, set[str]] = defaultdict(set)
+        for hit in index.search("all", message, _SEARCHED):
+            argument = hit.argument
+            shared[argument.topic] |= asked & topic_of(f"{argument.topic} {argument.text}")
+        near = [topic for topic in shared if 2 * len(shared[topic]) >= len(asked) > 0]
+        near.sort(key=lambda topic: -len(shared[topic]))
+        meaning = meaning_of(index)
+        if meaning is not None:
+            # Vectors always have nearest arguments: a topic is near if it has many of them.
+            (ids,) = meaning.nearest("text", [message], _NEAREST)
+            counts = Counter(found.topic for found in arguments_by(index, ids) if found)
+            near[:0] = [topic for topic, count in counts.most_common() if 3 * count >= _NEAREST]
+        return list(dict.fromkeys(near))[:_NEAR_TOPICS]
 
     async def lines(self, count: Callable[[Answer], None]) -> AsyncIterator[str]:
         """Do the work and yield its lines; a browser that goes away stops the work."""
@@ -223,7 +244,12 @@ class _Steps:
         # The candidates, which the debater lists without calls of a model.
         explain = answer.debater.explain if answer.debater is not None else None
         if explain is not None and not self._calls:
-            cited = {argument.id for argument in answer.response.arguments}
+            notes: dict[str, str] = {}
+            for turn in self.debate.turns[:-1]:
+                cited = turn.response.arguments if turn.response else ()
+                notes |= dict.fromkeys((argument.id for argument in cited), _USED)
+            cited = answer.response.arguments
+            notes |= dict.fromkeys((argument.id for argument in cited), "cited")
             try:
                 candidates = await Calls()(explain, self.debate)
             except Exception as error:
@@ -231,10 +257,8 @@ class _Steps:
             else:
                 rows = []
                 for candidate in candidates[:_SHOWN_CANDIDATES]:
-                    chosen = candidate.id in cited
-                    rows.append(
-                        {"text": candidate.text, "score": candidate.score, "chosen": chosen}
-                    )
+                    note = notes.get(candidate.id, "")
+                    rows.append({"text": candidate.text, "score": candidate.score, "note": note})
                 self._put("candidates", considered=len(candidates), list=rows)
 
         view = self.debate.with_response(answer.response).views(criteria.unit)[-1]
