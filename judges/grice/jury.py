@@ -92,7 +92,7 @@ def _average(votes: Mapping[str, ViewVerdicts], key: str) -> Verdict:
         reason = "gave no verdict"
         if not vote.unscored and verdict.score is not None:
             values[name] = round(verdict.score, 6)
-            reason = f"{verdict.score:.2f}"
+            reason = f"{verdict.score:.2f}".removeprefix("0")
             scores.append(verdict.score)
         elif not vote.unscored and verdict.answer is not None:
             values[name] = verdict.answer
@@ -102,6 +102,6 @@ def _average(votes: Mapping[str, ViewVerdicts], key: str) -> Verdict:
     return Verdict(
         score=fmean(scores) if scores else None,
         answer=mode(answers) if answers else None,
-        rationale="; ".join(reasons) if scores or answers else _NO_VERDICT,
+        rationale=f"the judges: {', '.join(reasons)}" if scores or answers else _NO_VERDICT,
         extra={VOTES: values},
     )

@@ -87,7 +87,7 @@ def test_equal_weights_are_the_mean_of_the_members_and_each_vote_is_kept(tmp_pat
     assert first["score"] == pytest.approx(0.55)
     assert second["score"] == pytest.approx(0.15)
     assert first["votes"] == {A: 0.9, B: 0.2}
-    assert first["explanation"] == f"{A} 0.90; {B} 0.20"
+    assert first["explanation"] == f"the judges: {A} .90, {B} .20"
 
 
 def test_a_member_that_fails_is_left_out_and_the_verdict_says_so(tmp_path: Path) -> None:

@@ -261,7 +261,9 @@
               (candidate) =>
                 html`<li class="text" dir="auto">
                   ${candidate.text}${" "}
-                  <small>${candidate.note} ${rad.number(candidate.score)}</small>
+                  <small
+                    >${rad.number(candidate.score)}${candidate.note && ` · ${candidate.note}`}</small
+                  >
                 </li>`,
             )}
           </ol>`
