@@ -234,14 +234,8 @@ def write_report(
 
 def _lost_debates(run: int, source: Source, topics: Sequence[ClaimTopic]) -> str:
     """Name the lost debates of a run: by their claims, if other runs have them."""
-    lost = []
-    for number, debate in enumerate(source.debates, 1):
-        if debate == LOST:
-            lost.append(f"debate {number}")
-    claims = []
-    for topic in topics:
-        if run not in topic.runs:
-            claims.append(f"“{topic.claim}”")
+    lost = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
+    claims = [f"“{topic.claim}”" for topic in topics if run not in topic.runs]
     texts = claims if len(claims) == len(lost) else lost
     return f"{count_of(len(lost), 'lost debate')}: {names_of(texts)}"
 

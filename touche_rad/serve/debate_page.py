@@ -187,7 +187,7 @@ class _Steps:
         for hit in index.search("all", message, _SEARCHED):
             argument = hit.argument
             shared[argument.topic] |= asked & topic_of(f"{argument.topic} {argument.text}")
-        near = [topic for topic in shared if 2 * len(shared[topic]) >= len(asked) > 0]
+        near = [topic for topic in shared if 2 * len(shared[topic]) >= len(asked)]
         near.sort(key=lambda topic: -len(shared[topic]))
         meaning = meaning_of(index)
         if meaning is not None:
@@ -244,12 +244,14 @@ class _Steps:
         # The candidates, which the debater lists without calls of a model.
         explain = answer.debater.explain if answer.debater is not None else None
         if explain is not None and not self._calls:
-            notes: dict[str, str] = {}
-            for turn in self.debate.turns[:-1]:
-                cited = turn.response.arguments if turn.response else ()
-                notes |= dict.fromkeys((argument.id for argument in cited), _USED)
-            cited = answer.response.arguments
-            notes |= dict.fromkeys((argument.id for argument in cited), "cited")
+            earlier = {
+                argument.id
+                for turn in self.debate.turns
+                if turn.response
+                for argument in turn.response.arguments
+            }
+            cited = {argument.id for argument in answer.response.arguments}
+            notes = dict.fromkeys(earlier, _USED) | dict.fromkeys(cited, "cited")
             try:
                 candidates = await Calls()(explain, self.debate)
             except Exception as error:
