@@ -244,12 +244,8 @@ class _Steps:
         # The candidates, which the debater lists without calls of a model.
         explain = answer.debater.explain if answer.debater is not None else None
         if explain is not None and not self._calls:
-            earlier = {
-                argument.id
-                for turn in self.debate.turns
-                if turn.response
-                for argument in turn.response.arguments
-            }
+            responses = [turn.response for turn in self.debate.turns if turn.response]
+            earlier = {argument.id for response in responses for argument in response.arguments}
             cited = {argument.id for argument in answer.response.arguments}
             notes = dict.fromkeys(earlier, _USED) | dict.fromkeys(cited, "cited")
             try:
