@@ -55,10 +55,10 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     (of_debaters,) = boards_of(shares)
     of_debaters["warnings"] = judge_warnings(plan_file, results)
     _add_columns(of_debaters, figures)
-    faults = []
-    for fault in faults_of(shares):
-        chosen = {"with": ".".join(numbers[fault[0]])}
-        faults.append((*fault, reader_link(mark="fallback", **chosen)))
+    faults = [
+        (*fault, reader_link(mark="fallback", **{"with": ".".join(numbers[fault[0]])}))
+        for fault in faults_of(shares)
+    ]
     return write_report(
         runs,
         folder,
@@ -86,16 +86,15 @@ def _add_columns(board: Board, figures: Figures) -> None:
     plugins = {name: plugin for name, _, plugin in figures.entries}
     board["columns"].append(["words", ""])
     for row, debater in zip(board["rows"], figures.debaters, strict=True):
-        row["about"] = plugins.get(debater.name, "")
+        row["about"] = plugins[debater.name]
         row["cells"].append(f"{debater.words:.0f}")
-    board["note"] += " Judges may be wrong: labels show how often."
     for kind in ("judges", "users", "seeds"):
         heads = list(getattr(figures.debaters[0], kind))
         if kind == "judges" or len(heads) > 1:
             values = []
             for debater in figures.debaters:
                 values.append([debater.name, *getattr(debater, kind).values()])
-            caption = f"{figures.measure} by {kind.removesuffix('s')}"
+            caption = f"{figures.measure}: {kind}"
             board["tables"].append(page_table(caption, ["debater", *heads], values))
 
 

@@ -77,8 +77,6 @@ class Figures(Printed):
     samples: int
     measure: str = "share of yes"
     """What the debaters are ranked by."""
-    baselines: tuple[str, ...] = ()
-    """The debaters that are baselines."""
     debaters: tuple[DebaterFigures, ...] = ()
     comparisons: tuple[RunComparison, ...] = ()
     judges: JudgementReport | None = None
@@ -291,7 +289,6 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
     return {
         "measure": answers_name(criteria) if places else first,
         "claims": claims,
-        "baselines": tuple(baselines),
         "debaters": tuple(figures),
         "comparisons": report.comparisons,
         "shares": report,

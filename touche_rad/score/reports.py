@@ -144,8 +144,7 @@ class Report(Printed):
         sentence = f"{leader}: {what} {number(runs[leader])} {limits}".rstrip()
         sentences = too_few(runs, what, count, units)
         if not sentences:
-            difference = by_pair(self.comparisons, measure)
-            sentences = ranking_in_words(runs, baselines, what, difference)
+            sentences = ranking_in_words(runs, baselines, what, by_pair(self.comparisons, measure))
         return [f"{sentence}.", *sentences]
 
     def board(self) -> Table:

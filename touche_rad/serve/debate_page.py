@@ -246,8 +246,8 @@ class _Steps:
         if explain is not None and not self._calls:
             responses = [turn.response for turn in self.debate.turns if turn.response]
             earlier = {argument.id for response in responses for argument in response.arguments}
-            cited = {argument.id for argument in answer.response.arguments}
-            notes = dict.fromkeys(earlier, _USED) | dict.fromkeys(cited, "cited")
+            notes = dict.fromkeys(earlier, _USED)
+            notes |= {argument.id: "cited" for argument in answer.response.arguments}
             try:
                 candidates = await Calls()(explain, self.debate)
             except Exception as error:
