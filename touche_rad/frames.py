@@ -112,8 +112,13 @@ def agreement(
     score, and counts as no. `agree` says whether verdict and label are equal.
     """
     paths = [Path(run) for run in runs]
-    policy = Policy(debates=Path(debates) if debates else None)
-    report = score_judgements(paths, Path(labels), criteria=criteria, policy=policy, samples=1)
+    report = score_judgements(
+        paths,
+        Path(labels),
+        criteria=criteria,
+        policy=Policy(debates=Path(debates) if debates else None),
+        samples=1,
+    )
     for error in report.refused.values():
         raise UserError(error)
     label = _COUNT if report.criteria.official else "object"

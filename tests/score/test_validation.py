@@ -410,3 +410,9 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
     run.write_text((runs / "simulations.jsonl").read_text() + "{}\n")
     verdict = f": not valid; {message}" if code else ": not valid"
     assert verdict in touche_rad("check", run).out
+
+
+def test_a_folder_as_input_is_refused_with_its_files(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "claims.tsv").write_bytes(CLAIMS.read_bytes())
+    ended = touche_rad("check", runs / "simulations.jsonl", "--input", tmp_path, code=2)
+    assert "a file of the folder: claims.tsv\n" in ended.err

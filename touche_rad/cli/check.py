@@ -78,9 +78,8 @@ def check_command(options: CheckOptions) -> int:
         repair = _fix(runs, output, options.source)
         runs = (output,)
     criteria = read_criteria(options.criteria) if options.criteria else None
-    words = options.max_words
     results = [
-        check(run, source=options.source, index=index, words=words, criteria=criteria)
+        check(run, source=options.source, index=index, words=options.max_words, criteria=criteria)
         for run in runs
     ]
     if options.as_json:
@@ -144,8 +143,7 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     write_text(out, "".join(f"{line}\n" for line in repaired.lines))
     status = read_status(runs[0])
     if status:  # how the run was made stays true of its copy
-        of_copy = {**status, "output": out.name, "sha256": sha256_of(out)}
-        write_json(status_beside(out), of_copy)
+        write_json(status_beside(out), {**status, "output": out.name, "sha256": sha256_of(out)})
     return repaired
 
 

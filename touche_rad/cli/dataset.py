@@ -156,13 +156,12 @@ def evaluate(options: EvaluateOptions) -> None:
     from touche_rad.score.export import PROTOTEXT
     from touche_rad.tira import evaluator
 
-    run = options.run
     truths = options.truths
     out = options.output
     if any(detect_kind(path) is Kind.LABELS for path in truths.glob("*.jsonl")):
         if options.judge is not None:
             raise UserError(f"-j is for runs of debaters, and {truths} has labels: leave it out")
-        result = evaluator.evaluate_judges(run, truths, out, strict=options.strict)
+        result = evaluator.evaluate_judges(options.run, truths, out, strict=options.strict)
     else:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
@@ -172,6 +171,6 @@ def evaluate(options: EvaluateOptions) -> None:
         trace = out / evaluator.EVALUATIONS
         with prepare.open_session(options, judge, out=trace) as session:
             loaded = judge.make(session.services)
-            result = evaluator.evaluate_debaters(run, truths, out, loaded, judge.tag)
+            result = evaluator.evaluate_debaters(options.run, truths, out, loaded, judge.tag)
     click.echo(result)
     say(out / PROTOTEXT, Label.WRITTEN)

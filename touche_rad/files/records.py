@@ -468,11 +468,10 @@ def _opened(path: Place) -> IO[bytes]:
     """Open a regular file; pipes are refused because a run reads its input several times."""
     place = Path(path)
     if place.exists() and not place.is_file():
-        raise InputError(
-            path,
-            "expected a file, got a folder, a pipe or a device; for a folder, give its files: "
-            f"{path}/*.jsonl",
-        )
+        problem = "expected a file, got a folder, a pipe or a device"
+        if place.is_dir():
+            problem += f"; give a file of the folder: {', '.join(sorted(os.listdir(path))[:3])}"
+        raise InputError(path, problem)
     if not place.exists() and place.with_name(f"{place.name}.part").exists():
         raise InputError(path, "the run is not finished: run its command again to continue it")
     file = place.open("rb")

@@ -102,8 +102,9 @@ def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
         rows = []
         for turn, turn_labels in zip(debate.turns, labels_by_turn, strict=True):
             if turn.response is not None:
-                cited = turn.response.arguments
-                arguments = tuple(Argument(id=cite.id, text=cite.text) for cite in cited)
+                arguments = tuple(
+                    Argument(id=cite.id, text=cite.text) for cite in turn.response.arguments
+                )
                 response = Response(content=turn.response.content, arguments=arguments)
                 turns.append(Turn(utterance=turn.utterance, response=response))
                 rows.append({**turn_labels, "words": digest(turn.utterance, response.content)})
