@@ -27,14 +27,9 @@ _MOST_CANDIDATES: Final = 5
 """Candidates that are shown."""
 _MOST_REASONS: Final = 3
 """Features that the summary names."""
-_INDENT: Final = " " * 6
+_INDENT: Final = "      "
 _LEAST_PART: Final = 0.0005
 """Features that add less to the score do not count."""
-
-
-def _print_lines(lines: Iterable[Text], console: Console) -> None:
-    for line in lines:
-        console.print(line, no_wrap=True, overflow="crop")
 
 
 def _parts(features: Mapping[str, Feature]) -> list[tuple[str, Feature]]:
@@ -56,6 +51,8 @@ class Explanation:
     debater: str
     candidates: Sequence[ExplainedCandidate]
     response: Response
+    by_model: bool
+    """Whether a model made the answer."""
 
     def is_chosen(self, candidate: ExplainedCandidate) -> bool:
         """Whether the answer cites the candidate, or is the candidate."""
@@ -63,21 +60,17 @@ class Explanation:
         return candidate.id in cited or candidate.text == self.response.content
 
 
-async def explain(answerer: Answerer, answer: Answer, debate: Debate) -> Explanation:
+async def explain(answer: Answer, debate: Debate, *, has_model: bool) -> Explanation:
     """Ask the debater that gave an answer for its candidates; a fixed sentence has none."""
     name = answer.by
     candidates: Sequence[ExplainedCandidate] = ()
-    if answer.debater is not None:
-        explain_answer = answer.debater.explain
-        if explain_answer is None:
-            raise UserError(
-                f"debater {name} does not list its candidates (it has no method explain)"
-            )
+    explain_answer = answer.debater and answer.debater.explain
+    if explain_answer:
         with call_context(caller=Caller(name, debate.key, len(debate.turns) - 1)):
             candidates = await Calls()(explain_answer, debate.as_served())
         if not all(isinstance(candidate, ExplainedCandidate) for candidate in candidates):
             raise UserError(f"debater {name}: explain must return a list of ExplainedCandidate")
-    return Explanation(name, tuple(candidates), answer.response)
+    return Explanation(name, candidates, answer.response, has_model and not answer.fallback)
 
 
 def print_explanation(explanation: Explanation, console: Console, *heads: str) -> None:
@@ -90,21 +83,24 @@ def print_explanation(explanation: Explanation, console: Console, *heads: str) -
     # The chosen candidates are shown whatever their rank, and all in the order of the ranks.
     ranked = list(enumerate(explanation.candidates, 1))
     chosen_first = sorted(ranked, key=lambda row: not explanation.is_chosen(row[1]))
-    for rank, candidate in sorted(chosen_first[:_MOST_CANDIDATES], key=lambda row: row[0]):
+    for rank, candidate in sorted(chosen_first[:_MOST_CANDIDATES]):
         chosen = explanation.is_chosen(candidate)
         mark = ">" if chosen else " "
         head = f"{mark} {rank:>2}. {plain(candidate.id):<8} {candidate.score:8.2f}"
         lines.append(Text(head, "bold" if chosen else ""))
         lines += _feature_lines(candidate.features, width)
         lines += wrapped(Text(plain(candidate.text), "" if chosen else "dim"), width, _INDENT)
-    _print_lines(lines, console)
+    for line in lines:
+        console.print(line, no_wrap=True, overflow="crop")
 
 
 def _summary(explanation: Explanation) -> str:
     """Describe in words which candidate the answer cites, and why."""
-    number = len(explanation.candidates)
-    count = f"{count_of(number, 'candidate')} of {explanation.debater}"
-    ranked = enumerate(explanation.candidates, 1)
+    candidates = explanation.candidates
+    if not candidates:
+        return f"{explanation.debater} lists no candidates."
+    count = f"{count_of(len(candidates), 'candidate')} of {explanation.debater}"
+    ranked = enumerate(candidates, 1)
     chosen = [(rank, candidate) for rank, candidate in ranked if explanation.is_chosen(candidate)]
     if not chosen:
         why = ", as none fits the message" if explanation.response.content == NOTHING_FOUND else ""
@@ -112,20 +108,27 @@ def _summary(explanation: Explanation) -> str:
     rank, best = chosen[0]
     names = " and ".join(plain(candidate.id) for _, candidate in chosen)
     subject = ", which" if len(chosen) == 1 else f". {plain(best.id)}"
+    choice = ", the model's choice" if explanation.by_model else ""
     place = "has the best score" if rank == 1 else f"is number {rank} by score"
     phrases = [
         f"{part.phrase} ({name} {part.adds:+.1f})"
         for name, part in _parts(best.features)
         if part.phrase and part.adds > 0
     ]
-    summary = f"{count}: the answer cites {names}{subject} {place}."
+    summary = f"{count}: the answer cites {names}{choice}{subject} {place}."
     if phrases:
         summary += f" It {', '.join(phrases[:_MOST_REASONS])}."
     return summary
 
 
 async def print_explanations(
-    answerer: Answerer, debates: Iterable[Debate], *, of_file: bool, as_json: bool, strict: bool
+    answerer: Answerer,
+    debates: Iterable[Debate],
+    *,
+    has_model: bool,
+    of_file: bool,
+    as_json: bool,
+    strict: bool,
 ) -> bool:
     """Answer each debate and print why the answer cites what it cites.
 
@@ -136,20 +139,18 @@ async def print_explanations(
     good = True
     for debate in debates:
         answer = await answerer.answer(debate, failures=failures)
-        explanation = await explain(answerer, answer, debate)
+        explanation = await explain(answer, debate, has_model=has_model)
         if answer.fallback is not None:
             good = False
             say(answer.fallback.notice, Label.WARNING)
-        if strict and not good:
-            break
+            if strict:
+                break
         turn = len(debate.turns)
         if as_json:
             place = {"debate": debate.id, "turn": turn} if of_file else {}
             for rank, candidate in enumerate(explanation.candidates, 1):
-                chosen = explanation.is_chosen(candidate)
-                print_json(
-                    map_texts({**place, **candidate.record(rank, chosen=chosen)}, redact), None
-                )
+                record = candidate.record(rank, chosen=explanation.is_chosen(candidate))
+                print_json(map_texts(place | record, redact), None)
         else:
             heads = [explanation.response.content]
             if of_file:

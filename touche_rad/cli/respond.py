@@ -111,6 +111,7 @@ def respond_command(options: RespondOptions) -> int:
                 print_explanations,
                 answerer,
                 _each_turn(options.source) if utterance is None else [debate],
+                has_model=session.model is not None and debater.plugin.uses_model,
                 of_file=utterance is None,
                 as_json=options.as_json,
                 strict=options.strict,
