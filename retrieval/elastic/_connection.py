@@ -146,7 +146,7 @@ class Connection:
         while True:
             try:
                 return call(client)
-            except (ApiError, TransportError) as error:
+            except (ApiError, TransportError, RecursionError) as error:  # the last of its JSON
                 fault, temporary = self._fault(error)
                 pause = wait * random.uniform(0.5, 1.5)
                 if not temporary or time.monotonic() + pause > end:

@@ -68,7 +68,7 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
             build_engine(folder / field, documents)
         else:
             Postings.build(documents, *WEIGHTS_OF.get(field, ())).write(folder / field)
-    write_manifest(folder, collection, len(numbers), counts, pisa=pisa)
+    write_manifest(folder, collection, counts, pisa=pisa)
     return len(numbers)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from retrieval.index.store import checksums, verify
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files import atomic_write
-from touche_rad.files.records import read_file
+from touche_rad.files.records import read_file, read_json
 
 ABOUT: Final = "about.json"
 FORMAT: Final = 2
@@ -46,7 +45,7 @@ def read_about(folder: Path, kind: type[A], collection: str, option: str) -> A |
     if not (folder / ABOUT).exists():
         return None
     try:
-        record = json.loads(read_file(folder / ABOUT))
+        record = read_json(folder / ABOUT)
         refuse_newer(folder, record, FORMAT)
         about = kind.model_validate(record)
     except (OSError, ValueError):

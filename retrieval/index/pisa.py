@@ -98,18 +98,12 @@ class PisaArguments:
         self.manifest = read_manifest(folder)
         self.folder = folder
         self._store = Store(folder)
-        self._engines: Mapping[str, Engine | Postings]
-        fields = [field for field, count in self.manifest.fields.items() if count]
-        of_pisa = self.manifest.engine == "pisa"
-        if of_pisa and not pisa_is_here():
-            self._engines = postings_of(self._store)
-        else:
-            self._engines = {
-                field: Engine(folder / field)
-                if of_pisa and field != TOPICS
-                else Postings.read(folder / field, len(self))
-                for field in fields
-            }
+        self._engines: dict[str, Engine | Postings] = {}
+        if self.manifest.engine == "pisa" and not pisa_is_here():
+            self._engines.update(postings_of(self._store))
+        elif self.manifest.engine == "pisa":
+            for field in self.manifest.fields.keys() - {TOPICS}:
+                self._engines[field] = Engine(folder / field)
 
     @property
     def fingerprint(self) -> str:
@@ -120,7 +114,7 @@ class PisaArguments:
     close = staticmethod(close_connections)
 
     def __len__(self) -> int:
-        return self.manifest.arguments
+        return len(self._store)
 
     def get(self, argument_id: str) -> Argument | None:
         """Return the argument with this id, or None."""
@@ -138,10 +132,18 @@ class PisaArguments:
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
         check_field(field)
-        engine = self._engines.get(field)
+        engine = self._engine(field)
         if engine is None or k <= 0:
             return [[] for _ in queries]
         return search_all(engine, self._store.at, field, queries, k)
+
+    def _engine(self, field: str) -> Engine | Postings | None:
+        """Return what searches a field; its postings are opened by the first search."""
+        if field not in self._engines and field in self.manifest.fields:
+            # The folder may have another index by now.
+            verify(self.folder, self.manifest.checksums, f"{field}/")
+            self._engines[field] = Postings.read(self.folder / field, len(self))
+        return self._engines.get(field)
 
     def links(self, argument_id: str) -> list[Link]:
         """Return the arguments that share a statement with this one."""

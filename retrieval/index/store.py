@@ -11,7 +11,6 @@ import importlib.metadata
 import json
 import mmap
 import os
-import stat
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -21,22 +20,19 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from retrieval._arrays import Array
+from retrieval.index.analyser import FIELDS
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import cache_folder, sha256_of
-from touche_rad.files.records import read_file
+from touche_rad.files.records import read_json
 
 FILE = "manifest.json"
 FORMAT = 6
-
-
-_SMALL = 2_000_000
-"""Bytes of an index that is compared at each opening, in a few milliseconds."""
 
 
 class Manifest(BaseModel):
@@ -46,33 +42,25 @@ class Manifest(BaseModel):
 
     format: int
     collection: str
-    arguments: int = Field(ge=0, lt=2**62)
     fields: dict[str, int]
     """How many arguments have words in a field; a field without words has no folder."""
     engine: Literal["pisa", "numpy"] = "pisa"
     """What wrote the folders of the fields."""
     analyser: str
-    sizes: dict[str, int]
-    """Bytes of each file."""
-    checksums: dict[str, str] = {}
+    checksums: dict[str, str]
     """SHA-256 of each file."""
     versions: dict[str, str]
 
 
-def write_manifest(
-    folder: Path, collection: str, arguments: int, fields: dict[str, int], *, pisa: bool
-) -> None:
+def write_manifest(folder: Path, collection: str, fields: dict[str, int], *, pisa: bool) -> None:
     """Write the manifest of a complete index folder."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     package = "pyterrier-pisa" if pisa else "numpy"
     manifest = Manifest(
         format=FORMAT,
         collection=collection,
-        arguments=arguments,
         fields=fields,
         engine="pisa" if pisa else "numpy",
         analyser=ANALYSER,
-        sizes={path.relative_to(folder).as_posix(): path.stat().st_size for path in paths},
         checksums=checksums(folder),
         versions={"touche-rad": __version__, package: importlib.metadata.version(package)},
     )
@@ -85,12 +73,12 @@ def checksums(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
 
 
-def verify(folder: Path, expected: Mapping[str, str]) -> None:
+def verify(folder: Path, expected: Mapping[str, str], begin: str = "") -> None:
     """Raise an error if a file of an index, of its vectors or annotations is not as expected."""
     for name, checksum in expected.items():
         path = folder / name
-        if not path.is_file() or sha256_of(path) != checksum:
-            raise UserError(f"{folder}: {name} has changed since it was made: make it again")
+        if name.startswith(begin) and not (path.is_file() and sha256_of(path) == checksum):
+            raise UserError(f"{folder}: {name} is missing or has changed: make it again")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -102,9 +90,8 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
-        record = json.loads(read_file(folder / FILE))
-        if record.get("format") != FORMAT:
-            refuse_newer(folder, record, FORMAT)
+        record = read_json(folder / FILE)
+        refuse_newer(folder, record, FORMAT)
         manifest = Manifest.model_validate(record)
     except FileNotFoundError:
         raise UserError(f"{folder} is not an index: it has no {FILE}") from None
@@ -112,31 +99,32 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
         raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
+    # Both may be a stranger's: the fingerprint is that of the arguments, and fields are folders.
+    if (
+        manifest.fields.keys() - {*FIELDS}
+        or manifest.checksums.get(ARGUMENTS) != manifest.collection
+    ):
+        raise UserError(f"{folder}: {FILE} is damaged; {again}")
     state: list[object] = [folder.resolve(), manifest.checksums]
-    for name, size in manifest.sizes.items():
-        try:
-            file_stat = os.stat(f"{folder}/{name}")
-        except OSError:
-            file_stat = None
-        if file_stat is None or not stat.S_ISREG(file_stat.st_mode) or file_stat.st_size != size:
-            raise UserError(f"{folder}: the index is damaged: {name} is not complete; {again}")
-        state.append((file_stat.st_mtime_ns, file_stat.st_ino))
-    _verify_once(folder, manifest, sha256(repr(state).encode()).hexdigest()[:32])
+    with suppress(OSError, ValueError):  # of a name that is no file's; it is not verified
+        for name in manifest.checksums:
+            file = os.stat(f"{folder}/{name}")
+            state.append((file.st_size, file.st_mtime_ns, file.st_ino))
+    _verify_once(folder, manifest.checksums, sha256(repr(state).encode()).hexdigest()[:32])
     return manifest
 
 
-def _verify_once(folder: Path, manifest: Manifest, state: str) -> None:
+def _verify_once(folder: Path, expected: Mapping[str, str], state: str) -> None:
     """Compare the checksums of an index, unless they were right for this state of its files.
 
     It takes a second for 287,156 arguments, so it is remembered by an empty file.
     """
     mark = None
-    is_small = sum(manifest.sizes.values()) < _SMALL
     with suppress(OSError, RuntimeError):  # a user of a container may have no home
-        mark = None if is_small else cache_folder() / "verified-indexes" / state
-        if mark is not None and mark.exists():
+        mark = cache_folder() / "verified-indexes" / state
+        if mark.exists():
             return
-    verify(folder, manifest.checksums)
+    verify(folder, expected)
     if mark is not None:
         with suppress(OSError):
             mark.parent.mkdir(parents=True, exist_ok=True)
