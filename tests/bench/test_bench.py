@@ -189,15 +189,20 @@ def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
     touche_rad("bench", "run", bench, code=0)
 
 
-def test_warnings_of_several_runs_are_printed_once_with_their_count(tmp_path: Path) -> None:
+def test_warnings_of_several_runs_are_printed_once_and_no_folder_of_the_user(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "own.toml").write_text('description = "Mine."')
     with scripted.serving() as server:
         server.always = scripted.content("yes")
-        judge = f'zsl = {{ plugin = "zsl", model = "{server.url}#tiny" }}'
+        judge = f'zsl = {{ plugin = "zsl(profile=own.toml)", model = "{server.url}#tiny" }}'
         plan = write_bench(tmp_path, WITH_LABELS.replace('length = "length"', judge))
         warnings = touche_rad("bench", "run", plan, "-o", tmp_path / "out").err
     assert warnings.count("no log probabilities") == 1
     assert "(and 1 more)" in warnings
     assert "without a language model" not in warnings
+    for path in (tmp_path / "out").rglob("*.json"):
+        assert str(tmp_path) not in path.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_no_program_that_a_command_starts_takes_modules_of_the_folder(
 RUN = "-i demo -o out/run.jsonl --replace"
 WRITING = [
     "audit debates.jsonl -j length -o out --replace",
+    "bench new made --claims claims.tsv -d verbatim -j grounded --replace",
     "bench run out -q",
     "check shuffled.jsonl --input debates.jsonl --fix -o out/run.jsonl --replace",
     "dataset debaters claims.tsv -o out --replace",
@@ -238,10 +239,13 @@ def test_no_option_of_a_plugin_names_a_file_outside_the_folder_of_a_plan(
 
 
 def test_a_plan_of_a_loop_imports_nothing(folder: Path) -> None:
-    plan = folder / "loop.toml"
-    plan.write_text(f'{LOOP}preferences = {{ reward = true, score = "--plugin=evil.py" }}\n')
-    touche_rad("train", "loop", plan, "-o", "loop", "--dry-run", cwd=folder)
-    assert what_ran(folder) == []
+    word = '= "--plugin=evil.py"'
+    plans = [f"{LOOP}preferences = {{ reward = true, score {word} }}"]
+    plans += [LOOP.replace(value, word) for value in re.findall('= ".+"', LOOP)]
+    for plan in plans:
+        (folder / "loop.toml").write_text(plan)
+        touche_rad("train", "loop", "loop.toml", "-o", "loop", "--dry-run", cwd=folder, code=2)
+        assert what_ran(folder) == []
 
 
 def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:

@@ -41,7 +41,7 @@ from touche_rad.plugins import (
     find,
     parse_plugin,
 )
-from touche_rad.plugins.digests import refuse_files_outside, refuse_paths_outside
+from touche_rad.plugins.digests import refuse_files_outside
 from touche_rad.samples import SAMPLES
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
@@ -51,7 +51,7 @@ FORMAT: Final = 1
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 """Names are parts of paths: they contain no dot and no slash."""
 NAMES_ARE: Final = "a name has 1 to 40 letters, digits, - and _"
-_FILE_OPTIONS: Final = ("prompts", "profile", "persona", "examples")
+_FILE_OPTIONS: Final = {"prompts", "profile", "persona", "examples"}
 """Options of plugins whose value may be a path, relative to the TOML file."""
 DATA: Final = ("claims", "debates", "labels", "criteria")
 """The keys that name files."""
@@ -222,16 +222,9 @@ class PlanFile:
         paths = [*self.data.values()]
         if not (index or self.plan.index_fingerprint):
             paths.append(self.folder / self.plan.index)
-        for entry in self.entries:
-            kind, _, place = entry.model.partition(":")
-            if kind in ("scripted", "vllm"):
-                paths.append(self.folder / Path(place).expanduser())
-        try:
-            refuse_paths_outside(self.folder, *paths)
-            for plugin in self.entries:
-                refuse_files_outside(self.folder, plugin.configured)
-        except OptionError as error:
-            raise InputError(self.path, str(error)) from None
+        models = {entry.model for entry in self.entries} - {self.model}
+        plugins = (entry.configured for entry in self.entries)
+        refuse_files_outside(self.path, paths, models, plugins)
 
     def _plugins(
         self, group: str, find_plugin: Callable[[str], Plugin[L]]
@@ -252,12 +245,18 @@ class PlanFile:
 
     def _files(self, entry: PlanEntry) -> dict[str, str]:
         """Return the options of a plugin that name files of the folder, with their paths."""
-        _, options = parse_plugin(entry.plugin)
-        paths = {key: self.folder / options[key] for key in options.keys() & _FILE_OPTIONS}
+        options = file_options(entry.plugin).items()
+        paths = {key: self.folder / value for key, value in options}
         return {key: str(path) for key, path in paths.items() if path.exists()}
 
     def _model(self, entry: PlanEntry) -> str:
         return entry.model or self.model or self.plan.model
+
+
+def file_options(plugin: str) -> dict[str, str]:
+    """Return the options of a plugin that may name files, as a plan has them; a URL has none."""
+    options = {} if "://" in plugin.partition("(")[0] else parse_plugin(plugin)[1]
+    return {key: value for key, value in options.items() if key in _FILE_OPTIONS}
 
 
 def read_plan(path: Path) -> BenchPlan:

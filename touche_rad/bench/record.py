@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from touche_rad.bench.plan import file_options
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import field_error, read_json, write_json
@@ -106,6 +107,8 @@ def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:
     """Return a plugin with the values of all its options and the hashes of its prompts."""
     plugin = entry.configured.plugin
     options = entry.configured.options.model_dump(mode="json")
+    # Not with the folder in which the bench lies here.
+    options |= file_options(entry.text)
     options.pop(PROMPTS, None)
     folder = entry.configured.prompts
     prompts = {}

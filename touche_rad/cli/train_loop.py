@@ -22,9 +22,9 @@ from touche_rad.cli.program import command, run
 from touche_rad.cli.steps import COMMANDS, Steps, call_step, line_of
 from touche_rad.credentials import trust_all
 from touche_rad.demo import DEMO
-from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.errors import UserError
 from touche_rad.files.records import refuse_links, write_json, write_text
-from touche_rad.plugins.digests import refuse_files_outside, refuse_paths_outside
+from touche_rad.plugins.digests import refuse_files_outside
 from touche_rad.text import printable
 
 if TYPE_CHECKING:
@@ -80,16 +80,11 @@ def loop_command(options: LoopOptions) -> None:
             raise UserError(
                 f"{options.plan}: serve.{name} may run code: confirm the plan with --trust"
             )
-        folder = options.plan.parent
         names = [loop.plan.topics, *loop.plan.recorded]
         if loop.plan.index not in ("", DEMO):
             names.append(loop.plan.index)
-        try:
-            refuse_paths_outside(folder, *map(Path, names))
-            for plugin in plugins:
-                refuse_files_outside(folder, plugin)
-        except OptionError as error:
-            raise InputError(options.plan, str(error)) from None
+        models = (loop.plan.teacher, loop.plan.judge_model, f"vllm:{loop.plan.model}")
+        refuse_files_outside(options.plan, map(Path, names), models, plugins)
     commands = list(loop.commands())
     parts = split_topics(loop.plan)
     for words in commands:

@@ -9,7 +9,15 @@ from random import Random
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+)
 
 from touche_rad import files
 from touche_rad.contests.scoring import score_contests
@@ -31,21 +39,31 @@ _RANK: Final = 16
 """The rank of `train sft` if the plan has none."""
 
 
+def _no_option(word: str) -> str:
+    """Refuse what a command would take for an option, such as --plugin: it may be a stranger's."""
+    if word.startswith("-") or "\0" in word:
+        raise ValueError("expected a text without NUL that does not begin with '-'")
+    return word
+
+
+_Word = Annotated[str, AfterValidator(_no_option)]
+
+
 class LoopPlan(BaseModel):
     """The content of a plan, which is a TOML file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    topics: str
-    model: str
+    topics: _Word
+    model: _Word
     """The model to train: a folder, or OWNER/NAME."""
-    judge_model: str = ""
+    judge_model: _Word = ""
     """What -m of the judge names; empty: what the environment names."""
-    teacher: str = ""
+    teacher: _Word = ""
     """The model that plays the debates of SFT."""
-    recorded: tuple[str, ...] = ()
+    recorded: tuple[_Word, ...] = ()
     """Debates for SFT, with their reasoning, instead of those of a teacher."""
-    index: str = ""
+    index: _Word = ""
     debater: str = "inspiredebate(profile=paper,shows=both,max_words=200)"
     judge: str = "inspirescore(profile=paper)"
     rounds: Count = 1
@@ -75,13 +93,6 @@ class LoopPlan(BaseModel):
         if not isinstance(options.get("rank", _RANK), int):
             raise ValueError("expected a whole number as rank")
         return options
-
-    @field_validator("recorded")
-    @classmethod
-    def _no_options(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if any(name.startswith("-") for name in names):
-            raise ValueError("expected names of files that do not begin with '-'")
-        return names
 
     def need_trust(self) -> str:
         """Return an option of vLLM that may run code; empty if there is none."""

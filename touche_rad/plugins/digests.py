@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib.metadata import (
     Distribution,
@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.errors import OptionError
+from touche_rad.errors import InputError
 from touche_rad.plugins.profiles import PROFILE_FILE, load_profile
 from touche_rad.plugins.registry import Configured, MayNameFile, NamesPlugins, split_plugins
 
@@ -42,7 +42,7 @@ def code_of(configured: Configured) -> dict[str, str]:
     if plugin.distribution is None:
         for name, file in _imported_beside(module):
             digests[f"--plugin {name}"] = digest_of(file)
-    elif module.partition(".")[0] in _OURS:
+    elif _is_ours(module):
         # Our version is part of every identity, and who works in a clone of ours changes much that
         # decides no answer, so only the folder of the plugin counts.
         digests[f"code of {whose}"] = digest_of(Path(sys.modules[module].__file__ or "").parent)
@@ -94,31 +94,36 @@ def _marks(configured: Configured) -> Iterator[tuple[str, Any, object]]:
             yield option, value, mark
 
 
-def refuse_files_outside(folder: Path, configured: Configured) -> None:
-    """Raise an error if an option names a file or folder outside a plan's folder.
+def refuse_files_outside(
+    plan: Path, paths: Iterable[Path], models: Iterable[str], plugins: Iterable[Configured]
+) -> None:
+    """Raise an error if a plan names a file or folder outside its folder, or a link leads there.
 
-    The plan may be a stranger's, and what its options name may be sent to its servers.
+    The plan may be a stranger's, and what it names may be sent to its servers. Models may be files,
+    such as `scripted:FILE`; options of plugins may name files that extend others.
     """
-    for part in with_named(configured):
-        paths = [path for _, path in named_files(part)]
+    named = [*paths]
+    for model in models:
+        file = os.path.expanduser(model.partition(":")[2])
+        if os.path.exists(file):
+            named.append(Path(file))
+    for part in chain.from_iterable(map(with_named, plugins)):
+        named += [path for _, path in named_files(part)]
         if part.prompts is not None:
-            paths.append(part.prompts)
+            named.append(part.prompts)
         place = part.folder
         profile = str(dict(part.options).get("profile"))
-        while profile.endswith(PROFILE_FILE):  # which may extend another file
+        while profile.endswith(PROFILE_FILE):
             extended = load_profile(type(part.options), profile, place).extends
-            paths.append((place / profile).resolve())
-            place = paths[-1].parent
+            named.append((place / profile).resolve())
+            place = named[-1].parent
             profile = extended
-        refuse_paths_outside(folder, *paths)
-
-
-def refuse_paths_outside(folder: Path, *paths: Path) -> None:
-    """Raise an error if a path, or a link in a folder, leads out of a plan's folder."""
-    for path in paths:
-        for place in chain([path], path.rglob("*")):
-            if not Path(os.path.realpath(place)).is_relative_to(folder.resolve()):
-                raise OptionError(f"{place} is outside the plan's folder: confirm with --trust")
+    folder = plan.parent.resolve()
+    for path in named:
+        for inner in chain([path], path.rglob("*")):
+            if not Path(os.path.realpath(inner)).is_relative_to(folder):
+                problem = f"{inner} is outside the plan's folder: confirm with --trust"
+                raise InputError(plan, problem)
 
 
 def with_named(configured: Configured) -> Iterator[Configured]:

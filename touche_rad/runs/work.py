@@ -220,7 +220,7 @@ class Tally:
             if group.first.what == ANSWERS:
                 replaced_turns.update(group.turns)
         return Status(
-            output=str(out),
+            output=out.name,
             warnings=tuple(all_warnings),
             errors=str(errors) if errors is not None and errors.is_file() else "",
             usage=usage.record() if usage is not None and usage.steps else {},
