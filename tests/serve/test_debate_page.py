@@ -44,17 +44,22 @@ SAID = "Zoos \u202eteach\u202c nobody anything. <img src=x onerror=document.titl
 """Markup that is no order to a model: an answer with HOSTILE is refused, and the fallback answers."""
 
 
-WITHOUT_SECONDS = """async () => {
+CHANGED = """async (what) => {
   const change = (bytes, stream) =>
     new Response(new Blob([bytes]).stream().pipeThrough(stream)).bytes();
   const options = { alphabet: "base64url", omitPadding: true };
   const bytes = Uint8Array.fromBase64(location.hash.slice("#debate=".length), options);
   const json = new TextDecoder().decode(await change(bytes, new DecompressionStream("deflate-raw")));
-  const changed = json.replace(/"seconds":[0-9.]+/, '"seconds":"long"');
+  const turn = JSON.parse(json).turns[0];
+  const changed =
+    what === "turns"
+      ? JSON.stringify({ turns: Array.from({ length: 2001 }, (_, at) => ({ ...turn, parent: at - 1 })) })
+      : json.replace(/"seconds":[0-9.]+/, '"seconds":"long"');
   const link = await change(new TextEncoder().encode(changed), new CompressionStream("deflate-raw"));
   return `#debate=${link.toBase64(options)}`;
 }"""
-"""The address of a debate that only breaks the page at "Why?"."""
+"""The address of a debate that only breaks the page at "Why?", or has turns to which the server would
+not answer."""
 
 
 class Slow:
@@ -291,7 +296,8 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     page.keyboard.press("Escape")
     _send(page, HOSTILE.replace("\x1b", ""), 0)
     assert page.locator("#t0 tbody tr").count() == 4
-    _wait_for_text(open_page(url + page.evaluate(WITHOUT_SECONDS)), "cannot be read")
+    for what in ("seconds", "turns"):
+        _wait_for_text(open_page(url + page.evaluate(CHANGED, what)), "cannot be read")
     again = open_page(page.url, phone=True)
     again.locator("#t0 .foot").last.wait_for()
     for button in again.get_by_role("button", name="Why?").all():

@@ -16,10 +16,12 @@ from starlette.testclient import TestClient
 
 from tests.records import read_records
 from tests.serve.served import app_of, app_of_the_demo, assert_valid_answer, assert_valid_score
+from touche_rad.criteria import load_shipped
 from touche_rad.debate import NOTHING_FOUND, Debate, Maxim, Response, Verdict
 from touche_rad.plugins import LoadedDebater, LoadedJudge
 from touche_rad.runs.answering import Answerer
 from touche_rad.serve import create_app
+from touche_rad.serve.debate_page import Offer
 
 JSON = {"content-type": "application/json"}
 USER = "Zoos should be closed because captivity harms animals."
@@ -188,12 +190,17 @@ def test_if_the_debater_fails_a_valid_answer_is_sent() -> None:
     assert body == {"content": NOTHING_FOUND, "arguments": []}
 
 
-@pytest.mark.parametrize("index", [{}, {"userTurnIndex": None}])
-def test_a_whole_debate_is_not_evaluated(index: dict[str, Any]) -> None:
-    scripted = Scripted()
-    answered = _client(scripted).post("/quality", json=_question(**index)).json()
-    assert answered["score"] is None
-    assert scripted.seen == []
+@pytest.mark.parametrize(("name", "calls"), [("grice", [0, 0, 1]), ("debate", [1, 2, 2])])
+def test_only_what_the_criteria_are_for_is_evaluated(name: str, calls: list[int]) -> None:
+    scripted = Scripted(verdicts={"winner": Verdict(answer="user")})
+    criteria = load_shipped(name)
+    offer = Offer({"it": AssertionError}, {"it": AssertionError}, criteria=criteria)
+    client = TestClient(app_of(scripted, offer=offer))
+    counts = []
+    for index in ({}, {"userTurnIndex": None}, {"userTurnIndex": 0}):
+        client.post(f"/{criteria.keys[0]}", json=_question(**index))
+        counts.append(len(scripted.seen))
+    assert counts == calls
 
 
 def test_later_turns_do_not_reach_the_judge() -> None:

@@ -68,7 +68,8 @@ MAX_TURNS: Final[int] = _SIMULATION_SCHEMA["properties"]["userTurns"]["maxItems"
 class JudgeRequest(RequestBody):
     """The simulation, and the user turn whose response is judged.
 
-    Without `userTurnIndex` the request is about the whole debate, which is not evaluated.
+    Without `userTurnIndex` the request is about the whole debate, which only criteria for whole
+    debates evaluate.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -89,7 +90,7 @@ class AnswerBody(BaseModel):
 
 
 class Score(RequestBody):
-    """A score from 0 to 1; 0.5 or more means yes. Null for a whole debate."""
+    """A score from 0 to 1; 0.5 or more means yes. Null for a category, or what is not evaluated."""
 
     score: float | None
     answer: int | str | None = None

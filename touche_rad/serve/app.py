@@ -69,16 +69,16 @@ def to_debate(request: ChatRequest) -> Debate:
 
 
 def to_view(request: JudgeRequest) -> Debate:
-    """Return the debate up to the judged response, parsed as a simulation file is."""
-    number = request.userTurnIndex
-    if number is None:
-        raise FieldError("userTurnIndex", "expected a number")
+    """Return the debate, or up to the judged response of one, parsed as a simulation file is."""
     record = {**(request.model_extra or {}), "simulation": request.simulation}
     debate = parse_simulation(record)
     count = len(request.simulation["userTurns"])
     if count > MAX_TURNS:
         expected = f"expected at most {MAX_TURNS} turns, got {count}"
         raise FieldError("simulation.userTurns", expected)
+    number = request.userTurnIndex
+    if number is None:
+        return debate
     if not 0 <= number < count:
         raise FieldError("userTurnIndex", f"expected 0 to {count - 1}, got {number}")
     if debate.turns[number].response is None:
@@ -177,9 +177,11 @@ def create_app(
 
     def endpoint_of(key: str) -> Any:
         async def endpoint(request: JudgeRequest, raw: Request) -> Score:
-            """Judge the response to user turn `userTurnIndex`; later turns are ignored."""
-            if request.userTurnIndex is None:
-                return Score(score=None, explanation="whole debates are not evaluated")
+            """Judge the response to user turn `userTurnIndex`, without later turns, or all."""
+            if (request.userTurnIndex is None) != (criteria.unit == "debate"):
+                return Score(
+                    score=None, explanation=f"the unit of these criteria is {criteria.unit}"
+                )
             view = await _parse(to_view, request, raw)
             if criteria.unit == "user":
                 view = view.views("user")[-1]

@@ -81,6 +81,7 @@
     const isTree =
       Array.isArray(turns) &&
       turns.length &&
+      turns.length <= setup.turns &&
       turns.every(
         ({ parent, say: text, answers }, index) =>
           Number.isInteger(parent) &&
@@ -179,7 +180,7 @@
       };
     }
     if (address() !== debate) {
-      return; // another debate was opened meanwhile
+      return; // as above
     }
     state = { ...opened, written: debate };
     state.at = last(state.at);

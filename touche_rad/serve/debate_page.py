@@ -99,6 +99,7 @@ def add_debate_page(
             "limits": list(offer.limits),
             "topics": offer.topics,
             "words": offer.words,
+            "turns": MAX_TURNS,
             "model": offer.has_model,
         }
         return page_response(
