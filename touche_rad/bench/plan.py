@@ -246,7 +246,7 @@ class PlanFile:
     def _files(self, entry: PlanEntry) -> dict[str, str]:
         """Return the options of a plugin that name files of the folder, with their paths."""
         options = file_options(entry.plugin).items()
-        paths = {key: self.folder / value for key, value in options}
+        paths = {key: self.folder / name for key, name in options}
         return {key: str(path) for key, path in paths.items() if path.exists()}
 
     def _model(self, entry: PlanEntry) -> str:
@@ -256,7 +256,7 @@ class PlanFile:
 def file_options(plugin: str) -> dict[str, str]:
     """Return the options of a plugin that may name files, as a plan has them; a URL has none."""
     options = {} if "://" in plugin.partition("(")[0] else parse_plugin(plugin)[1]
-    return {key: value for key, value in options.items() if key in _FILE_OPTIONS}
+    return {key: text for key, text in options.items() if key in _FILE_OPTIONS}
 
 
 def read_plan(path: Path) -> BenchPlan:
