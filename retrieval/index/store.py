@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from retrieval._arrays import Array
 from retrieval.index.analyser import FIELDS
@@ -91,11 +91,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
         record = read_json(folder / FILE)
-        refuse_newer(folder, record, FORMAT)
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            refuse_newer(folder, record, FORMAT)
         manifest = Manifest.model_validate(record)
     except FileNotFoundError:
         raise UserError(f"{folder} is not an index: it has no {FILE}") from None
-    except (OSError, ValueError, ValidationError):
+    except (OSError, ValueError):
         raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
         raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")

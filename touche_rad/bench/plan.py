@@ -222,8 +222,8 @@ class PlanFile:
         paths = [*self.data.values()]
         if not (index or self.plan.index_fingerprint):
             paths.append(self.folder / self.plan.index)
-        models = {entry.model for entry in self.entries} - {self.model}
-        plugins = (entry.configured for entry in self.entries)
+        models = {plugin.model for plugin in self.entries} - {self.model}
+        plugins = (plugin.configured for plugin in self.entries)
         refuse_files_outside(self.path, paths, models, plugins)
 
     def _plugins(
