@@ -132,18 +132,14 @@ class PisaArguments:
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
         check_field(field)
-        engine = self._engine(field)
+        if field not in self._engines and field in self.manifest.fields:
+            # Postings are opened by the first search; the folder may have another index by now.
+            verify(self.folder, self.manifest.checksums, f"{field}/")
+            self._engines[field] = Postings.read(self.folder / field, len(self))
+        engine = self._engines.get(field)
         if engine is None or k <= 0:
             return [[] for _ in queries]
         return search_all(engine, self._store.at, field, queries, k)
-
-    def _engine(self, field: str) -> Engine | Postings | None:
-        """Return what searches a field; its postings are opened by the first search."""
-        if field not in self._engines and field in self.manifest.fields:
-            # The folder may have another index by now.
-            verify(self.folder, self.manifest.checksums, f"{field}/")
-            self._engines[field] = Postings.read(self.folder / field, len(self))
-        return self._engines.get(field)
 
     def links(self, argument_id: str) -> list[Link]:
         """Return the arguments that share a statement with this one."""

@@ -29,7 +29,7 @@ from touche_rad import __version__, files
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import cache_folder, sha256_of
-from touche_rad.files.records import read_json
+from touche_rad.files.records import read_file
 
 FILE = "manifest.json"
 FORMAT = 6
@@ -90,13 +90,13 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
-        record = read_json(folder / FILE)
+        record = json.loads(read_file(folder / FILE))
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             refuse_newer(folder, record, FORMAT)
         manifest = Manifest.model_validate(record)
     except FileNotFoundError:
         raise UserError(f"{folder} is not an index: it has no {FILE}") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
         raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
@@ -111,25 +111,21 @@ def read_manifest(folder: Path) -> Manifest:
         for name in manifest.checksums:
             file = os.stat(f"{folder}/{name}")
             state.append((file.st_size, file.st_mtime_ns, file.st_ino))
-    _verify_once(folder, manifest.checksums, sha256(repr(state).encode()).hexdigest()[:32])
-    return manifest
 
-
-def _verify_once(folder: Path, expected: Mapping[str, str], state: str) -> None:
-    """Compare the checksums of an index, unless they were right for this state of its files.
-
-    It takes a second for 287,156 arguments, so it is remembered by an empty file.
-    """
+    # To compare the checksums takes a second for 287,156 arguments, so an empty file remembers that
+    # they were right for this state of the files.
+    digest_of_state = sha256(repr(state).encode()).hexdigest()
     mark = None
     with suppress(OSError, RuntimeError):  # a user of a container may have no home
-        mark = cache_folder() / "verified-indexes" / state
+        mark = cache_folder() / "verified-indexes" / digest_of_state
         if mark.exists():
-            return
-    verify(folder, expected)
+            return manifest
+    verify(folder, manifest.checksums)
     if mark is not None:
         with suppress(OSError):
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
+    return manifest
 
 
 ARGUMENTS = "arguments.jsonl"
