@@ -54,7 +54,12 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> 
     after = contents(place / "try" / "debates")
     assert {name for name in before if before[name] != after[name]} == {
         f"seed-0/rules/brief.{end}"
-        for end in ("jsonl", "jsonl.status.json", "judge.jsonl", "judge.jsonl.status.json")
+        for end in (
+            "jsonl",
+            "jsonl.status.json",
+            "by-grounded.jsonl",
+            "by-grounded.jsonl.status.json",
+        )
     }
     (place / "foreign").mkdir()
     (place / "foreign" / "notes.txt").touch()

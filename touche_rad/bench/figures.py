@@ -91,9 +91,8 @@ class Figures(Printed):
             yield self.board()
         yield [f"{kind} {name}: {text}" for name, kind, text in self.entries if name != text]
         if self.shares is not None:
-            intervals = f"95 % intervals from {self.samples} bootstrap samples of claims"
             claims = f"{self.name}: {self.claims} claims; {self.shares.source}"
-            yield Notes([*rank_notes(self.shares), claims, intervals])
+            yield Notes([*rank_notes(self.shares), claims, self.shares.drawn("claims")])
 
     def board(self) -> Table:
         """Return the ranked table with columns of the judges, words and fallbacks."""

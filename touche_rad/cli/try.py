@@ -132,14 +132,18 @@ def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
         data = {"claims": options.on or demo_file("claims.tsv")}
         if not data["claims"].is_file():
             raise UserError(f"{options.on} does not exist: expected a file to read")
-        fields |= {"debaters": names, "users": {"rules": "rules"}, "judges": {"judge": "grounded"}}
+        fields |= {
+            "debaters": names,
+            "users": {"rules": "rules"},
+            "judges": {"by-grounded": "grounded"},
+        }
     return BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
 
 
 def _parts(figures: Figures, tried: str) -> list[Part]:
     """Return what the differences say, and the table: shares of yes, or agreement with labels."""
     from touche_rad.score.result import MEAN
-    from touche_rad.score.tables import NONE, Table, cell, interval_cell
+    from touche_rad.score.tables import NONE, Notes, Table, cell, interval_cell
     from touche_rad.score.words import by_pair
 
     report = figures.judges or figures.shares
@@ -158,7 +162,8 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
         rows.append([name, *values[:2], *gap, *values[2:]])
     _, head, *heads = table.heads
     heads = [head, *heads[:2], "difference", heads[1], *heads[2:]]
-    return [report.sentences(), Table(heads, rows, optional=table.optional)]
+    note = report.drawn("claims" if figures.judges is None else "debates")
+    return [report.sentences(), Table(heads, rows, optional=table.optional), Notes([note])]
 
 
 def _watch(spec: opt.PluginSpec) -> None:

@@ -217,7 +217,8 @@ class Report(Printed):
         if len(lines) > _SHOWN_PROBLEMS:
             yield f"{len(lines) - _SHOWN_PROBLEMS} more problems (--json lists all)"
 
-    def _drawn(self, what: str) -> str:
+    def drawn(self, what: str) -> str:
+        """Say how the intervals are made, by bootstrap samples of debates, claims or queries."""
         return f"95 % intervals from {self.samples} bootstrap samples of {what}, seed {self.seed}"
 
 
@@ -368,7 +369,7 @@ class JudgementReport(Report):
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
             yield f"missing verdicts count as {missing_answer(self.criteria)}"
-        yield self._drawn("debates")
+        yield self.drawn("debates")
 
     def _official(self) -> Iterator[str]:
         """Yield which runs the official scorer does not score in the same way."""
@@ -434,7 +435,7 @@ class RetrievalReport(Report):
         yield from self.pair_table()
         yield self._shown_warnings()
         queries = f"{self.truth}: {self.queries} queries; a query without results counts as 0"
-        yield Notes([*rank_notes(self), queries, self._drawn("queries")])
+        yield Notes([*rank_notes(self), queries, self.drawn("queries")])
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""

@@ -114,7 +114,7 @@ class ShareReport(Report):
             yield self.board()
         yield from self.pair_table()
         yield self.notes
-        yield Notes([*rank_notes(self), self.source, self._drawn("claims")])
+        yield Notes([*rank_notes(self), self.source, self.drawn("claims")])
 
     @property
     def source(self) -> str:
