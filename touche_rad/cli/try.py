@@ -143,7 +143,7 @@ def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
 def _parts(figures: Figures, tried: str) -> list[Part]:
     """Return what the differences say, and the table: shares of yes, or agreement with labels."""
     from touche_rad.score.result import MEAN
-    from touche_rad.score.tables import NONE, Notes, Table, cell, interval_cell
+    from touche_rad.score.tables import NONE, Table, cell, interval_cell
     from touche_rad.score.words import by_pair
 
     report = figures.judges or figures.shares
@@ -157,13 +157,15 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
         compared = difference(tried, name)
         gap = [NONE, NONE]  # to itself
         if compared is not None:
-            between = interval_cell("[{low:+.3f}, {high:+.3f}]", compared)
-            gap = [cell("{difference:+.3f}", compared), between]
+            gap = [
+                cell("{difference:+.3f}", compared),
+                interval_cell("[{low:+.3f}, {high:+.3f}]", compared),
+            ]
         rows.append([name, *values[:2], *gap, *values[2:]])
     _, head, *heads = table.heads
-    heads = [head, *heads[:2], "difference", heads[1], *heads[2:]]
-    note = report.drawn("claims" if figures.judges is None else "debates")
-    return [report.sentences(), Table(heads, rows, optional=table.optional), Notes([note])]
+    *_, notes = report.parts()
+    columns = [head, *heads[:2], "difference", heads[1], *heads[2:]]
+    return [report.sentences(), Table(columns, rows, optional=table.optional), notes]
 
 
 def _watch(spec: opt.PluginSpec) -> None:
