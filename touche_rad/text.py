@@ -6,6 +6,7 @@ import json
 import os
 import re
 import textwrap
+import tomllib
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
@@ -24,6 +25,16 @@ _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
 _NO_SPACE = re.compile(r"\S")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*", re.UNICODE)
+
+
+def packaged_text(package: str, name: str) -> str:
+    """Return the text of a file of a package; its name may have folders."""
+    return files(package).joinpath(name).read_text("utf-8")
+
+
+def packaged_table(package: str, name: str) -> dict[str, Any]:
+    """Return what a TOML file of a package contains."""
+    return tomllib.loads(packaged_text(package, name))
 
 
 def load_json(text: str | bytes, **options: Any) -> Any:
@@ -192,7 +203,7 @@ def plain_words(text: str) -> str:
 @cache
 def stopwords() -> frozenset[str]:
     """Return function words, without negations."""
-    return frozenset(files(__package__).joinpath("stopwords.txt").read_text("utf-8").split())
+    return frozenset(packaged_text(__package__, "stopwords.txt").split())
 
 
 def content_words(text: str) -> list[str]:

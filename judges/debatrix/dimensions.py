@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from touche_rad.errors import OptionError, nearest
+from touche_rad.text import packaged_table
 
 GENERAL: Final = "general"
 AUTO: Final = "auto"
@@ -40,7 +39,7 @@ class DebateDimension:
 @cache
 def dimensions() -> Mapping[str, DebateDimension]:
     """Return the dimensions of dimensions.toml by name."""
-    data = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
+    data = packaged_table(__package__, "dimensions.toml")
     by_name = {}
     for name, table in data.items():
         # A text of several lines in the file is one line in a prompt.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -25,7 +24,7 @@ from judges.debgraph.graph import (
 from touche_rad.contest import Side
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
-from touche_rad.text import clean, excerpt
+from touche_rad.text import clean, excerpt, packaged_text
 
 JSON_INDENT: Final = 2
 MOST_ARGUMENTS: Final = 400
@@ -356,4 +355,4 @@ def _again(messages: Sequence[Message], faults: Sequence[str]) -> Sequence[Messa
 
 @cache
 def _example(name: str) -> str:
-    return files(__package__).joinpath(f"example-{name}.json").read_text("utf-8").strip()
+    return packaged_text(__package__, f"example-{name}.json").strip()

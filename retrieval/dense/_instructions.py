@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
+
+from touche_rad.text import packaged_table
 
 TASK: Final = "Given a claim, find claims and arguments about the same question"
 """The default instruction of encoders that are told what to find."""
@@ -47,6 +47,5 @@ def prompts_of(model: str, instruction: str | None, saved: Prompts = NO_PROMPTS)
 
 @cache
 def _table() -> list[tuple[str, Prompts]]:
-    text = files(__package__).joinpath("instructions.toml").read_text("utf-8")
-    rows = tomllib.loads(text)["encoder"]
+    rows = packaged_table(__package__, "instructions.toml")["encoder"]
     return [(row.pop("pattern"), Prompts(**row)) for row in rows]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -31,6 +30,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
+
+from touche_rad.text import packaged_table
 
 __all__ = [
     "Answers",
@@ -328,7 +329,7 @@ _FOLDER: Final = Path(__file__).parent
 @cache
 def load_shipped(name: str) -> Criteria:
     """Return shipped criteria by their name."""
-    content = tomllib.loads(_FOLDER.joinpath(f"{name}.toml").read_text("utf-8"))
+    content = packaged_table(__package__, f"{name}.toml")
     criteria = CriteriaFile.model_validate(content).criteria()
     return criteria.model_copy(update={"official": name == "grice"})
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from touche_rad.text import NEGATIONS, stopwords
+from touche_rad.text import NEGATIONS, packaged_table, stopwords
 
 _TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|[^\W_]+(?:'[^\W_]+)*|%|[,;:.!?…()\[\]—–]")
 _PLAIN: Final = (
@@ -219,7 +217,7 @@ class Lexicon(BaseModel):
 @cache
 def lexicon() -> Lexicon:
     """Load `lexicon.toml`."""
-    table = tomllib.loads(files(__package__).joinpath("lexicon.toml").read_text("utf-8"))
+    table = packaged_table(__package__, "lexicon.toml")
     senses: dict[str, str] = {}
     for line in table["synonyms"].strip().splitlines():
         stems = [stem(word) for word in line.split()]

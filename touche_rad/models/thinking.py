@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
+
+from touche_rad.text import packaged_table
 
 Think = Literal["off", "auto", "on"]
 SWITCH: Final = {"chat_template_kwargs": {"enable_thinking": False}}
@@ -45,7 +45,7 @@ class Switch(NamedTuple):
 @cache
 def family_of(model: str) -> Family | None:
     """Return the family of a model by its name; None if the table does not have it."""
-    table = tomllib.loads(files(__package__).joinpath("families.toml").read_text("utf-8"))
+    table = packaged_table(__package__, "families.toml")
     name = model.rstrip("/").rpartition("/")[2].lower()
     families = map(Family.model_validate, table["family"])
     return next((family for family in families if re.search(family.pattern, name)), None)

@@ -12,13 +12,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from touche_rad import __version__
+from touche_rad.text import packaged_text
 
 STYLE: Final = "pages/style.css"
 SCRIPTS: Final = ("pages/vendor/preact.js", "pages/common.js", "pages/views.js")
@@ -57,7 +57,7 @@ def to_json(value: object) -> str:
 @cache
 def read_asset(name: str) -> str:
     """Return the text of a style or a script of this package, such as `pages/style.css`."""
-    return files("touche_rad").joinpath(name).read_text("utf-8")
+    return packaged_text("touche_rad", name)
 
 
 def render_page(

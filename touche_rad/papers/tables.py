@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files as resources
@@ -33,6 +32,7 @@ from touche_rad.files.records import numbered_lines, parse
 from touche_rad.plugins import find, parse_plugin
 from touche_rad.plugins.digests import digest_of
 from touche_rad.plugins.registry import plugin_text
+from touche_rad.text import packaged_table
 
 PREFIX: Final = "paper:"
 """What the name of a table begins with on the command line."""
@@ -129,8 +129,7 @@ def load(name: str) -> PaperTable:
         raise UserError(f"{name} needs labels by people: touche-rad label, then touche-rad score")
     if name not in names():
         raise UserError(f"there is no table {name!r}{nearest(name, names())}; see: list papers")
-    text = resources(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    return PaperTable.model_validate(tomllib.loads(text))
+    return PaperTable.model_validate(packaged_table(__package__, f"{name}.toml"))
 
 
 @dataclass(frozen=True)

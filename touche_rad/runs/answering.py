@@ -7,12 +7,10 @@ improve answers: their content is the debater's task.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from importlib.resources import files
 from itertools import chain
 from typing import Any, Final
 from weakref import proxy
@@ -48,6 +46,7 @@ from touche_rad.text import (
     count_words,
     cut_to_words,
     is_blank,
+    packaged_table,
     plain_words,
     words,
 )
@@ -211,7 +210,7 @@ def make_answerer(
     without_model = replace(services, model=None)
     if services.model is None or "model" not in debater.plugin.uses:
         plugins.pop(selected)
-    settings = tomllib.loads(files(__package__).joinpath("fallbacks.toml").read_text("utf-8"))
+    settings = packaged_table(__package__, "fallbacks.toml")
     for name in settings["debaters"]:
         plugin = plugins.get(name)
         if plugin is not None and not plugin.missing(index=services.index is not None):

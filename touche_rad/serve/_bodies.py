@@ -7,7 +7,6 @@ because the official client sends the earlier answers of a system back unchanged
 from __future__ import annotations
 
 import json
-from importlib.resources import files as resources
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -15,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from touche_rad.debate import MOST_CHARACTERS, Argument
 from touche_rad.files.models import lenient_text
 from touche_rad.files.records import each_key_once, writable_again
+from touche_rad.text import packaged_text
 
 _LONGEST: Final = 10 * MOST_CHARACTERS
 """Characters of a text that are read: plugins get fewer, and more would hold up other requests."""
@@ -60,7 +60,7 @@ class ChatRequest(RequestBody):
 
 
 _SIMULATION_SCHEMA: Final[dict[str, Any]] = json.loads(
-    resources(__package__).joinpath("simulation.schema.json").read_text("utf-8")
+    packaged_text(__package__, "simulation.schema.json")
 )
 MAX_TURNS: Final[int] = _SIMULATION_SCHEMA["properties"]["userTurns"]["maxItems"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
@@ -15,6 +14,7 @@ from touche_rad.criteria import shipped_names
 from touche_rad.errors import UserError
 from touche_rad.files.records import write_text
 from touche_rad.plugins.registry import registered
+from touche_rad.text import packaged_text
 
 NewKind = Literal["debater", "judge", "panel", "retriever"]
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -67,7 +67,7 @@ def write_criteria(name: str, path: Path) -> None:
 
 
 def _render(template: str, values: Mapping[str, str]) -> str:
-    source = files(__package__).joinpath("templates", f"{template}.jinja").read_text("utf-8")
+    source = packaged_text(__package__, f"templates/{template}.jinja")
     return _JINJA.from_string(source).render(values)
 
 

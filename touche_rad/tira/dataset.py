@@ -13,7 +13,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.labels import digest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import write_text
+from touche_rad.text import packaged_text
 from touche_rad.tira.submission import SubTask
 
 OFFICIAL_USER: Final = "https://touche25-rad.webis.de/user-sim/api/chat"
@@ -136,7 +136,7 @@ def write(dataset: Dataset, folder: Path, upload: Upload) -> None:
     submit += ["--split", upload.split]
     code = ["tira-cli", "code-submission", "--path", f"{folder.name}/baseline", *task]
     code += ["--dataset", "DATASET", "--command"]
-    template = resources(__package__).joinpath("dataset.md.jinja").read_text("utf-8")
+    template = packaged_text(__package__, "dataset.md.jinja")
     text = Template(template, trim_blocks=True, keep_trailing_newline=True).render(
         name=folder.name,
         dataset=dataset,

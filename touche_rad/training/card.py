@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, Final
 
 import jinja2
 
 from touche_rad.files.records import write_text
+from touche_rad.text import packaged_text
 
 _PACKAGES: Final = ("touche-rad", "torch", "transformers", "peft", "trl")
 _JINJA: Final = jinja2.Environment(
@@ -34,7 +34,7 @@ def versions(*also: str) -> dict[str, str]:
 
 def write_card(path: Path, *, template: str, **values: object) -> None:
     """Render `card.md.jinja` of the package `template` into a file."""
-    source = resources(template).joinpath("card.md.jinja").read_text("utf-8")
+    source = packaged_text(template, "card.md.jinja")
     # Commands to copy stay as they are.
     escaped = {key: value if key == "serve" else _escape(value) for key, value in values.items()}
     page = _JINJA.from_string(source).render(**{"left_out": {}, **escaped})

@@ -7,16 +7,14 @@ where a claim is against something in other words than these, so a side is a vot
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Sequence, Set
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final
 
 from touche_rad.debate import Argument
 from touche_rad.evidence.words import NO_WORDS, lexicon, read_words, stem
-from touche_rad.text import sentences, stopwords
+from touche_rad.text import packaged_table, sentences, stopwords
 
 _LONGEST_CLAIM: Final = 25
 """Maximum words of a claim that is read: longer ones are arguments of their own."""
@@ -46,9 +44,7 @@ _TURN: Final = re.compile(
 
 _LISTS: Final = {
     name: frozenset(text.split())
-    for name, text in tomllib.loads(
-        files(__package__).joinpath("polarity.toml").read_text("utf-8")
-    ).items()
+    for name, text in packaged_table(__package__, "polarity.toml").items()
 }
 _TURNING_STEMS: Final = frozenset(map(stem, lexicon().actions | _LISTS["evaluations"]))
 """The stems of negative actions and evaluations."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from pydantic import BaseModel
@@ -13,6 +11,7 @@ from touche_rad.debate import Debate
 from touche_rad.debaters._asking import ask_about
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line
+from touche_rad.text import packaged_table
 
 Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
 Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
@@ -56,7 +55,7 @@ FIXED = Plan(
 @cache
 def parameters() -> dict[str, dict[str, str]]:
     """Return each parameter's values with their meanings."""
-    return tomllib.loads(files(__package__).joinpath("parameters.toml").read_text("utf-8"))
+    return packaged_table(__package__, "parameters.toml")
 
 
 async def plan(model: Model, debate: Debate) -> Plan:

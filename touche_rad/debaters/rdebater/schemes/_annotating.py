@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.resources import files
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model
@@ -30,7 +29,7 @@ from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, R
 from touche_rad.models.output import Line
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
-from touche_rad.text import clean
+from touche_rad.text import clean, packaged_text
 
 Label = Literal["poor", "average", "good", "excellent"]
 LabelOrNone = Literal["none", "poor", "average", "good", "excellent"]
@@ -143,7 +142,7 @@ class SchemeAnnotator:
         prompts = [f"{name}.jinja" for name in ("annotation", "scoring", "together")]
         tables = [f"{name}.toml" for name in ("schemes", "dimensions", "exemplars")]
         names = (*prompts, *tables)
-        content = "".join(files(__package__).joinpath(name).read_text("utf-8") for name in names)
+        content = "".join(packaged_text(__package__, name) for name in names)
         return {
             "model": self.model.identity,
             "calls": self.options.calls,

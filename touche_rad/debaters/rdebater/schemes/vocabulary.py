@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from enum import IntEnum, StrEnum
 from functools import cache
-from importlib.resources import files
 from math import ceil
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
+
+from touche_rad.text import packaged_table
 
 REASON_WORDS: Final = 40
 """The paper's bound on a reason."""
@@ -125,25 +125,24 @@ class Exemplar(BaseModel):
 @cache
 def schemes() -> dict[Scheme, Mapping[str, str]]:
     """Return how a prompt explains each scheme."""
-    blocks = _read("schemes.toml")
+    blocks = packaged_table(__package__, "schemes.toml")
     return {scheme: blocks[scheme.name.lower()] for scheme in Scheme}
 
 
 @cache
 def dimensions() -> dict[Dimension, Mapping[str, str]]:
     """Return how a prompt explains each dimension."""
-    blocks = _read("dimensions.toml")
+    blocks = packaged_table(__package__, "dimensions.toml")
     return {dimension: blocks[dimension.name.lower()] for dimension in Dimension}
 
 
 @cache
 def exemplars(wanted: Exemplars) -> tuple[Exemplar, ...]:
     """Return the exemplars of a set."""
-    every = [Exemplar.model_validate(table) for table in _read("exemplars.toml")["exemplar"]]
+    every = [
+        Exemplar.model_validate(table)
+        for table in packaged_table(__package__, "exemplars.toml")["exemplar"]
+    ]
     return tuple(
         exemplar for exemplar in every if wanted == "both" or exemplar.set in (wanted, "both")
     )
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))
