@@ -328,8 +328,7 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
 @pytest.mark.parametrize(
     ("claims", "score", "sentence"),
     [
-        (9, 0.1, "b has the highest share of yes; too few claims (9)"),
-        (9, 0.9, "a and b have the highest share of yes; too few claims (9)"),
+        (9, 0.1, "b: share of yes 1.00 [1.00, 1.00]. Too few claims (9)"),
         (10, 0.1, "b leads a by 1.00 share of yes, significantly"),
         (10, 0.9, "a and b have the same share of yes."),
     ],

@@ -85,7 +85,6 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
     ranks = {row["run"]: row["rank"] for row in report["ranking"]}
     assert ranks == {f"team1{kind}": 1, "copy": 1, f"team2{kind}": 3, "few": None}
     assert list(ranks)[-1] == "few"
-    assert "9 debates with several labels: their mean counts" in report["notes"]
     assert f"equal files: team1{kind}.jsonl, copy.jsonl" in ended.err
     assert "empty.jsonl" in ended.err.splitlines()[-1]
 
@@ -139,6 +138,30 @@ def test_a_report_ranks_debaters_as_score_does(folder: Path, kind: str) -> None:
     ranks = [(row["run"], row["rank"]) for row in board["rows"]]
     assert ranks == [(f"team1{kind}", 1), (f"team2{kind}", 2)]
     assert board["rows"][0]["value"] == pytest.approx(LABELS["team1"].mean())
+
+
+@pytest.mark.parametrize("words", [(), ("--correct",)])
+def test_what_a_run_of_debaters_lacks_counts_as_no(folder: Path, words: tuple[str, ...]) -> None:
+    run_file(folder / "part.jsonl", read_records(folder / "team2.judged.jsonl")[20:])
+    run_file(folder / "copy.jsonl", read_records(folder / "team1.judged.jsonl")[::-1])
+    runs = ("part.jsonl", "copy.jsonl", "team2.judged.jsonl", "team1.judged.jsonl")
+    report = score(folder, *runs, "labels.jsonl", *words)
+    rows = {row["run"]: row for row in report["rows"] if row["maxim"] == "mean"}
+    expected = LABELS["team2"][20:].mean() * 10 / CLAIMS
+    assert rows["part"]["yes"] == pytest.approx(expected)
+    assert 0 < rows["part"]["low"] < expected < rows["part"]["high"] < 10 / CLAIMS
+    assert report["debates"]["part"] == f"10 of {CLAIMS}"
+    assert "part: missing or lost debates, which count as no: 20" in report["notes"]
+    (against_part,) = [
+        row["difference"]
+        for row in report["comparisons"]
+        if (row["run"], row["measure"]) == ("part", "mean")
+    ]
+    assert against_part == pytest.approx(expected - LABELS["team1"].mean())
+    places = [(ranked["run"], ranked["place"]) for ranked in report["ranking"]]
+    assert places == [("copy", 1), ("team1.judged", 1), ("team2.judged", 3), ("part", 4)]
+    again = score(folder, *runs[::-1], "labels.jsonl", *words)
+    assert {str(row) for row in again["rows"]} == {str(row) for row in report["rows"]}
 
 
 def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:

@@ -29,17 +29,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_a_topic_has_at_most_one_debate_of_each_run() -> None:
-    first, second = (
-        Debate(claim="Zoos.", turns=(Turn(utterance=text),)) for text in ("One.", "Two.")
-    )
-    debates = [DebateOfRun(0, first), DebateOfRun(1, second), DebateOfRun(1, first)]
-    groups = topics([*debates, DebateOfRun(1, first)])
-    runs = [[conversation.runs for conversation in group.conversations] for group in groups]
-    assert runs == [[[0], [1]], [[1]]]
-    assert [conversation.repeated for conversation in groups[1].conversations] == [[1]]
-
-
 def test_labels_on_all_turns_stay_with_their_turns() -> None:
     answered = Turn(utterance="One.", response=Response(content="No."))
     debate = Debate(claim="Zoos.", turns=(answered, Turn(utterance="Two."), answered))

@@ -6,7 +6,6 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -83,10 +82,6 @@ def _page_table(caption: str, content: Table) -> Board:
 
 def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
-    places = itertools.count(1)
-    for row in rows:
-        place = next(places) if row["rank"] else None
-        row["place"] = "" if row["baseline"] else rank_text(row["rank"], place)
     empty: Board = {"text": [], "warnings": [], "note": "", "digits": 2, "columns": []}
     empty |= {"tables": [], "matrix": None, "pairs": [], "link": ""}
     return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
@@ -246,6 +241,7 @@ def _ranked_row(report: Report, ranked: RankedRun, row: Any, field: str = "value
     return {
         "run": ranked.run,
         "rank": ranked.rank,
+        "place": report.rank_text(ranked),
         "baseline": ranked.run in (BASELINE, *report.baselines),
         "value": getattr(row, field),
         "low": row.low,
@@ -269,7 +265,7 @@ def _shares(report: ShareReport) -> Board:
     if report.truth:
         labelled = [[note] for note in report.notes]
         tables = [page_table("Labelled turns", ["run, criterion, turns"], labelled)]
-    elif report.debates:
+    if report.debates:
         heads.append(["debates", ""])
     title = lead(rows, measure)
     if report.not_ranked:
@@ -328,9 +324,8 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
         runs = [row for row in of_dimension if row.basis != "constant"]
         if not runs:
             continue
-        shown = {row.label: row.accuracy or 0.0 for row in runs if row.decides}
         ranked = {row.label: row.accuracy or 0.0 for row in runs if row.rank}
-        sentences = too_few(shown, "accuracy", best.debates, "debates") or ranking_in_words(
+        sentences = too_few("debates", best.debates) or ranking_in_words(
             ranked,
             {best.run: best.accuracy or 0.0},
             "accuracy",
@@ -340,6 +335,7 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
             {
                 "run": row.label,
                 "rank": row.rank,
+                "place": row.rank_text,
                 "baseline": row.basis == "constant",
                 "value": row.accuracy,
                 "low": row.accuracy_low,
@@ -378,6 +374,7 @@ def tournament_board(result: Tournament) -> Board:
             {
                 "run": standing.name,
                 "rank": None if standing.low is None else rank,
+                "place": NONE if standing.low is None else rank_text(rank, place),
                 "baseline": False,
                 "value": standing.rating,
                 "low": standing.low,

@@ -87,13 +87,8 @@ def each_run(
                 progress(number, len(runs))
     if errors and not results:
         # Nothing is left to score: the first error is raised, with the others as its notes.
-        # Several runs that are refused for one reason are named in one note.
         first, *others = errors.values()
-        reason = getattr(first, "expected", None)
-        same = [name for name, error in errors.items() if getattr(error, "expected", "") == reason]
-        notes = [f"{', '.join(same[1:])}: the same"] if len(same) > 1 else []
-        notes += [str(error) for error in others if getattr(error, "expected", "") != reason]
-        first.__notes__ = [*notes, *refused.values()]
+        first.__notes__ = [*map(str, others), *refused.values()]
         raise first
     refused.update({name: str(error) for name, error in errors.items()})
     return results

@@ -22,20 +22,27 @@ from touche_rad.files.labels import Labels, digests, is_unsettled, say_unsettled
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
+from touche_rad.score.conversations import topics
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, names
-from touche_rad.score.rates import AnswerShare, answer_shares, categories_in_words, with_mean
+from touche_rad.score.rates import (
+    AnswerShare,
+    answer_shares,
+    categories_in_words,
+    count_verdicts,
+    shares,
+    with_mean,
+)
 from touche_rad.score.reference import NO_TEXTS, NO_TEXTS_FIX, Labelled, Policy, find_reference
-from touche_rad.score.shares import ShareReport, share_report
+from touche_rad.score.shares import ShareReport, present_debates, share_report
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
-from touche_rad.text import count_of
 
 
 def are_debaters(runs: Sequence[Path]) -> bool:
     """Whether runs are of debaters: simulations, or evaluations of different debates.
 
     Judges have verdicts on the same debates, each on all or on some of them. So runs are of
-    debaters if no run has all debates on a claim, or if one has none of the largest run's.
+    debaters if no run has all debates on a claim, or if no debate is in two runs.
     """
     kinds = set()
     debates_of_runs = []
@@ -51,12 +58,12 @@ def are_debaters(runs: Sequence[Path]) -> bool:
             debates_of_runs += [of_run] if of_run else []
     if kinds != {files.Kind.EVALUATIONS}:
         return bool(kinds) and kinds <= files.DEBATES
-    largest = max(debates_of_runs, key=len, default=set())
     most: Counter[str] = Counter()
     for of_run in debates_of_runs:
         most |= Counter(claim for claim, _ in of_run)
     by_claim = Counter(claim for claim, _ in set().union(*debates_of_runs))
-    return most != by_claim or any(map(largest.isdisjoint, debates_of_runs))
+    shared = sum(map(len, debates_of_runs)) - by_claim.total()
+    return most != by_claim or (len(debates_of_runs) > 1 and not shared)
 
 
 def score_people(
@@ -97,18 +104,19 @@ def score_people(
     labels_of: dict[tuple[str, ...], list[Sequence[Labels]]] = {}
     for texts, labels_of_debate in zip(reference.turns, labels, strict=True):
         labels_of.setdefault(tuple(texts), []).append(labels_of_debate)
-    repeated = sum(len(several) > 1 for several in labels_of.values())
-    if repeated:
-        notes.append(f"{count_of(repeated, 'debate')} with several labels: their mean counts")
     claims: dict[str, int] = {}
     unsettled: dict[str, Counter[str]] = {}
+    yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer=measured[0].category))
+    pairs_of: dict[str, list[tuple[Debate, Sequence[Verdicts]]]] = {}
 
     def read(tag: str, path: Path) -> dict[AnswerShare, JudgedTurns]:
         """Read the labels and the judge's scores of each turn."""
+        pairs_of[tag] = []
         numbers: list[int] = []
         unsettled[tag] = Counter(dict.fromkeys(criteria.keys, 0))
         rows: dict[AnswerShare, list[tuple[float, float]]] = {share: [] for share in measured}
         for debate, verdicts in _read_debates(path, all_criteria, correct, bad or files.BadLines()):
+            pairs_of[tag].append((debate, [yes] * len(debate.turns)))
             texts = digests(debate, criteria.unit)
             judged = iter(verdicts)
             several = labels_of.get(texts, ())
@@ -136,39 +144,44 @@ def score_people(
 
     refused: dict[str, str] = {}
     tags = tags or names(runs)
-    turns_of = each_run(dict(zip(tags, runs, strict=True)), read, refused)
+    # Sorted, so that the bootstrap samples do not depend on the order of the files.
+    turns_of = each_run(dict(sorted(zip(tags, runs, strict=True))), read, refused)
+    # Which part of the turns that are expected each run has: the others count as no.
+    present, lost = present_debates([pairs_of[tag] for tag in turns_of], criteria.unit)
+    counts, debates_text, problems = count_verdicts(topics(present), list(turns_of), lost, criteria)
+    parts = shares(counts[:, :, 0].sum(axis=0))
+    labelled_claims: set[int] = set()
     figures = {}
-    for tag, by_share in turns_of.items():
+    for (tag, by_share), part in zip(turns_of.items(), parts, strict=True):
         of_run = {}
-        labelled_counts: dict[str, list[str]] = {}
+        labelled_counts = {}
         for share, turns in by_share.items():
             mean = correction.corrected_mean(turns, len(claims))
             draws = None
             sums = resampled_sums(mean.parts, samples, seed)
             if sums is not None and turns.labelled_debates >= FEWEST_FOR_INTERVAL:
-                draws = mean.value + sums - mean.parts.sum()
-            limits = correction.yes_rate(turns).limits if correct else None
-            of_run[share] = Measured(mean.value, draws, limits)
+                draws = (mean.value + sums - mean.parts.sum()) * part
+            low, high = correction.yes_rate(turns).limits
+            limits = (low and low * part, high and high * part) if correct else None
+            of_run[share] = Measured(mean.value * part, draws, limits)
             notes += turns.contradictions(f"{tag}: {share.key}")
-            count = f"{turns.labelled.sum()} of {len(turns.labels)} labelled"
-            if share.place == 0 and not turns.labelled.all():
-                labelled_counts.setdefault(count, []).append(share.criterion.key)
-        for count, keys in labelled_counts.items():
-            notes.append(f"{tag}: {', '.join(keys)}: {count}")
+            labelled_counts[share.criterion.key] = turns.labelled.sum()
+            labelled_claims.update(turns.debates[turns.labelled])
+        by_key = ", ".join(f"{key} {count}" for key, count in labelled_counts.items())
+        notes.append(f"{tag}: labelled of {len(turns.labels)} turns: {by_key}")
         notes += [f"{tag}: {text}" for text in say_unsettled(unsettled[tag])]
         figures[tag] = with_mean(of_run)
-    labelled = [
-        turns.debates[turns.labelled] for of_run in turns_of.values() for turns in of_run.values()
-    ]
     return share_report(
         figures,
-        len(np.unique(np.concatenate(labelled))),
+        len(labelled_claims),
         truth=str(truth),
         is_corrected=correct,
         unsettled=unsettled,
         refused=refused,
         baselines=[tag for tag in baseline_names(baselines, runs, tags) if tag in figures],
         criteria=criteria,
+        debates=debates_text,
+        problems=problems,
         notes=notes,
         compare=compare,
         samples=samples,

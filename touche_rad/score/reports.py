@@ -126,6 +126,7 @@ class Report(Printed):
         measure: str,
         units: str,
         count: int,
+        kind: str = "",
     ) -> list[str]:
         """Say it with a field and the interval of each run's row in the measure of the ranking."""
         has_ranks = any(row.rank for row in self.ranking)
@@ -142,17 +143,21 @@ class Report(Printed):
         leader = next(iter(runs))
         limits = between(rows[leader].low, rows[leader].high)
         sentence = f"{leader}: {what} {number(runs[leader])} {limits}".rstrip()
-        sentences = too_few(runs, what, count, units)
+        sentences = too_few(units, count)
         if not sentences:
             sentences = ranking_in_words(runs, baselines, what, by_pair(self.comparisons, measure))
-        return [f"{sentence}.", *sentences]
+        ranked_as = [f"Ranked as {kind}."] if kind and len(self.runs) > 1 else []
+        return [f"{sentence}.", *sentences, *ranked_as]
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
         raise NotImplementedError
 
-    def board_of(self, measures: Sequence[str], value: str) -> Table:
-        """Return the ranked table of measures; the intervals of all but the first need room."""
+    def board_of(self, measures: Sequence[str], value: str, debates: Mapping[str, str]) -> Table:
+        """Return the ranked table of measures; the intervals of all but the first need room.
+
+        `debates` is how many debates each run has; empty where it is not known.
+        """
         first, *others = measures
         intervals = [f"{INTERVAL} of {measure}" for measure in others]
         lines = []
@@ -161,9 +166,10 @@ class Report(Printed):
             values = [cell(value, row) for row in rows]
             between = [interval_cell(SHORT_INTERVAL, row) for row in rows]
             head = [self.rank_text(ranked), ranked.run, values[0], between[0]]
+            head += [debates[ranked.run]] if debates else []
             lines.append([*head, *values[1:], *between[1:]])
-        columns = ["rank", "run", first, INTERVAL, *others, *intervals]
-        return Table(columns, lines, name=1, optional=len(intervals))
+        columns = ["rank", "run", first, INTERVAL, *(["debates"] if debates else []), *others]
+        return Table([*columns, *intervals], lines, name=1, optional=len(intervals))
 
     def rank_text(self, ranked: RankedRun) -> str:
         """Return the rank of a run; a star for a baseline, a dash with too few debates."""
@@ -214,8 +220,9 @@ class Report(Printed):
     def _shown_warnings(self) -> Iterator[str]:
         lines = list(self.warnings())
         yield from lines[:_SHOWN_PROBLEMS]
-        if len(lines) > _SHOWN_PROBLEMS:
-            yield f"{len(lines) - _SHOWN_PROBLEMS} more problems (--json lists all)"
+        hidden = lines[_SHOWN_PROBLEMS:]
+        if hidden:
+            yield f"{len(hidden)} more problems (--json lists all)"
 
     def drawn(self, what: str) -> str:
         """Say how the intervals are made, by bootstrap samples of debates, claims or queries."""
@@ -253,10 +260,8 @@ class JudgementReport(Report):
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
         if not any(row.labelled for row in means.values()):
             return ["The labels say nothing about these turns, so no run has a score."]
-        sentences = self._in_words(means, "value", self.measure, MEAN, "debates", self.debates)
-        if len(self.runs) > 1:
-            sentences.append("Ranked as judges: the runs have verdicts on the same debates.")
-        return sentences
+        kind = "judges: the runs have verdicts on the same debates"
+        return self._in_words(means, "value", self.measure, MEAN, "debates", self.debates, kind)
 
     def parts(self) -> Iterator[Part]:
         """Yield the result in words, the table of one run or of several, and the method."""
@@ -450,7 +455,7 @@ class RetrievalReport(Report):
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
-        return self.board_of(self.measures, "{value:.3f}")
+        return self.board_of(self.measures, "{value:.3f}", {})
 
 
 def rank_notes(report: Report) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from touche_rad import files
-from touche_rad.criteria import Criteria
+from touche_rad.criteria import Criteria, Unit
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.files.criteria import criteria_of
 from touche_rad.samples import SAMPLES
@@ -99,10 +99,8 @@ class ShareReport(Report):
             reason = f"Not ranked: {self.not_ranked}."
             shares = [f"{row.run} {number(means[row.run].yes)}" for row in self.ranking if means]
             return [reason, f"{what.capitalize()}: {', '.join(shares)}."] if means else [reason]
-        sentences = self._in_words(means, "yes", what, MEAN, "claims", self.claims)
-        if self.truth and len(self.runs) > 1:
-            sentences.append("Ranked as debaters: the runs have different debates.")
-        return sentences
+        kind = "debaters: the runs have different debates" if self.truth else ""
+        return self._in_words(means, "yes", what, MEAN, "claims", self.claims, kind)
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
@@ -132,7 +130,8 @@ class ShareReport(Report):
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
-        return self.board_of(list(dict.fromkeys(row.maxim for row in self.rows)), "{yes:.3f}")
+        heads = list(dict.fromkeys(row.maxim for row in self.rows))
+        return self.board_of(heads, "{yes:.3f}", self.debates)
 
 
 def score_shares(
@@ -160,15 +159,9 @@ def score_shares(
         return list(read_judged(path, criteria, bad or files.BadLines()))
 
     debates_of_runs = each_run(paths, read, refused)
-    lost = []
-    debates: list[DebateOfRun] = []
-    for run, pairs in enumerate(debates_of_runs.values()):
-        present = [pair for pair in pairs if pair != (Debate(), ())]
-        lost.append(len(pairs) - len(present))
-        for debate, verdicts in present:
-            debates.append(DebateOfRun(run, debate, verdicts or ({},), unit=criteria.unit))
+    debates, lost = present_debates(debates_of_runs.values(), criteria.unit)
     marked = baseline_names(baselines, runs, tags)
-    report = shares_of_debates(
+    return shares_of_debates(
         {tag: paths[tag] for tag in debates_of_runs},
         debates,
         lost,
@@ -176,14 +169,23 @@ def score_shares(
         samples=samples,
         seed=seed,
         baselines=marked,
+        refused=refused,
+        compare=compare,
     )
-    return report.model_copy(
-        update={
-            "refused": refused,
-            "shows_pairs": compare,
-            "notes": (*report.notes, *categories_in_words(criteria)),
-        }
-    )
+
+
+def present_debates(
+    debates_of_runs: Iterable[Sequence[tuple[Debate, Sequence[Verdicts]]]], unit: Unit
+) -> tuple[list[DebateOfRun], list[int]]:
+    """Return the debates of all runs, and how many each run lost: those are empty."""
+    debates: list[DebateOfRun] = []
+    lost = []
+    for run, pairs in enumerate(debates_of_runs):
+        present = [pair for pair in pairs if pair[0].turns or pair[1]]
+        lost.append(len(pairs) - len(present))
+        for debate, verdicts in present:
+            debates.append(DebateOfRun(run, debate, verdicts or ({},), unit=unit))
+    return debates, lost
 
 
 def shares_of_debates(
@@ -195,6 +197,8 @@ def shares_of_debates(
     samples: int,
     seed: int,
     baselines: Sequence[str] = (),
+    compare: bool = False,
+    refused: Mapping[str, str] = MappingProxyType({}),
 ) -> ShareReport:
     """Return the shares of yes of those of the runs that have verdicts.
 
@@ -206,18 +210,20 @@ def shares_of_debates(
         samples: Number of bootstrap samples of claims.
         seed: Random seed of the bootstrap.
         baselines: The names of the runs that are baselines.
+        compare: Whether the terminal shows the comparisons.
+        refused: The runs that cannot be read, and why.
     """
     tags = list(runs)
-    all_topics = topics(debates)
+    # Whatever the order of the files, the bootstrap samples are the same.
+    all_topics = sorted(topics(debates), key=lambda topic: topic.claim)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
-    apart = [run for (run, what), times in problems.items() if times and what == OTHER_DEBATES]
     figures = {}
     claims = 0
     for at, tag in enumerate(tags):
         counted = counts[counts[:, at, :, 1].any(axis=1), at]
         if len(counted):
             figures[tag] = measure_yes(counted[:, None], criteria, samples, seed)
-            claims = max(claims, 0 if tag in apart else len(counted))
+            claims = max(claims, 0 if problems[tag, OTHER_DEBATES] else len(counted))
 
     paths = [runs[tag] for tag in figures]
     not_ranked = different_judges(paths)
@@ -226,22 +232,18 @@ def shares_of_debates(
         not_ranked = "the runs have no claim in common"
         if any(len(topic.runs) > 1 for topic in all_topics):
             not_ranked = "these are verdicts on the same debates; labels tell which are right"
-    faults = [(run, times, f"{what}: {times}") for (run, what), times in problems.items() if times]
-    notes = [f"{run}: {text}" for run, _, text in faults]
-    if not not_ranked:
-        notes += without_model(paths)
     return share_report(
         figures,
         claims,
         not_ranked=not_ranked,
         baselines=[tag for tag in baselines if tag in figures],
-        apart=apart,
         debates=debates_text,
         criteria=criteria,
         judged=debates,
-        problems_of_runs=tuple(faults),
-        notes=notes,
-        compare=False,
+        problems=problems,
+        notes=[*([] if not_ranked else without_model(paths)), *categories_in_words(criteria)],
+        compare=compare,
+        refused=refused,
         samples=samples,
         seed=seed,
     )
@@ -254,16 +256,22 @@ def share_report(
     criteria: Criteria,
     baselines: Sequence[str],
     compare: bool,
-    apart: Sequence[str] = (),
+    problems: Mapping[tuple[str, str], int] = MappingProxyType({}),
+    problems_of_runs: Sequence[Fault] = (),
+    notes: Sequence[str] = (),
     not_ranked: str = "",
     unsettled: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
     **fields: Any,
 ) -> ShareReport:
-    """Rank runs by the mean of their answers; categories have none."""
+    """Rank runs by the mean of their answers; categories have none.
+
+    `problems` is how often each run has a problem.
+    """
     first, *others = next(iter(figures.values()), (MEAN,))
     if first != MEAN:
         not_ranked = "categories have no order"
-    apart = list(figures) if not_ranked else apart
+    apart = [run for run in figures if not_ranked or problems.get((run, OTHER_DEBATES))]
+    faults = [(run, times, f"{what}: {times}") for (run, what), times in problems.items() if times]
     ranking = rank(figures, first, claims, baselines=baselines, others=others, apart=apart)
     rows = []
     for tag, of_run in figures.items():
@@ -294,5 +302,7 @@ def share_report(
         comparisons=ranking.comparisons,
         shows_pairs=compare,
         figures=figures,
+        problems_of_runs=(*faults, *problems_of_runs),
+        notes=(*(f"{run}: {text}" for run, _, text in faults), *notes),
         **fields,
     )

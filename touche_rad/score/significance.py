@@ -178,10 +178,11 @@ def rank(
         if row.significant and row.measure == measure and row.against == references[0]:
             worse.add(row.run)
     ranked = []
+    places: dict[float, int] = {}  # by value: equal runs have equal places
     for run in order:
         place = rank_of_run = None
         if run in runs and units >= FEWEST_FOR_TEST:
-            place = 1 + runs.index(run)
+            place = places.setdefault(figures[run][measure].value, 1 + runs.index(run))
             rank_of_run = place if run in worse else 1
         ranked.append(RankedRun(run=run, rank=rank_of_run, place=place))
     return Ranking(tuple(ranked), tuple(comparisons))

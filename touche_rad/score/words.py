@@ -115,12 +115,9 @@ def ranking_in_words(
     return sentences
 
 
-def too_few(values: Mapping[str, float], what: str, count: int, units: str) -> list[str]:
-    """Say who is first, but not by how much; empty if there are enough debates."""
-    if count >= FEWEST_FOR_TEST or not values:
-        return []
-    head = f"{highest(values, what)}; too" if len(values) > 1 else "Too"
-    return [f"{head} few {units} ({count}) to tell more."]
+def too_few(units: str, count: int) -> list[str]:
+    """Say that there are too few debates to compare runs; empty if there are enough."""
+    return [f"Too few {units} ({count}) to tell more."] if count < FEWEST_FOR_TEST else []
 
 
 def highest(values: Mapping[str, float], what: str) -> str:
