@@ -371,7 +371,7 @@ def test_labels_of_other_debates_are_refused_with_the_same_fix(tmp_path: Path) -
     check_messages("labels-of-other-debates", refusals, tmp_path)
 
 
-def test_the_title_says_by_how_much_a_run_beats_the_baseline(tmp_path: Path) -> None:
+def test_the_title_says_on_which_criteria_a_run_beats_the_baseline(tmp_path: Path) -> None:
     labels = list(files.read_labels(LABELS))
     lines = write_evaluations(tmp_path / "a.jsonl", read_demo_debates(), 0.9).read_text()
     records = [json.loads(line) for line in lines.splitlines()]
@@ -380,7 +380,12 @@ def test_the_title_says_by_how_much_a_run_beats_the_baseline(tmp_path: Path) -> 
             turn["Quality"]["score"] = of_turn["quality"]
     run = write_records(tmp_path / "a.jsonl", *records)
     (board,) = report_page([run], tmp_path / "r.html", labels=LABELS).data["report"]["boards"]
-    assert board["title"] == "a beats always-yes: +.05 [.04, .07], p (Holm) < .001"
+    assert (
+        board["title"] == "a beats always-yes on Quality (+.21): +.05 [.04, .07], p (Holm) < .001"
+    )
+    others = "Quantity (.00), Relation (.00) and Manner (.00)"
+    relations = f"better on Quality (+.21); not significantly different on {others}."
+    assert board["text"][-1].endswith(relations)
     significant = [delta[1] for delta in board["rows"][0]["cells"][:4]]
     assert significant == [False, True, False, False]
 

@@ -174,10 +174,9 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
 
 
 def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder: Path) -> None:
-    words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "turn", "--json")
-    rows = touche_rad("score", *words, cwd=folder, code=0).json[:12]
-    agree = [sum(row["agree"] for row in rows[at::3]) for at in range(3)]
-    assert (agree, [row["yes"] for row in rows[:3]]) == ([2, 2, 3], [True, None, None])
+    words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "debate", "--json")
+    rows = touche_rad("score", *words, cwd=folder, code=0).json[:3]
+    assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (None, 2), (None, 3)]
     criteria = read_criteria(str(folder / "mine.toml"))
     labels = frames.labels(folder / "labels.jsonl", criteria=criteria)
     assert labels["answer"].tolist()[:3] == ["yes", "1", "causal"]
@@ -195,7 +194,7 @@ def test_a_report_has_the_labels_and_the_agreement_by_kind(folder: Path) -> None
     # Of yes and no; of the scale, as above; and of the categories, 3 of 4 of which agree.
     kappas = [0, 1 - (2 / 4) / (22 / 16), (12 - 5) / (16 - 5)]
     kappa = pytest.approx(fmean(kappas))
-    assert data["report"]["agreement"]["rows"] == [[], [kappa], [1, kappa]]
+    assert data["report"]["agreement"]["rows"] == [[], [1], [kappa, kappa]]
     # The mean of the judge's answers 1, 3, 3, 2 of the scale, and its most frequent category.
     tables = {table["caption"]: table["values"][0] for table in data["report"]["claims"]["tables"]}
     assert tables == {

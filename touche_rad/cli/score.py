@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.tables import Printed
 
-Per = Literal["turn", "query"]
+Per = Literal["turn", "debate", "query"]
 _ONLY_FOR_LABELS: Final = ("strict", "debates", "exclude", "correct")
 _ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline", "measure", "per")
 _MAX_WIDTH: Final = 200

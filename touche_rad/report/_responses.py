@@ -31,7 +31,8 @@ _KAPPA: Final = (
     "Cohen’s kappa, weighted on scales, as the mean of the criteria, over the verdicts that both "
     "give; the exact kappa of a ranking is over all labelled turns. 1 is full agreement, 0 is "
     "chance. A run that always says the same has .00 with every run, also with an identical one, "
-    "because chance would agree as well. “–”: the two have no verdict on the same turn."
+    "because chance would agree as well. “–”: the two have no verdict on the same turn. Each "
+    "stands beside the one with which it agrees most."
 )
 
 
@@ -101,7 +102,8 @@ def agreement_of(
 ) -> dict[str, Any] | None:
     """Return Cohen's kappa of each two judges, and of each with the labels; None for one rater.
 
-    It is the mean of the criteria; on scales it is weighted.
+    It is the mean of the criteria; on scales it is weighted. Neighbours agree: each judge follows
+    the one before it with which it agrees most.
     """
     votes: dict[tuple[str, str], list[int | None]] = defaultdict(list)
     for conversation in conversations:
@@ -119,7 +121,7 @@ def agreement_of(
     if len(raters) < 2:
         return None
 
-    kappas: dict[tuple[str, str], float | None] = {}
+    kappas: dict[frozenset[str], float | None] = {}
     for first, second in combinations(raters, 2):
         of_criteria = []
         for criterion in criteria:
@@ -127,14 +129,18 @@ def agreement_of(
             table = count_answers(pairs, size_of(criterion))
             if table.any():
                 of_criteria.append(float(kappa(table, distances(criterion))))
-        kappas[first, second] = fmean(of_criteria) if of_criteria else None
+        kappas[frozenset((first, second))] = fmean(of_criteria) if of_criteria else None
 
+    order = [raters.pop(0)]
+    while raters:
+        order.append(max(raters, key=lambda name: kappas[frozenset((order[-1], name))] or 0))
+        raters.remove(order[-1])
     rows = []
-    for at, name in enumerate(raters):
-        rows.append([kappas[before, name] for before in raters[:at]])
+    for at, name in enumerate(order):
+        rows.append([kappas[frozenset((before, name))] for before in order[:at]])
     return {
         "caption": "How far judges agree, beyond chance",
         "note": _KAPPA,
-        "names": raters,
+        "names": order,
         "rows": rows,
     }

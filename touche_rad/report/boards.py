@@ -6,7 +6,7 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -34,6 +34,7 @@ from touche_rad.score.words import (
     names_of,
     number,
     ranking_in_words,
+    signed,
     too_few,
 )
 from touche_rad.text import count_of
@@ -174,9 +175,14 @@ def _judgements(report: JudgementReport) -> Board:
         )
     title = lead(rows, report.measure)
     tables = [_page_table("All measures", report.board())]
+    text = report.sentences()
     runs = [row["run"] for row in rows if not row["baseline"]]
     if runs and measured and any(row.p_holm is not None for row in report.comparisons):
-        title = _against_baseline(runs, base, by_pair(report.comparisons, MEAN))
+        titles = [criterion.title for criterion in measured]
+        cells_of_leader = next(row["cells"] for row in rows if not row["baseline"])
+        cells_by_title = dict(zip(titles, cells_of_leader, strict=False))
+        title, on = _against_baseline(runs, base, by_pair(report.comparisons, MEAN), cells_by_title)
+        text = [*text, on]
     for row, counts in report.confusions():
         tables.append(_page_table(f"{row.run}, {row.maxim}: labels by answers", counts))
     counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}"
@@ -188,7 +194,7 @@ def _judgements(report: JudgementReport) -> Board:
         title,
         rows,
         report.measure,
-        text=report.sentences(),
+        text=text,
         note=f"{counted}. {_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
         "significant (p < .05, corrected by Holm). Exact kappa: Cohen’s, mean of the criteria, "
         "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
@@ -214,20 +220,33 @@ def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
     return [criterion.title, number(row.value), *counts]
 
 
-def _against_baseline(runs: Sequence[str], baseline: str, difference: words.Difference) -> str:
-    """Say who beats the baseline, and by how much the best run does."""
+def _against_baseline(
+    runs: Sequence[str],
+    baseline: str,
+    difference: words.Difference,
+    deltas: Mapping[str, tuple[float, bool]],
+) -> tuple[str, str]:
+    """Say who beats the baseline, and on which criteria the best run does and does not."""
     better = []
     for run in runs:
         row = difference(run, baseline)
         if row is not None and row.significant and row.difference > 0:
             better.append(run)
+    groups: dict[str, list[str]] = {"better": []}
+    for title, (delta, sure) in deltas.items():
+        relation = ("better" if delta > 0 else "worse") if sure else "not significantly different"
+        groups.setdefault(relation, []).append(f"{title} ({signed(delta)})")
+    relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
+    text = f"Against {baseline}, {runs[0]} is {'; '.join(relations)}."
     subject = f"{len(better)} of {len(runs)} runs beat {baseline}; {runs[0]}"
     if not better:
         subject = f"No run beats {baseline}; {runs[0]}"
     elif len(runs) == 1:
         subject = f"{runs[0]} beats {baseline}"
+    if groups["better"]:
+        subject += f" on {names_of(groups['better'])}"
     of_leader = difference(runs[0], baseline)
-    return f"{subject}: {words.tested(of_leader)}" if of_leader else subject
+    return f"{subject}: {words.tested(of_leader)}" if of_leader else subject, text
 
 
 def _ranked_rows(report: Report, field: str) -> Iterator[tuple[Board, Sequence[Any]]]:

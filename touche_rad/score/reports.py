@@ -38,7 +38,7 @@ from touche_rad.score.tables import (
     interval_cell,
     table,
 )
-from touche_rad.score.units import Row
+from touche_rad.score.units import Row, debate_rows
 from touche_rad.score.words import between, by_pair, names_of, number, ranking_in_words, too_few
 
 _SHOWN_PROBLEMS: Final = 10
@@ -183,11 +183,11 @@ class Report(Printed):
         return {"rank": ranked.rank, "run": ranked.run, "baseline": is_baseline}
 
     def unit_rows(self, per: str) -> Iterator[Row]:
-        """Yield a row for each verdict, or for each query and measure."""
+        """Yield a row for each verdict, each debate and criterion, or each query and measure."""
         turns = self._turn_rows()
         if turns is None or per == "query":
             raise OptionError(f"--per {per} is not for {self.kind}: leave it out")
-        yield from turns
+        yield from turns if per == "turn" else debate_rows(turns)
 
     def _turn_rows(self) -> Iterator[Row] | None:
         """Return a row for each verdict; None if there are none."""

@@ -5,7 +5,7 @@ Turns count from 1, as on every page.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from touche_rad.criteria import Criteria
@@ -39,3 +39,22 @@ def verdict_rows(
                     "reason": verdict.rationale,
                     "fallback": verdict.fallback,
                 }
+
+
+def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """Count the rows of turns by run, debate and criterion; with labels, also those that agree."""
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
+    for of_group in groups.values():
+        names = ("run", "debate", "claim", "criterion")
+        counted: dict[str, Any] = {key: of_group[0][key] for key in names if key in of_group[0]}
+        counted["turns"] = len(of_group)
+        counted["yes"] = None
+        if of_group[0]["yes"] is not None:  # not of scales and categories
+            counted["yes"] = sum(row["yes"] for row in of_group)
+        if "label" in of_group[0]:
+            labelled = [row for row in of_group if row["label"] is not None]
+            counted["labelled"] = len(labelled)
+            counted["agree"] = sum(row["agree"] for row in labelled)
+        yield counted
