@@ -42,19 +42,19 @@ def verdict_rows(
 
 
 def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
-    """Count the rows of turns by run, debate and criterion; with labels, also those that agree."""
+    """Count the rows of turns by run, debate and criterion; None is of scales and categories."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
-    for of_group in groups.values():
-        names = ("run", "debate", "claim", "criterion")
-        counted: dict[str, Any] = {key: of_group[0][key] for key in names if key in of_group[0]}
-        counted["turns"] = len(of_group)
-        counted["yes"] = None
-        if of_group[0]["yes"] is not None:  # not of scales and categories
-            counted["yes"] = sum(row["yes"] for row in of_group)
-        if "label" in of_group[0]:
-            labelled = [row for row in of_group if row["label"] is not None]
-            counted["labelled"] = len(labelled)
-            counted["agree"] = sum(row["agree"] for row in labelled)
-        yield counted
+    for (run, debate, criterion), turns in groups.items():
+        counts: dict[str, Any] = {
+            "run": run,
+            "debate": debate,
+            "criterion": criterion,
+            "turns": len(turns),
+        }
+        for name in ("yes", "agree"):
+            answers = [row[name] for row in turns if row.get(name) is not None]
+            counts[name] = sum(answers) if answers else None
+            counts[f"{name}_of"] = len(answers)
+        yield counts
