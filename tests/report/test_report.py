@@ -381,7 +381,8 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline(tmp_path: Pat
     run = write_records(tmp_path / "a.jsonl", *records)
     (board,) = report_page([run], tmp_path / "r.html", labels=LABELS).data["report"]["boards"]
     assert (
-        board["title"] == "a beats always-yes on Quality (+.21): +.05 [.04, .07], p (Holm) < .001"
+        board["title"]
+        == "a beats always-yes: +.05 [.04, .07], p (Holm) < .001; better on Quality (+.21)"
     )
     others = "Quantity (.00), Relation (.00) and Manner (.00)"
     relations = f"better on Quality (+.21); not significantly different on {others}."

@@ -243,10 +243,11 @@ def _against_baseline(
         subject = f"No run beats {baseline}; {runs[0]}"
     elif len(runs) == 1:
         subject = f"{runs[0]} beats {baseline}"
+    if of_leader := difference(runs[0], baseline):
+        subject += f": {words.tested(of_leader)}"
     if groups["better"]:
-        subject += f" on {names_of(groups['better'])}"
-    of_leader = difference(runs[0], baseline)
-    return f"{subject}: {words.tested(of_leader)}" if of_leader else subject, text
+        subject += f"; better on {names_of(groups['better'])}"
+    return subject, text
 
 
 def _ranked_rows(report: Report, field: str) -> Iterator[tuple[Board, Sequence[Any]]]:
