@@ -176,7 +176,7 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
 def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder: Path) -> None:
     words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "debate", "--json")
     rows = touche_rad("score", *words, cwd=folder, code=0).json[:3]
-    assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (None, 2), (None, 3)]
+    assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (0, 2), (0, 3)]
     criteria = read_criteria(str(folder / "mine.toml"))
     labels = frames.labels(folder / "labels.jsonl", criteria=criteria)
     assert labels["answer"].tolist()[:3] == ["yes", "1", "causal"]

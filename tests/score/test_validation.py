@@ -259,8 +259,6 @@ def test_each_fault_is_reported_with_its_line(
     ("explanation", "fallback", "warns"),
     [
         ("timeout", True, True),
-        ("no verdict (timeout); fallback score 1.0", None, True),  # earlier versions
-        ("no verdict: it is missing in the run", None, True),
         ("no verdict is as easy as this one", None, False),
         ("fine", "timeout", True),
         ("fine", False, False),

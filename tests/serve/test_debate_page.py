@@ -139,11 +139,12 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     maxims = [verdict["name"] for verdict in by_kind["verdicts"]["list"]]
     assert maxims == ["Quantity", "Quality", "Relation", "Manner"]
     # Where there is no argument, near topics are named, and nothing is judged.
-    events = _ask(app, "Trains are too expensive.")
+    events = _ask(app, "Buses are late.")
     assert {event["event"] for event in events}.isdisjoint(("judging", "verdicts"))
     (near,) = (event["near"] for event in events if event["event"] == "answer")
-    assert near[0] == "Should managing money be a compulsory school subject?"
-    assert '"near": [],' in json.dumps(_ask(app, "Pineapple belongs on pizza."))
+    assert "Should public transport be free of charge?" in near
+    for far in ("Trains are too expensive.", "Pineapple belongs on pizza."):
+        assert '"near": [],' in json.dumps(_ask(app, far))
     # What was cited before is not cited again, although it is the best.
     turns = [{"utterance": ZOOS, "systemResponse": answer["system"]}, {"utterance": ZOOS}]
     again = json.dumps(_ask(app, debate={"simulation": {"userTurns": turns}}))

@@ -331,9 +331,6 @@ _ANSWER = "answer"
 _EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 """Fields of the evaluation that are not fields of the evaluated debate."""
 _VERDICT = ("score", "explanation", "rationale", FALLBACK)
-_EARLIER_FALLBACKS = ("no verdict (", "no verdict: it is missing in the run")
-"""Beginnings of the explanations of fallbacks, which earlier versions wrote without the field, or
-with `true` in it."""
 
 
 @dataclass(frozen=True)
@@ -371,13 +368,8 @@ class Scored(FileRecord):
 
 def fallback_of(record: Mapping[str, Any] | None) -> str:
     """Return why a response, a user turn or a verdict is a fallback's; empty if it is none."""
-    cause = (record or {}).get(FALLBACK)
-    if cause and isinstance(cause, str):
-        return cause
-    explanation = str((record or {}).get("explanation", ""))
-    if cause is True or explanation.startswith(_EARLIER_FALLBACKS):
-        return explanation or "the run does not say why"
-    return ""
+    cause = (record or {}).get(FALLBACK) or ""
+    return cause if isinstance(cause, str) else "the run does not say why"
 
 
 _MISSING: Final[Any] = None

@@ -121,7 +121,7 @@ def agreement_of(
     if len(raters) < 2:
         return None
 
-    kappas: dict[frozenset[str], float | None] = {}
+    kappas: dict[tuple[str, str], float | None] = {}
     for first, second in combinations(raters, 2):
         of_criteria = []
         for criterion in criteria:
@@ -129,15 +129,16 @@ def agreement_of(
             table = count_answers(pairs, size_of(criterion))
             if table.any():
                 of_criteria.append(float(kappa(table, distances(criterion))))
-        kappas[frozenset((first, second))] = fmean(of_criteria) if of_criteria else None
+        kappas[first, second] = fmean(of_criteria) if of_criteria else None
+        kappas[second, first] = kappas[first, second]
 
     order = [raters.pop(0)]
     while raters:
-        order.append(max(raters, key=lambda name: kappas[frozenset((order[-1], name))] or 0))
+        order.append(max(raters, key=lambda name: kappas[order[-1], name] or 0))
         raters.remove(order[-1])
     rows = []
     for at, name in enumerate(order):
-        rows.append([kappas[frozenset((before, name))] for before in order[:at]])
+        rows.append([kappas[before, name] for before in order[:at]])
     return {
         "caption": "How far judges agree, beyond chance",
         "note": _KAPPA,

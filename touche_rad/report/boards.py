@@ -6,7 +6,7 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -176,12 +176,14 @@ def _judgements(report: JudgementReport) -> Board:
     title = lead(rows, report.measure)
     tables = [_page_table("All measures", report.board())]
     text = report.sentences()
-    runs = [row["run"] for row in rows if not row["baseline"]]
+    runs = [row for row in rows if not row["baseline"]]
     if runs and measured and any(row.p_holm is not None for row in report.comparisons):
-        titles = [criterion.title for criterion in measured]
-        cells_of_leader = next(row["cells"] for row in rows if not row["baseline"])
-        cells_by_title = dict(zip(titles, cells_of_leader, strict=False))
-        title, on = _against_baseline(runs, base, by_pair(report.comparisons, MEAN), cells_by_title)
+        title, on = _against_baseline(
+            [row["run"] for row in runs],
+            base,
+            by_pair(report.comparisons, MEAN),
+            zip(measured, runs[0]["cells"], strict=False),
+        )
         text = [*text, on]
     for row, counts in report.confusions():
         tables.append(_page_table(f"{row.run}, {row.maxim}: labels by answers", counts))
@@ -224,18 +226,18 @@ def _against_baseline(
     runs: Sequence[str],
     baseline: str,
     difference: words.Difference,
-    deltas: Mapping[str, tuple[float, bool]],
+    deltas: Iterable[tuple[Criterion, tuple[float, bool]]],
 ) -> tuple[str, str]:
     """Say who beats the baseline, and on which criteria the best run does and does not."""
     better = []
     for run in runs:
         row = difference(run, baseline)
-        if row is not None and row.significant and row.difference > 0:
+        if row and row.significant and row.difference > 0:
             better.append(run)
     groups: dict[str, list[str]] = {"better": []}
-    for title, (delta, sure) in deltas.items():
+    for criterion, (delta, sure) in deltas:
         relation = ("better" if delta > 0 else "worse") if sure else "not significantly different"
-        groups.setdefault(relation, []).append(f"{title} ({signed(delta)})")
+        groups.setdefault(relation, []).append(f"{criterion.title} ({signed(delta)})")
     relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
     text = f"Against {baseline}, {runs[0]} is {'; '.join(relations)}."
     subject = f"{len(better)} of {len(runs)} runs beat {baseline}; {runs[0]}"
@@ -246,7 +248,7 @@ def _against_baseline(
     if of_leader := difference(runs[0], baseline):
         subject += f": {words.tested(of_leader)}"
     if groups["better"]:
-        subject += f"; better on {names_of(groups['better'])}"
+        subject += f"; {relations[0]}"
     return subject, text
 
 

@@ -49,7 +49,7 @@ from touche_rad.runs.judging import VERDICTS
 from touche_rad.samples import SAMPLES
 from touche_rad.score import kind_of, score
 from touche_rad.score.cautions import different_indexes, equal_files, without_model
-from touche_rad.score.conversations import ClaimTopic, Conversation, topics
+from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import names
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
@@ -203,11 +203,13 @@ def write_report(
     if scored is not None:
         all_faults += [(*fault, "") for fault in faults_of(scored)]
         ranked.update(row.run for row in scored.rows)
-    for run, source in enumerate(sources):
-        if lost[run]:
+    for source in sources:
+        places = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
+        if places:
             # Of a run with a rank, the scores count them.
-            number = 0 if source.name in ranked else lost[run]
-            all_faults.append((source.name, number, _lost_debates(run, source, all_topics), ""))
+            number = 0 if source.name in ranked else len(places)
+            text = f"{count_of(len(places), 'lost debate')}: {names_of(places)}"
+            all_faults.append((source.name, number, text, ""))
 
     faulty: Counter[str] = Counter()
     for name, number, *_ in all_faults:
@@ -230,14 +232,6 @@ def write_report(
     refused |= unscored
     warnings += [f"{name}: {text}" for name, _, text, _ in all_faults if name not in refused]
     return ReportSummary(page, refused, warnings, sentences)
-
-
-def _lost_debates(run: int, source: Source, topics: Sequence[ClaimTopic]) -> str:
-    """Name the lost debates of a run: by their claims, if other runs have them."""
-    lost = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
-    claims = [f"“{topic.claim}”" for topic in topics if run not in topic.runs]
-    texts = claims if len(claims) == len(lost) else lost
-    return f"{count_of(len(lost), 'lost debate')}: {names_of(texts)}"
 
 
 def _criteria_of(chosen: Criteria | None, paths: Iterable[Path]) -> Criteria:

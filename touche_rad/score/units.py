@@ -42,7 +42,7 @@ def verdict_rows(
 
 
 def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
-    """Count the rows of turns by run, debate and criterion; None is of scales and categories."""
+    """Count the rows of turns by run, debate and criterion; scales and categories have no yes."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
@@ -55,6 +55,6 @@ def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
         }
         for name in ("yes", "agree"):
             answers = [row[name] for row in turns if row.get(name) is not None]
-            counts[name] = sum(answers) if answers else None
+            counts[name] = sum(answers)
             counts[f"{name}_of"] = len(answers)
         yield counts

@@ -9,7 +9,6 @@ import asyncio
 import json
 import logging
 import time
-from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
 from touche_rad.pages.marks import marked_answer, shown_verdicts
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
-from touche_rad.plugins import LoadedJudge, arguments_by, meaning_of
+from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, RequestBody
@@ -48,8 +47,6 @@ _ALIVE_SECONDS: Final = 5.0
 _SHOWN_CANDIDATES: Final = 5
 _USED: Final = "not used again: cited earlier in this debate"
 _SEARCHED: Final = 30
-_NEAREST: Final = 10
-"""Arguments near in meaning; a near topic has a third of them."""
 _NEAR_TOPICS: Final = 4
 """Topics that are offered where the debater has found no argument."""
 
@@ -175,27 +172,16 @@ class _Steps:
         self._put(**event)
 
     def _near(self, answerer: Answerer) -> list[str]:
-        """Return the topics near to the message, by meaning if there are vectors, and by words.
-
-        The arguments on a topic that is near by words have half of the words of the message.
-        """
-        index = answerer.index
-        if index is None:
+        """Return the topics near to the message: an argument has most of its words."""
+        if answerer.index is None:
             return []
         message = self.debate.last.utterance
         asked = topic_of(message)
-        shared: defaultdict[str, set[str]] = defaultdict(set)
-        for hit in index.search("all", message, _SEARCHED):
-            argument = hit.argument
-            shared[argument.topic] |= asked & topic_of(f"{argument.topic} {argument.text}")
-        near = [topic for topic in shared if 2 * len(shared[topic]) >= len(asked)]
-        near.sort(key=lambda topic: -len(shared[topic]))
-        meaning = meaning_of(index)
-        if meaning is not None:
-            # Vectors always have nearest arguments: a topic is near if it has many of them.
-            (ids,) = meaning.nearest("text", [message], _NEAREST)
-            counts = Counter(found.topic for found in arguments_by(index, ids) if found)
-            near[:0] = [topic for topic, count in counts.most_common() if 3 * count >= _NEAREST]
+        near = [
+            hit.argument.topic
+            for hit in answerer.index.search("all", message, _SEARCHED)
+            if 2 * len(asked & topic_of(f"{hit.argument.topic} {hit.argument.text}")) > len(asked)
+        ]
         return list(dict.fromkeys(near))[:_NEAR_TOPICS]
 
     async def lines(self, count: Callable[[Answer], None]) -> AsyncIterator[str]:
