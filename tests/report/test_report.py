@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -308,6 +309,31 @@ def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:
     names = ("half", "twice", "noes", "few", "lost", "other", "same", "alone")
     write_report([tmp_path / f"{name}.jsonl" for name in names], tmp_path / "r.html")
     check_page("damaged-without-labels", tmp_path / "r.html", tmp_path)
+
+
+def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
+    labels, out = write_damaged_runs(tmp_path), tmp_path / "r.html"
+    for name in ("a", "b"):
+        write_evaluations(tmp_path / f"{name}.jsonl", [make_debate(("U", "S.", "t"))])
+    simulation = files.simulation_line(make_debate(("V", "S.", "t")))
+    (tmp_path / "played.jsonl").write_text(f"{simulation}\n{{}}\n")
+    runs = [tmp_path / f"{name}.jsonl" for name in ("good", "noes", "a", "b", "played")]
+    ended = touche_rad("report", *runs, "--labels", labels, "-o", out, code=1)
+    assert "warning: played: 1 lost debate" in ended.err
+    faults = Page(out).data["report"]["faults"]
+    assert [name for name, _, text, _ in faults if text.startswith("not scored")] == ["a", "b"]
+
+
+def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:
+    labels = write_damaged_runs(tmp_path)
+    page = report_page(
+        [tmp_path], tmp_path / "r.html", labels=labels, bad=files.BadLines(skip=True)
+    )
+    shown: Counter[str] = Counter()
+    for debate in page.data["data-debates"]["debates"]:
+        shown.update(names_of_runs(page)[run] for run in debate[3])
+    lost = {"lost": 19, "cut": 19}
+    assert shown == dict.fromkeys(("odd", "half", "twice", "good", "noes"), 20) | lost
 
 
 @pytest.mark.parametrize("judges", [("length", "length"), ("length", "random")])
