@@ -99,11 +99,13 @@ class PisaArguments:
         self.folder = folder
         self._store = Store(folder)
         self._engines: dict[str, Engine | Postings] = {}
-        if self.manifest.engine == "pisa" and not pisa_is_here():
+        is_pisa = self.manifest.engine == "pisa"
+        if is_pisa and not pisa_is_here():
             self._engines.update(postings_of(self._store))
-        elif self.manifest.engine == "pisa":
-            for field in self.manifest.fields.keys() - {TOPICS}:
-                self._engines[field] = Engine(folder / field)
+            return
+        for field in self.manifest.fields.keys() - {TOPICS}:
+            path = folder / field
+            self._engines[field] = Engine(path) if is_pisa else Postings.read(path, len(self))
 
     @property
     def fingerprint(self) -> str:

@@ -118,9 +118,9 @@ def test_full_disk_stops_the_command_with_one_line(verb: str, place: Path) -> No
         "simulate claims.tsv -i demo --user model(persona=stubborn) -m MODEL",
         "judge debates.jsonl -j zsl -m MODEL",
         "judge debates.jsonl -j debatrix -m MODEL",
-        "respond debates.jsonl -d verbatim -i INDEX",
-        "simulate claims.tsv -i INDEX",
-        "retrieve debates.jsonl -i INDEX",
+        pytest.param("respond debates.jsonl -d verbatim -i INDEX", marks=pytest.mark.services),
+        pytest.param("simulate claims.tsv -i INDEX", marks=pytest.mark.services),
+        pytest.param("retrieve debates.jsonl -i INDEX", marks=pytest.mark.services),
     ],
 )
 def test_a_dead_model_or_index_stops_the_command(words: str, place: Path) -> None:
@@ -160,4 +160,4 @@ def test_a_command_in_a_program_leaves_no_file_open(place: Path) -> None:
         counts = [(cli.run(run), len(os.listdir("/proc/self/fd")))[1] for _ in range(3)]
     finally:
         gc.enable()
-    assert counts[2] == counts[1], "without the collector of cycles"
+    assert counts[2] == counts[1]  # without the collector of cycles

@@ -89,7 +89,7 @@ def test_no_program_that_a_command_starts_takes_modules_of_the_folder(
 RUN = "-i demo -o out/run.jsonl --replace"
 WRITING = [
     "audit debates.jsonl -j length -o out --replace",
-    "bench new made --claims claims.tsv -d verbatim -j grounded --replace",
+    "bench new made --claims claims.tsv -i demo -d verbatim -j grounded --replace",
     "bench run out -q",
     "check shuffled.jsonl --input debates.jsonl --fix -o out/run.jsonl --replace",
     "dataset debaters claims.tsv -o out --replace",

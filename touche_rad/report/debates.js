@@ -235,6 +235,7 @@ rad.report.tabs.debates = () => {
 
   const Claim = ({ item: claim, value, match, state, turn, turnTo, find, id }) => {
     const runs = runsOf(claim, state);
+    const all = claim.debates.flatMap((debate) => debate.runs);
     const at = Math.min(turn, claim.turns - 1);
     const columnsAt = (turnOf) =>
       debatesOf(claim, runs)
@@ -252,7 +253,7 @@ rad.report.tabs.debates = () => {
         .map((run) => names[run])
         .join(", ");
     return html`<p class="soft">
-        ${[count(runs.length, "run"), ...new Set(claim.debates.map((debate) => debate.id))].join(" · ")}
+        ${[`${runs.length} of ${count(all.length, "run")}`, ...new Set(claim.debates.map((debate) => debate.id))].join(" · ")}
       </p>
       ${
         whole.length > 0 &&
@@ -351,12 +352,12 @@ rad.report.tabs.debates = () => {
     Tools: names.length > 1 && Tools,
     fields: filters,
     items: isJudged ? [...claims].sort((a, b) => contested.get(b) - contested.get(a)) : claims,
-    about: isJudged && `Most red first. Strip: turns →, criteria ↓; red: ${red}.`,
+    about: isJudged && `Most red first, of all runs. Strip: turns →, criteria ↓; red: ${red}.`,
     matches,
     search,
-    Row: ({ item, match }) =>
+    Row: ({ item, match, state }) =>
       html`<span
-          >${isJudged && item.debates.slice(0, 3).map((debate) => html`<${Strip} ...${{ debate }} />`)}</span
+          >${isJudged && debatesOf(item, runsOf(item, state)).map((debate) => html`<${Strip} ...${{ debate }} />`)}</span
         >
         ${match.turns.length < item.turns && html`<span class="soft">${match.turns.length} of ${count(item.turns, "turn")}</span>`}`,
     Item: Claim,

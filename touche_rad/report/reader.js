@@ -197,7 +197,7 @@
                   onClick=${open}
                 >
                   <span class="claim" dir="auto">${line.item.index + 1}. ${line.item.text}</span>
-                  <${spec.Row} ...${line} />
+                  <${spec.Row} ...${line} state=${state} />
                 </a>
               </li>`;
             })}

@@ -47,12 +47,7 @@ def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
     for (run, debate, criterion), turns in groups.items():
-        counts: dict[str, Any] = {
-            "run": run,
-            "debate": debate,
-            "criterion": criterion,
-            "turns": len(turns),
-        }
+        counts: dict[str, Any] = {"run": run, "debate": debate, "criterion": criterion}
         for name in ("yes", "agree"):
             answers = [row[name] for row in turns if row.get(name) is not None]
             counts[name] = sum(answers)

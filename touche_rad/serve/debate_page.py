@@ -177,12 +177,12 @@ class _Steps:
             return []
         message = self.debate.last.utterance
         asked = topic_of(message)
-        near = [
+        near = dict.fromkeys(
             hit.argument.topic
             for hit in answerer.index.search("all", message, _SEARCHED)
             if 2 * len(asked & topic_of(f"{hit.argument.topic} {hit.argument.text}")) > len(asked)
-        ]
-        return list(dict.fromkeys(near))[:_NEAR_TOPICS]
+        )
+        return list(near)[:_NEAR_TOPICS]
 
     async def lines(self, count: Callable[[Answer], None]) -> AsyncIterator[str]:
         """Do the work and yield its lines; a browser that goes away stops the work."""
