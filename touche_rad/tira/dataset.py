@@ -159,14 +159,12 @@ def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
         output_format: object = {"name": "GenIR-Simulation", "config": runs}
         truth_format = input_format
         output_name = _SIMULATIONS
-        options = "$inputDataset -i /opt/index"  # that of the evaluator's image
     else:
         fields = {"required_fields": ["userTurnsEvaluations"]}
         input_format = {"name": "GenIR-Simulation", "config": runs}
         output_format = {"name": "*.jsonl", "config": {**fields, **runs}}
         truth_format = {"name": "*.jsonl", "config": runs}
         output_name = "evaluations.jsonl"
-        options = "$inputDataset"
     return {
         "configs": [
             {"config_name": name, "data_files": [{"split": upload.split, "path": [f"{name}/*"]}]}
@@ -186,7 +184,7 @@ def _front_matter(dataset: Dataset, upload: Upload) -> Mapping[str, Any]:
             },
             "evaluator": {
                 "image": upload.evaluator,
-                "command": f"touche-rad dataset evaluate $inputRun {options} -o $outputDir",
+                "command": "touche-rad dataset evaluate $inputRun $inputDataset -o $outputDir",
             },
         },
     }
