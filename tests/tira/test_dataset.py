@@ -184,7 +184,6 @@ def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(
     assert measures["responses without citation"] == 1, "one of the demo's responses"
     assert (tmp_path / "out/evaluations.jsonl").is_file()
     readme = (tmp_path / "ours/README.md").read_text()
-    assert "$inputDataset -i " in readme
     assert "ours/truths -i INDEX" in readme
 
 
