@@ -197,7 +197,7 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
     responses[2]["response"]["arguments"] = []
     responses[1]["response"]["fallback"] = "timeout"
     ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
-    assert ended.out == "mean share of yes 0.900 over 30 responses to 10 claims\n"
+    assert ended.out == "mean share of yes .900 over 30 responses to 10 claims\n"
     for warning in ("missing responses: 3", "responses over 60 words: 1", "fallback responses: 1"):
         assert f"{warning} of 30\n" in ended.err
     measures = read_measures(tmp_path / "out")

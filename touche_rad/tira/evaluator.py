@@ -30,6 +30,7 @@ from touche_rad.score.export import PROTOTEXT, measure, prototext
 from touche_rad.score.rates import count_yes
 from touche_rad.score.result import MEAN
 from touche_rad.score.validation import WORDS
+from touche_rad.score.words import number
 from touche_rad.text import count_words
 from touche_rad.tira.input import configured_turns, find_input
 
@@ -58,7 +59,8 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     mean = next(row for row in report.rows if row.maxim == MEAN)
     measures = prototext(report, report.runs[0]) + measure("mean f1", mean.value)
     write_text(out / PROTOTEXT, measures)
-    return f"mean F1 {mean.value:.3f} over {report.turns} labelled turns of {expected} debates"
+    of_turns = f"{report.turns} labelled turns of {expected} debates"
+    return f"mean F1 {number(mean.value, 3)} over {of_turns}"
 
 
 def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, tag: str) -> str:
@@ -66,12 +68,12 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     simulations = find_input(run, DEBATES - {Kind.RESPONSES})
     path = find_input(truths, {Kind.CLAIMS})
     claims = [debate.claim for debate in files.read_claims(path)]
-    for number, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
+    for line, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
         if debate.claim and debate.claim not in claims:
             raise InputError(
                 simulations,
                 f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates",
-                line=number,
+                line=line,
             )
     turns = configured_turns(truths)
     if turns is None:
@@ -115,4 +117,4 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
             log.warning("%s: %d of %d", name, count, expected)
     measures = {**shares, MEAN: mean, **counts}
     write_text(out / PROTOTEXT, "".join(starmap(measure, measures.items())))
-    return f"mean share of yes {mean:.3f} over {expected} responses to {len(claims)} claims"
+    return f"mean share of yes {number(mean, 3)} over {expected} responses to {len(claims)} claims"
