@@ -44,31 +44,36 @@ class Ended:
 def touche_rad(
     *args: str | Path,
     code: int | None = None,
+    out: str = "",
+    err: str = "",
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stranger: bool = False,
 ) -> Ended:
-    """Call `touche-rad ARGS` in this process, and check its exit code if one is given.
+    """Call `touche-rad ARGS` in this process.
 
-    With `stranger`, a third party's package is installed.
+    Check its exit code if one is given, and that it prints the texts `out` and `err`. With `stranger`,
+    a third party's package is installed.
     """
     words = [str(arg) for arg in args]
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "oe")
+    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
     with (
         _fresh(words, env or {}, stranger),
         chdir(cwd) if cwd else nullcontext(),
-        redirect_stdout(out),
-        redirect_stderr(err),
+        redirect_stdout(streams[0]),
+        redirect_stderr(streams[1]),
     ):
         try:
             exit_code = cli.run(words)
         except SystemExit as end:
             exit_code = end.code if isinstance(end.code, int) else 1
-    return _checked(Ended(exit_code, *(_text(stream) for stream in (out, err))), code)
+    return _checked(Ended(exit_code, *map(_text, streams)), code, out, err)
 
 
-def _checked(ended: Ended, code: int | None) -> Ended:
+def _checked(ended: Ended, code: int | None, out: str, err: str) -> Ended:
     assert code in (None, ended.code), ended.out + ended.err
+    assert out in ended.out
+    assert err in ended.err
     return ended
 
 
@@ -84,11 +89,13 @@ def check_kinds(*args: str | Path) -> set[str]:
 def touche_rad_process(
     *args: str | Path,
     code: int | None = None,
+    out: str = "",
+    err: str = "",
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 240,
 ) -> Ended:
-    """Call `touche-rad ARGS` in a process of its own, and check its exit code if one is given."""
+    """Call `touche-rad ARGS` in a process of its own, and check what the call in this process does."""
     done = subprocess.run(
         [sys.executable, "-m", "touche_rad", *map(str, args)],
         cwd=cwd,
@@ -98,7 +105,7 @@ def touche_rad_process(
         timeout=timeout,
         check=False,
     )
-    return _checked(Ended(done.returncode, done.stdout, done.stderr), code)
+    return _checked(Ended(done.returncode, done.stdout, done.stderr), code, out, err)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     claims = write_data(tmp_path / "data") / "claims.tsv"
     entries = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length -j zsl --user rules"
     words = ("--claims", claims, "-i", "demo", *entries.split())
-    assert " -m MODEL" in touche_rad("bench", "new", tmp_path / "rad", *words, code=0).err
+    touche_rad("bench", "new", tmp_path / "rad", *words, code=0, err=" -m MODEL")
     plan = tomllib.loads((tmp_path / "rad" / "bench.toml").read_text())
     assert plan["debaters"] == {
         "verbatim": "verbatim",
@@ -59,8 +59,7 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     assert plan["pages"]["baselines"] == ["verbatim", "verbatim-2", "length"]
     assert (tmp_path / "rad" / "claims.tsv").read_bytes() == claims.read_bytes()
     assert plan["sha256"] == {"claims": hashlib.sha256(claims.read_bytes()).hexdigest()}
-    again = touche_rad("bench", "new", tmp_path / "rad", code=2)
-    assert "--replace" in again.err
+    touche_rad("bench", "new", tmp_path / "rad", code=2, err="--replace")
 
 
 @pytest.mark.parametrize(
@@ -153,16 +152,14 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
 def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, object]) -> None:
     record = bench / "results" / "record.json"
     record.write_text(json.dumps(read_json(record) | change))
-    refused = touche_rad("bench", "verify", bench, code=2)
-    assert f"{record}: {field}: " in refused.err
+    touche_rad("bench", "verify", bench, code=2, err=f"{record}: {field}: ")
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
     touche_rad("bench", "new", tmp_path / "rad", code=0)
     claims = tmp_path / "rad" / "claims.tsv"
     claims.write_text(claims.read_text().replace("a", "b", 1))
-    refused = touche_rad("bench", "run", tmp_path / "rad", code=2)
-    assert "sha256.claims" in refused.err
+    touche_rad("bench", "run", tmp_path / "rad", code=2, err="sha256.claims")
 
 
 def test_results_of_other_settings_need_replace(bench: Path) -> None:
@@ -170,8 +167,7 @@ def test_results_of_other_settings_need_replace(bench: Path) -> None:
     plan.write_text(plan.read_text().replace("turns = 1", "turns = 2"))
     assert verify_bench(bench) == f"{plan}: it is not the plan of the record"
     before = contents(bench / "results")
-    refused = touche_rad("bench", "run", bench, code=1)
-    assert "--replace" in refused.err
+    touche_rad("bench", "run", bench, code=1, err="--replace")
     assert contents(bench / "results") == before
     touche_rad("bench", "run", bench, "--replace", code=0)
 
@@ -181,8 +177,9 @@ def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
     foreign = bench / "results" / VERDICTS.replace("length", "yes")
     plan.write_text(plan.read_text().replace('"length" }', '"length", yes = "always-yes" }'))
     foreign.write_text("foreign\n")
-    ended = touche_rad("bench", "run", bench, code=1)
-    assert f"error: {foreign.relative_to(bench / 'results')}: " in ended.err
+    touche_rad(
+        "bench", "run", bench, code=1, err=f"error: {foreign.relative_to(bench / 'results')}: "
+    )
     assert foreign.read_text() == "foreign\n"
     assert (bench / "results/labelled/seed-0/yes.jsonl").is_file()
     foreign.unlink()
@@ -215,8 +212,7 @@ def test_a_status_of_an_earlier_version_or_a_damaged_one_is_refused(
 ) -> None:
     path = bench / "results" / f"{VERDICTS}.status.json"
     path.write_text(json.dumps(read_json(path) | change))
-    ended = touche_rad("bench", "run", bench, code=1)
-    assert f"{path}: " in ended.err
+    touche_rad("bench", "run", bench, code=1, err=f"{path}: ")
 
 
 def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
@@ -239,10 +235,16 @@ def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: P
     words = (
         "--claims claims.tsv -i demo --turns 1 -d brief -d verbatim -j grounded --plugin brief.py"
     )
-    made = touche_rad("bench", "new", "rad", *words.split(), cwd=tmp_path, code=0)
-    assert "next: touche-rad bench run rad --plugin rad/brief.py\n" in made.err
-    unnamed = touche_rad("bench", "run", "rad", cwd=tmp_path, code=2)
-    assert "--plugin rad/brief.py" in unnamed.err
+    touche_rad(
+        "bench",
+        "new",
+        "rad",
+        *words.split(),
+        cwd=tmp_path,
+        code=0,
+        err="next: touche-rad bench run rad --plugin rad/brief.py\n",
+    )
+    touche_rad("bench", "run", "rad", cwd=tmp_path, code=2, err="--plugin rad/brief.py")
     touche_rad("bench", "run", "rad", "--trust", cwd=tmp_path, code=0)
     touche_rad("bench", "verify", "rad", cwd=tmp_path, code=0)
 
@@ -274,16 +276,17 @@ def test_a_killed_run_of_code_that_was_edited_is_played_again(bench: Path) -> No
     journal = AppendLog(journal_beside(played), RUN, {IDENTITY: identity})
     journal.append({"unit": 0, "lines": [], "counts": {}, "events": [], "fallbacks": []})
     journal.close()
-    ended = touche_rad("bench", "run", bench, code=0)
-    assert f"again: {DEBATES} (code of debater verbatim changed)" in ended.err
+    touche_rad(
+        "bench", "run", bench, code=0, err=f"again: {DEBATES} (code of debater verbatim changed)"
+    )
     assert played.read_bytes() == expected
 
 
 def test_missing_plan_and_folder_with_other_files_are_refused(tmp_path: Path) -> None:
-    ended = touche_rad("bench", "run", write_bench(tmp_path), "-o", tmp_path, code=2)
-    assert "exists already: " in ended.err
-    missing = touche_rad("bench", "run", "nosuch", cwd=tmp_path, code=2)
-    assert "nosuch" in missing.err
+    touche_rad(
+        "bench", "run", write_bench(tmp_path), "-o", tmp_path, code=2, err="exists already: "
+    )
+    touche_rad("bench", "run", "nosuch", cwd=tmp_path, code=2, err="nosuch")
 
 
 def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
@@ -294,8 +297,7 @@ def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
     )
     plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"broken" }'))
     words = ("-o", tmp_path / "out", "--plugin", tmp_path / "broken.py")
-    ended = touche_rad("bench", "run", plan, *words, code=1)
-    assert DEBATES in ended.err
+    touche_rad("bench", "run", plan, *words, code=1, err=DEBATES)
 
 
 def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(bench: Path) -> None:
@@ -322,8 +324,7 @@ def test_labels_of_fewer_debates_are_refused_at_once(tmp_path: Path) -> None:
     bench = tmp_path / "new"
     labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
     data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
-    ended = touche_rad("bench", "new", bench, *data, "-j", "length")
-    assert str(labels) in ended.err
+    touche_rad("bench", "new", bench, *data, "-j", "length", err=str(labels))
     assert not bench.exists()
 
 

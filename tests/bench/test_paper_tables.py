@@ -96,7 +96,7 @@ def test_errors_are_those_to_each_vote_if_wanted(
     assert cells["always con"]["ours"] == pytest.approx(100 * 0.75**0.5)
     assert cells["ChatGPT"]["samples"] == {"debates": 2}, "a debate without a verdict has no error"
     assert cells["InspireScore"]["samples"] == {"debates": 3}
-    assert "--votes" in touche_rad(*command_of("sinai/table2", KNOWN_DATA, "x#y"), "--votes").err
+    touche_rad(*command_of("sinai/table2", KNOWN_DATA, "x#y"), "--votes", err="--votes")
 
 
 def test_fallbacks_of_a_tournament_are_those_of_its_row(
@@ -147,14 +147,13 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     assert max(map(len, Path("out/table.txt").read_text("utf-8").splitlines())) > 80
     assert {body["temperature"] for body in server.asked} == {0.7}
     assert not list(Path("out").glob("*.trace.jsonl"))
-    assert "--replace" in touche_rad(*words, "-i", "data", code=2).err
+    touche_rad(*words, "-i", "data", code=2, err="--replace")
     with monkeypatch.context() as changed:
         changed.setenv("TOUCHE_RAD_WEB", "data")
-        assert "--replace" in touche_rad(*words, code=2).err
+        touche_rad(*words, code=2, err="--replace")
     Path("data/debateart.jsonl").write_text(contests.splitlines(keepends=True)[0], "utf-8")
-    assert "--replace" in touche_rad(*words, code=2).err
-    again = touche_rad(*words, "--replace")
-    assert "$ touche-rad judge" in again.err
+    touche_rad(*words, code=2, err="--replace")
+    touche_rad(*words, "--replace", err="$ touche-rad judge")
     assert len(Path("out/inspirescore.jsonl").read_text("utf-8").splitlines()) == 1
 
 
@@ -202,7 +201,7 @@ def test_missing_and_too_few_labels_are_refused(
     for name in files:
         copy_lines(demo_file(f"{name}.jsonl"), tmp_path / f"{name}.jsonl", 4)
     words = f"bench run paper:{table} --data {tmp_path} -o {tmp_path}/out -m http://localhost:9#m"
-    assert named in touche_rad(*words.split(), code=2).err
+    touche_rad(*words.split(), code=2, err=named)
 
 
 def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(

@@ -24,9 +24,10 @@ def _stranger() -> object:
 
 
 def call_with_key(
-    folder: Path, *words: str | Path, code: int | None = None, **environment: str
+    folder: Path, *words: str | Path, code: int | None = None, err: str = "", **environment: str
 ) -> Ended:
-    return touche_rad(*words, code=code, cwd=folder, env={"OPENAI_API_KEY": KEY, **environment})
+    key = {"OPENAI_API_KEY": KEY}
+    return touche_rad(*words, code=code, err=err, cwd=folder, env={**key, **environment})
 
 
 def new_plan(folder: Path) -> Path:
@@ -42,8 +43,7 @@ def test_a_settings_file_of_the_current_folder_is_not_used(
     stranger: Scripted, tmp_path: Path
 ) -> None:
     (tmp_path / "touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
-    ended = call_with_key(tmp_path, *SAY, code=0)
-    assert "--config touche-rad.toml" in ended.err
+    call_with_key(tmp_path, *SAY, code=0, err="--config touche-rad.toml")
     assert call_with_key(tmp_path, *SAY, "-q").err == ""
     assert stranger.asked == []
     named = call_with_key(tmp_path, *SAY, "--config", "touche-rad.toml", "-i", "demo")
@@ -63,9 +63,12 @@ def test_a_profile_gets_no_key_for_its_addresses(
 ) -> None:
     (tmp_path / "p.toml").write_text(PROFILE.replace("URL", stranger.url))
     ended = call_with_key(
-        tmp_path, *SAY[:-1], *(word.replace("URL", stranger.url) for word in words), code=2
+        tmp_path,
+        *SAY[:-1],
+        *(word.replace("URL", stranger.url) for word in words),
+        code=2,
+        err="OPENAI_API_KEY",
     )
-    assert "OPENAI_API_KEY" in ended.err
     assert KEY not in ended.err
     assert stranger.asked == []
 
@@ -116,9 +119,14 @@ def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str) -> Non
     file = new_plan(tmp_path)
     file.write_text(re.sub("index = .*", f'index = "{index}"', file.read_text()))
     ended = call_with_key(
-        tmp_path, "bench", "run", file.parent, TOUCHE_RAD_ES_PASSWORD="secret-of-mine", code=2
+        tmp_path,
+        "bench",
+        "run",
+        file.parent,
+        TOUCHE_RAD_ES_PASSWORD="secret-of-mine",
+        code=2,
+        err="TOUCHE_RAD_ES_PASSWORD",
     )
-    assert "TOUCHE_RAD_ES_PASSWORD" in ended.err
     assert "secret-of-mine" not in ended.err
 
 
@@ -137,9 +145,8 @@ def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: P
         text.replace('"grounded"', f'"{RERANK}"'.replace("URL", stranger.url), 1),
     ):
         file.write_text(hostile)
-        ended = call_with_key(tmp_path, "bench", "run", file.parent)
+        ended = call_with_key(tmp_path, "bench", "run", file.parent, err="--trust")
         assert ended.code > 0, ended.err
-        assert "--trust" in ended.err, ended.err
     assert stranger.asked == []
 
 

@@ -19,9 +19,8 @@ CLAIMS = demo_file("claims.tsv")
 
 @pytest.mark.long
 def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
-    ended = touche_rad("demo", "-o", tmp_path / "out", code=0)
+    ended = touche_rad("demo", "-o", tmp_path / "out", code=0, out="always-yes")
     assert ended.out.rstrip().endswith(f"Report: {tmp_path / 'out' / 'report.html'}")
-    assert "always-yes" in ended.out
     out = tmp_path / "out"
     assert len(list(files.read_debates(out / "simulations-grounded.jsonl"))) == 10
     assert len(list(files.read_evaluations(out / "judge-grounded.jsonl"))) == 20
@@ -101,13 +100,11 @@ def test_judge_prints_the_lines_that_it_would_write(tmp_path: Path, judge: str) 
 def test_printed_verdicts_skip_or_refuse_invalidread_jsonl(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
-    refused = touche_rad("judge", source, "--json", code=2)
+    refused = touche_rad("judge", source, "--json", code=2, err=f"{source}:1")
     assert refused.out == ""
-    assert f"{source}:1" in refused.err
-    skipped = touche_rad("judge", source, "--json", "--skip-bad", code=0)
+    skipped = touche_rad("judge", source, "--json", "--skip-bad", code=0, err=": 1")
     assert len(skipped.out.splitlines()) == 21
     assert skipped.err.startswith("warning: ")
-    assert ": 1" in skipped.err
 
 
 BROKEN = """
@@ -124,12 +121,10 @@ def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
     plugin = tmp_path / "broken.py"
     plugin.write_text(BROKEN)
     call = ("--plugin", plugin, "judge", DEBATES, "-j", "broken", "--json")
-    failed = touche_rad(*call, cwd=tmp_path, code=1)
+    failed = touche_rad(*call, cwd=tmp_path, code=1, err="error: ")
     assert len(failed.out.splitlines()) == 20
-    assert "error: " in failed.err
-    strict = touche_rad(*call, "--strict", cwd=tmp_path, code=1)
+    strict = touche_rad(*call, "--strict", cwd=tmp_path, code=1, err="ZeroDivisionError")
     assert strict.out == ""
-    assert "ZeroDivisionError" in strict.err
     assert {path.name for path in tmp_path.iterdir()} <= {"broken.py", "__pycache__"}
 
 
@@ -178,11 +173,10 @@ def test_the_demo_collection_can_be_the_fallback_index() -> None:
 
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
     (tmp_path / "arguments.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
-    refused = touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path, code=2)
-    assert "demo" in refused.err
+    touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path, code=2, err="demo")
     touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path, code=0)
     say = ("respond", "--say", "Zoos are bad.", "-d", "verbatim", "-i")
-    assert "rare animals" in touche_rad(*say, "./demo", cwd=tmp_path).out
+    touche_rad(*say, "./demo", cwd=tmp_path, out="rare animals")
 
 
 def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
@@ -199,10 +193,18 @@ def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None
 def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_path: Path) -> None:
     """Its index comes from the environment; where it lies and what it is called says nothing."""
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
-    ended = touche_rad(
-        "respond", DEBATES, "--last-only", "-d", "verbatim", "-o", tmp_path / "r", env=image, code=0
+    touche_rad(
+        "respond",
+        DEBATES,
+        "--last-only",
+        "-d",
+        "verbatim",
+        "-o",
+        tmp_path / "r",
+        env=image,
+        code=0,
+        err="warning: ",
     )
-    assert "warning: " in ended.err
     chosen = ("respond", DEBATES, "--last-only", "-d", "verbatim", "-i", demo_index_path)
     assert "warning" not in touche_rad(*chosen, "-o", tmp_path / "c").err
 

@@ -134,13 +134,13 @@ def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, 
     again = ("judge", debates, "-j", "zsl", *model, "--criteria", mine, "-o", out)
     assert "evaluations.jsonl" in touche_rad(*again, code=2).error
     out.with_name(f"{out.name}.status.json").unlink()
-    assert "--criteria" in touche_rad("check", out, code=1).out
+    touche_rad("check", out, code=1, out="--criteria")
     mine.write_text(THREE, "utf-8")
     touche_rad("check", out, "--criteria", mine, code=0)
     record = read_records(out)[0]
     record["userTurnsEvaluations"][1]["quality"]["answer"] = 2
     write_records(out, record)
-    assert "[1].quality.answer" in touche_rad("check", out, "--criteria", mine, code=1).out
+    touche_rad("check", out, "--criteria", mine, code=1, out="[1].quality.answer")
     fixing = ("check", out, "--fix", "-o", out.with_name("fixed.jsonl"))
     assert "criteria" in touche_rad(*fixing, code=2).error
 

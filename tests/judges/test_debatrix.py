@@ -478,5 +478,6 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
 
 
 def test_swap_is_for_panels(tmp_path: Path) -> None:
-    ended = touche_rad("judge", "x.jsonl", "-j", "length", "-o", tmp_path / "o", "--swap", code=2)
-    assert "--swap" in ended.err
+    touche_rad(
+        "judge", "x.jsonl", "-j", "length", "-o", tmp_path / "o", "--swap", code=2, err="--swap"
+    )

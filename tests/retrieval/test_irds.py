@@ -200,8 +200,7 @@ def public() -> str:
 def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path) -> None:
     run = tmp_path / "text.run"
     words = ("retrieve", f"{public}/queries", "-i", public, "-r", "text", "-o", run)
-    retrieved = touche_rad(*words, code=0)
-    assert "is built" in retrieved.err
+    retrieved = touche_rad(*words, code=0, err="is built")
     assert f"score {run} {public}/qrels" in retrieved.err
     ranked = [(row.query, row.document) for row in files.read_run(run)]
     assert ranked == [("q1", "d1"), ("q1", "d2")]  # d3 is the query d3 itself

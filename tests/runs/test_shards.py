@@ -47,9 +47,9 @@ def run_shards(folder: Path, words: Sequence[str], count: int = 2, *options: str
         run(folder, words, "run.jsonl", "--shard", f"{number}/{count}", *options)
 
 
-def merge(folder: Path, *words: str, code: int = 0) -> Ended:
+def merge(folder: Path, *words: str, code: int = 0, err: str = "") -> Ended:
     parts = words or ("run.jsonl.shards",)
-    return touche_rad("merge", *parts, "-o", "run.jsonl", code=code, cwd=folder)
+    return touche_rad("merge", *parts, "-o", "run.jsonl", code=code, err=err, cwd=folder)
 
 
 def status(path: Path) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def test_parts_share_a_cache(folder: Path) -> None:
 
 def test_a_budget_is_shared_by_the_parts(folder: Path) -> None:
     run_shards(folder, ASKED, 2, "--max-calls", "7")
-    assert "budget" in merge(folder, code=1).err
+    merge(folder, code=1, err="budget")
     merged = read_status(folder / "run.jsonl")
     assert merged["usage"]["total"]["calls"] == 7
 
@@ -113,8 +113,7 @@ def test_a_finished_part_is_not_made_again(folder: Path) -> None:
     run_shards(folder, JUDGE, 2)
     part = folder / "run.jsonl.shards/1-of-2/run.jsonl"
     before = read_status(part)
-    again = touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/2", cwd=folder)
-    assert "shard 1/2" in again.err
+    touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/2", cwd=folder, err="shard 1/2")
     assert read_status(part) == before
     run(folder, JUDGE, "run.jsonl", "--shard", "1/2", "--restart")
     assert read_status(part) != before
@@ -123,8 +122,7 @@ def test_a_finished_part_is_not_made_again(folder: Path) -> None:
 def test_a_missing_shard_is_named(folder: Path) -> None:
     run_shards(folder, JUDGE, 3)
     shutil.rmtree(folder / "run.jsonl.shards/2-of-3")
-    ended = merge(folder, code=2)
-    assert "shard 2/3" in ended.err
+    merge(folder, code=2, err="shard 2/3")
     run(folder, JUDGE, "run.jsonl", "--shard", "2/3")
     merge(folder)
 
@@ -132,15 +130,13 @@ def test_a_missing_shard_is_named(folder: Path) -> None:
 def test_parts_of_different_runs_are_refused(folder: Path) -> None:
     run_shards(folder, JUDGE, 2)
     run(folder, JUDGE, "other.jsonl", "--shard", "1/3")
-    mixed = merge(folder, "run.jsonl.shards", "other.jsonl.shards", code=2)
-    assert "shards was 2" in mixed.err
+    merge(folder, "run.jsonl.shards", "other.jsonl.shards", code=2, err="shards was 2")
     run(folder, (*JUDGE[:-1], "always-yes"), "other.jsonl", "--shard", "2/2", "--replace")
     places = ("run.jsonl.shards/1-of-2", "other.jsonl.shards/2-of-2")
-    options = merge(folder, *places, code=2)
-    assert "judge was" in options.err
+    merge(folder, *places, code=2, err="judge was")
     twice = folder / "copy" / "1-of-2"
     shutil.copytree(folder / "run.jsonl.shards/1-of-2", twice)
-    assert "shard 1/2" in merge(folder, "run.jsonl.shards", "copy", code=2).err
+    merge(folder, "run.jsonl.shards", "copy", code=2, err="shard 1/2")
     assert not (folder / "run.jsonl").exists()
 
 
@@ -149,8 +145,7 @@ def test_a_damaged_part_is_refused(folder: Path, name: str) -> None:
     run_shards(folder, JUDGE, 2)
     damaged = folder / "run.jsonl.shards/2-of-2" / name
     damaged.write_text(damaged.read_text("utf-8").rpartition('{"unit"')[0])
-    ended = merge(folder, code=1)
-    assert "units.jsonl" in ended.err
+    ended = merge(folder, code=1, err="units.jsonl")
     assert "--shard 2/2" in ended.err
     assert not (folder / "run.jsonl").exists()
 
@@ -177,22 +172,19 @@ def test_an_unfinished_part_is_refused(folder: Path) -> None:
     run_shards(folder, JUDGE, 2)
     part = folder / "run.jsonl.shards/2-of-2"
     (part / "units.jsonl").rename(part / "run.jsonl.part")
-    ended = merge(folder, code=2)
-    assert "2-of-2" in ended.err
+    merge(folder, code=2, err="2-of-2")
     assert not (folder / "run.jsonl").exists()
 
 
 @pytest.mark.parametrize("place", [".", "nowhere"])
 def test_a_folder_without_a_part_is_refused(folder: Path, place: str) -> None:
-    ended = merge(folder, place, code=2)
-    assert place in ended.err
+    merge(folder, place, code=2, err=place)
 
 
 def test_an_output_of_another_run_is_kept(folder: Path) -> None:
     run_shards(folder, JUDGE, 2)
     (folder / "run.jsonl").write_text('{"text": "mine"}\n')
-    ended = merge(folder, code=2)
-    assert "--replace" in ended.err
+    merge(folder, code=2, err="--replace")
     merge(folder, "run.jsonl.shards", "--replace")
 
 
@@ -201,8 +193,7 @@ def test_an_output_of_another_run_is_kept(folder: Path) -> None:
     read_cases("runs/wrong_shards.json"),
 )
 def test_a_shard_that_cannot_be_made(folder: Path, words: tuple[str, ...], message: str) -> None:
-    ended = touche_rad(*JUDGE, *words, cwd=folder, code=2)
-    assert message in ended.err
+    touche_rad(*JUDGE, *words, cwd=folder, code=2, err=message)
 
 
 @pytest.mark.long

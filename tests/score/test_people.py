@@ -80,12 +80,19 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
         [*labels, *([{**turn, "quality": 0} for turn in turns] for turns in labels[:9])],
     )
     runs = ("empty.jsonl", "few.jsonl", f"team1{kind}.jsonl", "copy.jsonl", f"team2{kind}.jsonl")
-    ended = touche_rad("score", *runs, "labels.jsonl", "--json", cwd=folder, code=1)
+    ended = touche_rad(
+        "score",
+        *runs,
+        "labels.jsonl",
+        "--json",
+        cwd=folder,
+        code=1,
+        err=f"equal files: team1{kind}.jsonl, copy.jsonl",
+    )
     report = ended.json
     ranks = {row["run"]: row["rank"] for row in report["ranking"]}
     assert ranks == {f"team1{kind}": 1, "copy": 1, f"team2{kind}": 3, "few": None}
     assert list(ranks)[-1] == "few"
-    assert f"equal files: team1{kind}.jsonl, copy.jsonl" in ended.err
     assert "empty.jsonl" in ended.err.splitlines()[-1]
 
 
@@ -108,7 +115,7 @@ def test_runs_are_of_judges_if_they_have_the_same_debates(
     paths = [f"{run}.judged.jsonl" for run in runs.split()]
     assert score(folder, *paths, "labels.jsonl")["kind"] == kind
     what = "debaters" if kind == "shares" else "judges"
-    assert f"Ranked as {what}: " in touche_rad("score", *paths, "labels.jsonl", cwd=folder).out
+    touche_rad("score", *paths, "labels.jsonl", cwd=folder, out=f"Ranked as {what}: ")
 
 
 def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> None:
@@ -122,7 +129,7 @@ def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> 
     counts = {(row["run"], row["maxim"]): row["unsettled"] for row in rows}
     assert [*counts.values()] == [None, 0, 3, 0, 0, None, 0, CLAIMS, 0, 0]
     note = f"team2.judged: quality: {CLAIMS} turns left out: people disagree (label --settle)"
-    assert note in touche_rad("score", *runs, "--correct", cwd=folder, code=0).out
+    touche_rad("score", *runs, "--correct", cwd=folder, code=0, out=note)
     touche_rad("report", *runs[:2], "--labels", runs[2], "-o", "page.html", cwd=folder, code=0)
     (board,) = Page(folder / "page.html").data["report"]["boards"]
     assert [note] in board["tables"][0]["rows"]
@@ -191,5 +198,12 @@ def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
 def test_a_run_without_labels_is_named(folder: Path) -> None:
     text = (folder / "team1.jsonl").read_text()
     (folder / "other.jsonl").write_text(text.replace("Reason", "Cause"))
-    ended = touche_rad("score", "other.jsonl", "team1.jsonl", "labels.jsonl", cwd=folder, code=1)
-    assert "other.jsonl: quantity: no turn has a label on quantity" in ended.err
+    touche_rad(
+        "score",
+        "other.jsonl",
+        "team1.jsonl",
+        "labels.jsonl",
+        cwd=folder,
+        code=1,
+        err="other.jsonl: quantity: no turn has a label on quantity",
+    )

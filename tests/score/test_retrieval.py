@@ -80,8 +80,7 @@ def test_a_run_on_other_queries_is_refused_and_others_are_scored(
     tmp_path: Path, run: Path, qrels: Path
 ) -> None:
     wrong = write_text(tmp_path / "wrong.run", "topic1 Q0 a 1 1 t\n")
-    ended = touche_rad("score", run, wrong, qrels, code=1)
-    assert "one" in ended.out
+    ended = touche_rad("score", run, wrong, qrels, code=1, out="one")
     for fact in ("wrong.run: ", "qrels.txt", "'q1'", "'topic1'"):
         assert fact in ended.err
     touche_rad("score", wrong, qrels, code=2)

@@ -91,12 +91,10 @@ def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> No
     call = ("judge", *(f"{name}.jsonl" for name in DEBATERS), "-o", "judged")
     (folder / "judged").mkdir()
     (folder / "judged/verbatim.jsonl").write_text("another file\n")
-    stopped = touche_rad(*call, cwd=folder, code=2)
-    assert "judged/verbatim.jsonl exists already" in stopped.err
+    touche_rad(*call, cwd=folder, code=2, err="judged/verbatim.jsonl exists already")
     (folder / "judged/verbatim.jsonl").unlink()
     status = read_json(folder / "judged/grounded.jsonl.status.json")
-    judged = touche_rad(*call, "bad.jsonl", cwd=folder, code=2)
-    assert "bad.jsonl:1: " in judged.err
+    judged = touche_rad(*call, "bad.jsonl", cwd=folder, code=2, err="bad.jsonl:1: ")
     assert "bad" in judged.err.splitlines()[-1]
     assert "--skip-bad" in judged.err.splitlines()[-1]
     assert judged.err.count("next: ") == 1
@@ -174,9 +172,13 @@ def test_fallback_answers_are_named(folder: Path) -> None:
     first["simulation"]["userTurns"][0]["systemResponse"]["response"]["fallback"] = "timeout"
     write_records(folder / "late.jsonl", first, *others)
     touche_rad("judge", "late.jsonl", "-o", "late.j.jsonl", cwd=folder, code=0)
-    scored = touche_rad("score", "late.j.jsonl", cwd=folder)
-    assert "late.j.jsonl: 1 of 20 answers are fallbacks" in scored.err
-    assert "grounded judged without a language model" in scored.out
+    touche_rad(
+        "score",
+        "late.j.jsonl",
+        cwd=folder,
+        err="late.j.jsonl: 1 of 20 answers are fallbacks",
+        out="grounded judged without a language model",
+    )
     causes = frames.responses(folder / "late.j.jsonl")["fallback"].tolist()
     assert causes == ["timeout", *[""] * 19]
 
@@ -189,8 +191,14 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
     for baseline in (runs[1], "verbatim.j"):
         compared = touche_rad(*call, "--baseline", baseline, "--csv", cwd=folder)
         assert compared.out.count("grounded.j,verbatim.j,") == 5
-    unknown = touche_rad(*call, "--baseline", "verbatin.j", cwd=folder, code=2)
-    assert "(did you mean 'verbatim.j.jsonl'?)" in unknown.err
+    touche_rad(
+        *call,
+        "--baseline",
+        "verbatin.j",
+        cwd=folder,
+        code=2,
+        err="(did you mean 'verbatim.j.jsonl'?)",
+    )
     shown = touche_rad(*call, "--baseline", "verbatim.j", cwd=folder).out
     assert "* baseline, without a rank." in shown
     assert "over all comparisons of the measure that ranks" in shown

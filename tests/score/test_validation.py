@@ -246,8 +246,7 @@ def test_each_fault_is_reported_with_its_line(
 ) -> None:
     change, message = {"simulations": SIMULATIONS, "evaluations": EVALUATIONS}[kind][name]
     wrong = with_changes(runs, tmp_path, kind, change)
-    ended = touche_rad("check", wrong, "-i", demo_index_path, code=1)
-    assert f"    {wrong}:4: " in ended.out
+    touche_rad("check", wrong, "-i", demo_index_path, code=1, out=f"    {wrong}:4: ")
     record = check_record(wrong, "-i", demo_index_path)
     assert not record["good"]
     (fault,) = [finding for finding in record["findings"] if finding["level"] == "fault"]
@@ -332,18 +331,18 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int 
 
 
 def test_a_run_that_does_not_exist_is_another_exit_code(runs: Path, tmp_path: Path) -> None:
-    ended = touche_rad("check", tmp_path / "none", runs / "simulations.jsonl", code=2)
-    assert f"{tmp_path / 'none'}: " in ended.out
+    touche_rad(
+        "check", tmp_path / "none", runs / "simulations.jsonl", code=2, out=f"{tmp_path / 'none'}: "
+    )
 
 
 def test_the_only_run_in_a_folder_is_checked(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "status.json").write_text("{}")
-    assert "found none" in touche_rad("check", tmp_path, code=1).out
+    touche_rad("check", tmp_path, code=1, out="found none")
     shutil.copy(runs / "simulations.jsonl", tmp_path)
-    assert f"{tmp_path}/simulations.jsonl: " in touche_rad("check", tmp_path, code=0).out
+    touche_rad("check", tmp_path, code=0, out=f"{tmp_path}/simulations.jsonl: ")
     (tmp_path / "two.jsonl").write_text("")
-    ended = touche_rad("check", tmp_path, code=1)
-    assert "simulations.jsonl, two.jsonl" in ended.out
+    ended = touche_rad("check", tmp_path, code=1, out="simulations.jsonl, two.jsonl")
     assert f"touche-rad check {tmp_path}/*" in ended.out
 
 
@@ -401,16 +400,21 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
         digest = hashlib.sha256(run.read_bytes()).hexdigest()
         status |= {"output": "earlier name.jsonl", "sha256": digest}
     (tmp_path / beside.replace("copied", run.name)).write_text(json.dumps(status))
-    ended = touche_rad("check", run, code=code)
-    assert message in ended.out
+    touche_rad("check", run, code=code, out=message)
     if is_renamed:
         return
     run.write_text((runs / "simulations.jsonl").read_text() + "{}\n")
     verdict = f": not valid; {message}" if code else ": not valid"
-    assert verdict in touche_rad("check", run).out
+    touche_rad("check", run, out=verdict)
 
 
 def test_a_folder_as_input_is_refused_with_its_files(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "claims.tsv").write_bytes(CLAIMS.read_bytes())
-    ended = touche_rad("check", runs / "simulations.jsonl", "--input", tmp_path, code=2)
-    assert "a file of the folder: claims.tsv\n" in ended.err
+    touche_rad(
+        "check",
+        runs / "simulations.jsonl",
+        "--input",
+        tmp_path,
+        code=2,
+        err="a file of the folder: claims.tsv\n",
+    )

@@ -72,12 +72,12 @@ def test_the_input_of_judges_is_blind_and_the_truths_are_the_labels(tmp_path: Pa
 def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
     fewer = tmp_path / "labels.jsonl"
     write_lines(fewer, LABELS.read_text().splitlines()[1:])
-    ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", code=2)
-    assert "debate 20 " in ended.err
+    touche_rad(
+        "dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", code=2, err="debate 20 "
+    )
     first, *rest = LABELS.read_text().splitlines()
     write_lines(fewer, [json.dumps(json.loads(first)[1:]), *rest])
-    ended = touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out")
-    assert "debate 1 " in ended.err
+    touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", err="debate 1 ")
     assert not (tmp_path / "out").exists()
 
 
@@ -87,9 +87,17 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: P
     path = run / "evaluations.jsonl"
     write_lines(path, [*(lines := path.read_text().splitlines()), lines[2]])  # the first counts
     out = tmp_path / "out"
-    ended = touche_rad("dataset", "evaluate", run, tmp_path / "ours/truths", "-o", out, code=0)
-    assert "given twice" in ended.err
-    assert " over 60 labelled turns of 20 debates" in ended.out
+    touche_rad(
+        "dataset",
+        "evaluate",
+        run,
+        tmp_path / "ours/truths",
+        "-o",
+        out,
+        code=0,
+        err="given twice",
+        out=" over 60 labelled turns of 20 debates",
+    )
     assert [path.name for path in out.iterdir()] == [PROTOTEXT]
     scores = tmp_path / "scored"
     touche_rad("score", run / "evaluations.jsonl", LABELS, "-o", scores)
@@ -104,9 +112,9 @@ def _run(tmp_path: Path) -> Path:
     return run_judge("always-yes", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
 
 
-def evaluate(run: Path, *options: str, truths: str = "truths", code: int | None = None) -> Ended:
+def evaluate(run: Path, *options: str, truths: str = "truths", **checks: Any) -> Ended:
     call = ("dataset", "evaluate", run, run.with_name("ours") / truths, "-o", run.with_name("out"))
-    return touche_rad(*call, *options, code=code)
+    return touche_rad(*call, *options, **checks)
 
 
 def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) -> None:
@@ -116,8 +124,7 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) ->
     del record["userTurnsEvaluations"][0]["Quantity"]
     write_lines(path, [json.dumps(record), *rest])
     evaluate(run, "--strict", code=2)
-    ended = evaluate(run, code=0)
-    assert "turn 1" in ended.err
+    evaluate(run, code=0, err="turn 1")
     assert read_measures(run.with_name("out"))["quantity recall"] == 42 / 43
 
 
@@ -133,15 +140,14 @@ def test_a_run_with_another_number_of_debates_is_refused(
 ) -> None:
     path = run / "evaluations.jsonl"
     write_lines(path, [*lines, *path.read_text().splitlines()[1:]])
-    ended = evaluate(run, code=2)
-    assert expected in ended.err
+    evaluate(run, code=2, err=expected)
 
 
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
-    assert "-j" in evaluate(run, "-j", "length").err
-    assert f"give {run.with_name('ours') / 'truths'}" in evaluate(run, truths="inputs").err
+    evaluate(run, "-j", "length", err="-j")
+    evaluate(run, truths="inputs", err=f"give {run.with_name('ours') / 'truths'}")
     (run / "evaluations.jsonl").write_text("")
-    assert "evaluations.jsonl" in evaluate(run).err
+    evaluate(run, err="evaluations.jsonl")
     assert not run.with_name("out").exists()
 
 
@@ -227,9 +233,10 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     record["simulation"]["userTurns"][1]["utterance"] = "Other words."
     write_lines(source, [first, json.dumps({"id": "d2", **record}), *rest])
     run, out = run_judge("length", source, tmp_path / "run"), tmp_path / "out"
-    ended = touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness, code=2)
+    ended = touche_rad(
+        "dataset", "evaluate", run, truths, "-o", out, *strictness, code=2, err="debate 'd2'"
+    )
     assert "run/evaluations.jsonl:2: simulation.userTurns[1]: " in ended.error
-    assert "debate 'd2'" in ended.err
     assert "--fix" not in ended.err
     (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests
     touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness, code=0)

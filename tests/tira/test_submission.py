@@ -137,20 +137,27 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     demo = Path(shutil.copy(demo_file("arguments.jsonl"), repository / "docker" / "collection"))
     assert touche_rad(*words, "--collection", demo) == refused
     words += ("--collection", repository / "docker" / "collection" / "ours.jsonl")
-    assert "not found" in touche_rad(*words, code=2).err
+    touche_rad(*words, code=2, err="not found")
     words[-1].write_text(demo.read_text().partition("\n")[2])
-    uploads = touche_rad(*words)
-    assert "--build-arg COLLECTION=docker/collection/ours.jsonl" in uploads.out
+    touche_rad(*words, out="--build-arg COLLECTION=docker/collection/ours.jsonl")
 
 
 def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     words = ("submit", "sinai", "--file", FILE)
-    refused = touche_rad(*words, env={"OPENAI_BASE_URL": "http://localhost:9/v1"}, code=2)
+    refused = touche_rad(
+        *words,
+        env={"OPENAI_BASE_URL": "http://localhost:9/v1"},
+        code=2,
+        err="OPENAI_BASE_URL: http://",
+    )
     assert refused.out == ""
-    assert "OPENAI_BASE_URL: http://" in refused.err
-    unset = touche_rad(*words, env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"}, code=0)
-    assert "not set: OPENAI_API_KEY" in unset.err
-    assert "_URL=http://x:8/v1\n" in touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}).err
+    touche_rad(
+        *words,
+        env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"},
+        code=0,
+        err="not set: OPENAI_API_KEY",
+    )
+    touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}, err="_URL=http://x:8/v1\n")
 
 
 @pytest.mark.parametrize(
@@ -163,12 +170,12 @@ def test_an_invalid_tira_yml_is_reported_in_one_line(
     text = FILE.read_text()
     assert change[0] in text
     (tmp_path / "tira.yml").write_text(text.replace(change[0], change[1], 1))
-    ended = touche_rad("submit", "--file", tmp_path / "tira.yml", code=2)
+    ended = touche_rad(
+        "submit", "--file", tmp_path / "tira.yml", code=2, err=str(tmp_path / "tira.yml")
+    )
     assert expected in ended.error
-    assert str(tmp_path / "tira.yml") in ended.err
 
 
 def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
-    ended = touche_rad("submit", cwd=tmp_path, code=2)
+    ended = touche_rad("submit", cwd=tmp_path, code=2, err="--file FILE")
     assert ended.err.startswith("touche-rad: error: tira.yml: ")
-    assert "--file FILE" in ended.err
