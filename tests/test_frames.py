@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.records import read_records
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files, frames
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 
 DEBATES = demo_file("debates.jsonl")
 ROOT = Path(__file__).parents[1]
@@ -78,7 +78,7 @@ def test_documented_frames_agree_with_the_scores(
         for verdict in turn.values()
     ]
     assert names["table"].mean()["grounded"] == sum(score > 0.5 for score in scores) / 240
-    with pytest.raises(UserError, match="expected verdicts"):
+    with expect_error("expected verdicts"):
         frames.agreement(*runs, DEBATES, labels=LABELS)
 
 

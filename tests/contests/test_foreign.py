@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.records import read_cases
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
@@ -159,7 +160,7 @@ def test_an_invalid_folder_is_reported(
 def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, expected: str) -> None:
     folder = write_panelbench(tmp_path / "bench")
     (folder / name).write_text(text, "utf-8")
-    with pytest.raises(InputError, match=re.escape(expected)):
+    with expect_error(re.escape(expected), InputError):
         list(contests(folder))
     (folder / name).write_text("{}" if name == "gold.json" else "null", "utf-8")
     assert list(contests(folder))[name == "gold.json"].gold == {}

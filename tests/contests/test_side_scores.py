@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.records import read_cases, write_lines
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome
@@ -86,7 +87,7 @@ def test_a_side_without_a_score_is_left_out(tmp_path: Path) -> None:
     read_cases("contests/wrong_scores.json"),
 )
 def test_scores_of_another_form_are_named(tmp_path: Path, scores: Any, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
+    with expect_error(problem, InputError):
         score_sides(tmp_path, [{"scores": scores}], of_sides("total", OURS[:1]))
 
 

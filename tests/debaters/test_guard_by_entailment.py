@@ -16,9 +16,10 @@ from tests.debaters.world import ARGUMENTS, cited_texts
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.nli import always, taught
+from tests.refusals import expect_error
 from touche_rad.calls import call_context
 from touche_rad.debaters.composed._debater import ByNli
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError
 from touche_rad.evidence.guard import CheckedAnswer, Guard, SentenceFault
 
 QUOTED = "Charities collect the penny that nobody misses."
@@ -98,7 +99,7 @@ def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
     labels = ("not_contradiction", "contradiction")
     no_entailment = always(tmp_path / "contradiction", "not_contradiction", 3.0, labels)
     message = "not_contradiction, contradiction"
-    with pytest.raises(UserError, match=message):
+    with expect_error(message):
         answer(server, "composed", guard=f"nli:{no_entailment}")
 
 
@@ -173,9 +174,9 @@ def test_without_a_citation_only_additions_are_faults_and_nobody_is_asked(server
 
 def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:
     writing(server, QUOTED)
-    with pytest.raises(OptionError, match="guard='nli:'"):
+    with expect_error("guard='nli:'", OptionError):
         answer(server, "composed", guard="nli:")
-    with pytest.raises(OptionError, match="guard='entailment'"):
+    with expect_error("guard='entailment'", OptionError):
         answer(server, "composed", guard="entailment")
     assert not server.asked
 
@@ -183,6 +184,6 @@ def test_a_wrong_guard_is_told_before_any_turn(server: Scripted) -> None:
 @pytest.mark.services
 def test_a_missing_guard_model_is_an_error_before_any_turn(server: Scripted) -> None:
     writing(server, QUOTED)
-    with pytest.raises(UserError, match="'nowhere'"):
+    with expect_error("'nowhere'"):
         answer(server, "composed", guard="nli:nowhere")
     assert not server.asked

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.debaters.world import ARGUMENTS, BothSides, debate
+from tests.refusals import expect_error
 from touche_rad.debaters.verbatim import Verbatim
-from touche_rad.errors import UserError, WorkError
+from touche_rad.errors import WorkError
 from touche_rad.plugins import Options, Services, find
 
 VERBATIM = Verbatim(Options(), Services(index=BothSides()))
@@ -27,6 +28,6 @@ def test_no_hit_is_an_error_so_that_another_speaks() -> None:
 
 
 def test_it_asks_for_an_index_and_has_no_options() -> None:
-    with pytest.raises(UserError, match="verbatim"):
+    with expect_error("verbatim"):
         Verbatim(Options(), Services())
     assert find("debater", "verbatim").options.model_fields == {}

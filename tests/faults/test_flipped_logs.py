@@ -15,6 +15,7 @@ import pytest
 
 from tests.faults.test_faults import content
 from tests.records import copy_lines, with_flipped_bits
+from tests.refusals import expect_error
 from tests.terminal import Ended, touche_rad
 from touche_rad.cli.steps import Steps
 from touche_rad.debate import Argument
@@ -168,7 +169,7 @@ def test_progress_of_annotations(place: Path) -> None:
     annotate(3)
     undamaged = content(folder)
     shutil.rmtree(folder)
-    with pytest.raises(UserError, match="is down"):
+    with expect_error("is down"):
         annotate(2)
     log = folder / "words.part"
     for damaged in flipped(log.read_bytes()):

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tests.records import with_flipped_bits
-from touche_rad.errors import UserError
+from tests.refusals import expect_error
 from touche_rad.files.append_log import AppendLog, LogKind, read_at, read_log
 
 RUN: Final = LogKind("run", 2, fix="start again", damaged="done again")
@@ -72,7 +72,7 @@ def test_no_flipped_bit_changes_a_record(path: Path, caplog: pytest.LogCaptureFi
         path.write_bytes(changed)
         number = complete[:place].count(b"\n")
         if number == 0:
-            with pytest.raises(UserError, match=r"run\.part.*(start again|choose another output)"):
+            with expect_error(r"run\.part.*(start again|choose another output)"):
                 reopen(path)
             assert path.read_bytes() == changed, "nothing is lost"
             continue
@@ -94,7 +94,7 @@ def test_lasting_log_reads_lines_without_a_checksum(path: Path) -> None:
     assert b'{"by": "b\n' in path.read_bytes()
     write(path.with_name("other"), {"by": "cyd"})
     path.write_bytes(path.read_bytes().replace(b'"labels"', b'"run"'))
-    with pytest.raises(UserError, match=f"first line .*{RUN.fix}"):
+    with expect_error(f"first line .*{RUN.fix}"):
         reopen(path)
 
 
@@ -110,7 +110,7 @@ def test_another_identity_is_refused(path: Path, identity: object, change: str) 
     write(path, *RECORDS)
     path.write_bytes(path.read_bytes()[:-9])
     before = path.read_bytes()
-    with pytest.raises(UserError, match=change):
+    with expect_error(change):
         AppendLog(path, RUN, {"identity": identity})
     assert path.read_bytes() == before
     log = AppendLog(path, RUN, {"identity": identity}, restart=True)
@@ -125,13 +125,13 @@ def test_identity_of_a_log_without_records_holds_only_in_a_lasting_log(path: Pat
     AppendLog(path, RUN, header).close()
     path.unlink()
     write(path, kind=LABELS)
-    with pytest.raises(UserError, match=r"seed was 1 .* 2"):
+    with expect_error(r"seed was 1 .* 2"):
         AppendLog(path, LABELS, header)
 
 
 def test_newer_log_is_refused(path: Path) -> None:
     write(path, kind=LogKind("run", 3, fix="", damaged=""))
-    with pytest.raises(UserError, match=r"run\.part.*\(format 3; .* 2\)"):
+    with expect_error(r"run\.part.*\(format 3; .* 2\)"):
         reopen(path)
 
 
@@ -140,7 +140,7 @@ def test_newer_log_is_refused(path: Path) -> None:
 def test_file_of_another_program_is_not_changed(path: Path, content: bytes, restart: bool) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"run\.part "):
+    with expect_error(r"run\.part "):
         AppendLog(path, RUN, HEADER, restart=restart)
     assert path.read_bytes() == content
 
@@ -150,14 +150,14 @@ def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe", "."):
-        with pytest.raises(UserError, match=str(tmp_path / name)):
+        with expect_error(str(tmp_path / name)):
             AppendLog(tmp_path / name, RUN)
     assert (tmp_path / "file").read_text() == "precious"
 
 
 def test_log_has_one_process(path: Path) -> None:
     log = AppendLog(path, RUN, HEADER)
-    with pytest.raises(UserError, match="another process"):
+    with expect_error("another process"):
         AppendLog(path, RUN, HEADER)
     log.finish()
     log.close()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import expect_error
 from touche_rad import files
-from touche_rad.errors import UserError
 
 
 def write(path: Path | str, text: str = "new\n") -> None:
@@ -87,7 +87,7 @@ def test_a_place_that_cannot_be_written_is_an_error_of_one_line(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=reason) as error:
+    with expect_error(reason) as error:
         write(f"{tmp_path}/{name}")
     assert isinstance(error.value, OSError)
     assert str(error.value).startswith(f"{tmp_path}/{name}")

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.records import read_cases
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
@@ -125,7 +126,7 @@ def test_a_file_of_no_kind_is_refused(
 def test_a_place_without_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("nowhere")
     for place, detail in ((tmp_path, "got a folder"), (tmp_path / "link", "No such")):
-        with pytest.raises(InputError, match=detail) as raised:
+        with expect_error(detail, InputError) as raised:
             list(files.read_debates(place))
         assert raised.value.path == str(place)
 
@@ -135,7 +136,7 @@ def test_a_key_occurs_once_in_an_object(tmp_path: Path) -> None:
     path.write_text(
         json.dumps(GOOD).replace('{"simulation"', '{"id": "a", "id": "b", "simulation"')
     )
-    with pytest.raises(InputError, match="'id'") as raised:
+    with expect_error("'id'", InputError) as raised:
         list(files.read_debates(path))
     assert raised.value.line == 1
 
@@ -145,7 +146,7 @@ def test_a_misspelt_label_is_an_error(tmp_path: Path, wrong: str) -> None:
     path = tmp_path / "labels"
     for right in ({"quality": 1, "manner": 0}, dict.fromkeys(Maxim, 1)):
         path.write_text(json.dumps([{**right, wrong: 1}]))
-        with pytest.raises(InputError, match="quantity") as raised:
+        with expect_error("quantity", InputError) as raised:
             list(files.read_labels(path))
         assert raised.value.line == 1
         assert raised.value.field == f"[0].{wrong}"
@@ -171,7 +172,7 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
         list(files.read_debates(path))
     assert raised.value.line == 2
     assert raised.value.field == "simulation"
-    with pytest.raises(InputError, match="simulations"):
+    with expect_error("simulations", InputError):
         list(files.read_labels(path))
 
 

@@ -10,8 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.records import END_OF_RUN, read_table, write_records
+from tests.refusals import expect_error
 from touche_rad.criteria import load_shipped, shipped_names
-from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.errors import InputError, OptionError
 from touche_rad.files.criteria import criteria_of, read_criteria
 from touche_rad.files.schemas import schema_of
 
@@ -82,7 +83,7 @@ def test_a_change_counts_for_whom_it_is_shown_to(
     labels = [write_records(tmp_path / tag, [{"criteria": tag}]) for tag in original.label_tags]
     for path, changes in ((run, changes_verdicts), (labels[0], changes_labels)):
         if changes:
-            with pytest.raises(InputError, match="judges see" if path == run else "people see"):
+            with expect_error("judges see" if path == run else "people see", InputError):
                 criteria_of(changed, path)
         else:
             assert criteria_of(changed, path) == changed
@@ -117,9 +118,9 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path, row: list[str]) -
 
 
 def test_a_newer_format_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="newer"):
+    with expect_error("newer"):
         read_criteria(str(read(tmp_path, f"format = 2\n{ASKED}")))
-    with pytest.raises(OptionError, match="'grice'"):
+    with expect_error("'grice'", OptionError):
         read_criteria("grise")
 
 
@@ -139,5 +140,5 @@ def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
         assert len(criteria_of(None, run)) == 1
         official = json.dumps(status).replace('"official": false', '"official": true')
         (tmp_path / "run.jsonl.status.json").write_text(official)
-    with pytest.raises(InputError, match="--criteria"):
+    with expect_error("--criteria", InputError):
         criteria_of(None, run)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.records import read_json, read_records, read_status, write_records
+from tests.refusals import expect_error
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
 from touche_rad.runs.journal import RUN
 from touche_rad.training.folder import TrainingFolder
@@ -108,7 +108,7 @@ def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> 
     assert folder.start_or_resume({"recipe": {"base": "x"}})
     assert folder.finished() is not None
     set_format(tmp_path / name)
-    with pytest.raises(UserError, match=rf"\(format {NEWER};"):
+    with expect_error(rf"\(format {NEWER};"):
         _ = folder.start_or_resume({"recipe": {"base": "x"}}), folder.finished()
 
 

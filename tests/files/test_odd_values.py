@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.records import read_cases, write_records
+from tests.refusals import expect_error
 from touche_rad import files
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError
 from touche_rad.files import BadLines
 from touche_rad.files.records import DEEPEST, parse
 from touche_rad.plugins import build_index, open_index
@@ -44,7 +45,7 @@ def test_a_record_has_at_most_100_levels(open_: str, inside: str, close: str) ->
 def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
     text = json.dumps(simulation() | {"x": 1}).replace('"x": 1', f'"x": {number}')
     (tmp_path / "f").write_text(text)
-    with pytest.raises(InputError, match=number) as raised:
+    with expect_error(number, InputError) as raised:
         list(files.read_debates(tmp_path / "f"))
     assert raised.value.line == 1
 
@@ -122,5 +123,5 @@ def test_a_run_skips_its_bad_rows_and_keeps_its_scores(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "", " a", "a\t", "a\u2028b"])
 def test_a_run_cannot_hold_names_with_white_space(name: str) -> None:
-    with pytest.raises(UserError, match="white space"):
+    with expect_error("white space"):
         list(files.run_lines([files.Ranked("q", name, 1, 1.0, "t")]))

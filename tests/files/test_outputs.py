@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.records import copy_lines, read_json, read_status, read_table
+from tests.refusals import expect_error
 from tests.terminal import Ended, touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
 from touche_rad.files.outputs import Setup, Status
 from touche_rad.runs.journal import RUN
@@ -192,13 +192,13 @@ def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> No
 
     assert [start(1), start(1), start(1, restart=True)] == [False, True, False]
     for restart in (False, True):
-        with pytest.raises(UserError, match=r"seed .* --replace"):
+        with expect_error(r"seed .* --replace"):
             start(2, restart=restart)
     assert folder.data.read_text() == "1\n"
     folder.replace()
     assert start(2) is False
     folder.identity.write_text("damaged")
-    with pytest.raises(UserError, match="--restart"):
+    with expect_error("--restart"):
         start(2)
     assert start(2, restart=True) is False
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.demo import demo_file
@@ -89,7 +90,7 @@ def test_what_only_greets_or_counts_the_time_is_no_argument(utterance: str, argu
 def test_another_text_than_a_transcript_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear Sir,\n")
-    with pytest.raises(InputError, match="Motion"):
+    with expect_error("Motion", InputError):
         list(read_transcript(path))
 
 

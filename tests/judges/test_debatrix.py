@@ -18,9 +18,9 @@ from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, prompts
 from tests.models.scripted import Scripted, cut_off
 from tests.records import read_records
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome, Speech
-from touche_rad.errors import UserError
 from touche_rad.plugins import find
 
 SIX = Contest(
@@ -456,7 +456,7 @@ def test_without_any_answer_there_is_no_winner_and_a_reason(server: Scripted) ->
     ],
 )
 def test_a_wrong_dimension_is_named(dimensions: str, named: str) -> None:
-    with pytest.raises(UserError, match=named):
+    with expect_error(named):
         find("panel", "debatrix").configure({"dimensions": dimensions})
 
 

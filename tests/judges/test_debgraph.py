@@ -19,6 +19,7 @@ from tests.judges.debgraph_debate import (
 )
 from tests.models.by_schema import called, prompt_of, prompts, roles_of
 from tests.models.scripted import Scripted
+from tests.refusals import expect_error
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.errors import OptionError
 from touche_rad.plugins import find
@@ -417,7 +418,7 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
 )
 def test_options_that_contradict_each_other_are_refused(options: str, problem: str) -> None:
     settings = dict(option.split("=") for option in options.split())
-    with pytest.raises(OptionError, match=problem):
+    with expect_error(problem, OptionError):
         find("panel", "debgraph").configure(settings)
 
 

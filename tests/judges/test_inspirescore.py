@@ -38,11 +38,12 @@ from tests.judges.test_fol import BANNED, RESPONSIBLE, SCHOOL
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, roles_of, schema_of
 from tests.models.scripted import Handler, Scripted, cut_off, raw
+from tests.refusals import expect_error
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, result
 from touche_rad.contest import TIE, Outcome
 from touche_rad.debate import Hit
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import OptionError, WorkError
 from touche_rad.models import Prompt
 from touche_rad.plugins import find
 
@@ -384,7 +385,7 @@ def test_without_z3_the_model_decides_alone(
     details = as_json(outcome)["details"]["logic"]
     assert details["agreement"] is None
     assert "touche-rad[logic]" in details["solver_reason"]
-    with pytest.raises(UserError, match=r"touche-rad\[logic\]"):
+    with expect_error(r"touche-rad\[logic\]"):
         judge_contest(server, logic="solver")
 
 
@@ -710,5 +711,5 @@ def test_more_than_is_looked_at_is_cut_and_told(server: Scripted) -> None:
 )
 def test_a_wrong_option_is_refused(setting: str) -> None:
     option, _, value = setting.partition("=")
-    with pytest.raises(OptionError, match=option):
+    with expect_error(option, OptionError):
         find("panel", "inspirescore").configure({option: value})

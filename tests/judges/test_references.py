@@ -4,6 +4,7 @@ import pytest
 
 from judges.grice.reference import LengthJudge, RandomJudge, length_score
 from tests.judges.makers import debate
+from tests.refusals import expect_error
 from touche_rad.debate import Maxim
 from touche_rad.errors import OptionError
 from touche_rad.plugins import Services, find
@@ -62,5 +63,5 @@ def test_length_counts_as_the_task_counts():
     ],
 )
 def test_a_wrong_option_is_named(name, options):
-    with pytest.raises(OptionError, match=next(iter(options))):
+    with expect_error(next(iter(options)), OptionError):
         find("judge", name).make(Services(), options)

@@ -17,10 +17,11 @@ from tests.judges.makers import run_judge
 from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Handler, Scripted, reply, says
 from tests.records import write_records
+from tests.refusals import expect_error
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
-from touche_rad.errors import InputError, OptionError, UserError
+from touche_rad.errors import InputError, OptionError
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
 from touche_rad.plugins import Services, find
@@ -300,7 +301,7 @@ def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
 
 
 def test_evidence_is_not_quoted_for_one_maxim_at_a_time() -> None:
-    with pytest.raises(OptionError, match="evidence"):
+    with expect_error("evidence", OptionError):
         find("judge", "zsl").configure({"profile": "evidence", "per": "maxim"})
 
 
@@ -324,8 +325,8 @@ def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) ->
     write_records(path, *lines)
     judge_second(server, "fsl1", profile="paper", examples=str(path))
     assert all("System: S-yes" in prompt for prompt in prompts(server, "yes|no"))
-    with pytest.raises(UserError, match=r"3 examples with quantity = yes .* 1"):
+    with expect_error(r"3 examples with quantity = yes .* 1"):
         judge_second(server, "analysis3", examples=str(path))
     path.write_text('{"user": "a"}\n')
-    with pytest.raises(InputError, match=r"examples.jsonl:1: labels"):
+    with expect_error(r"examples.jsonl:1: labels", InputError):
         judge_second(server, "fsl1", examples=str(path))

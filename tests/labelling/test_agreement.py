@@ -12,8 +12,8 @@ import pytest
 
 from tests.labelling.makers import answer, open_session, write_run
 from tests.records import read_records, write_records
+from tests.refusals import expect_error
 from touche_rad.debate import Maxim
-from touche_rad.errors import UserError
 from touche_rad.labelling.agreement import agreement
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LabelSession
@@ -87,9 +87,9 @@ def test_a_file_of_another_run_and_a_second_ana_are_refused(tmp_path: Path) -> N
     output = tmp_path / "labels.jsonl"
     short = tmp_path / "ben.jsonl"
     short.write_text('[{"quality": 1}]\n')
-    with pytest.raises(UserError, match="expected 4"):
+    with expect_error("expected 4"):
         open_session(run, output, others=[short])
     mine = tmp_path / "ana.jsonl"
     mine.write_text(f"{json.dumps([{'quality': 1}] * 3)}\n" * 4)
-    with pytest.raises(UserError, match="ana"):
+    with expect_error("ana"):
         open_session(run, tmp_path / "second.jsonl", others=[mine])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
 from tests.records import write_lines
+from tests.refusals import expect_error
 from touche_rad.criteria import grice
 from touche_rad.errors import InputError
 from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdicts
@@ -61,5 +60,5 @@ def test_only_verdicts_on_the_labelled_debates_count(tmp_path: Path) -> None:
     (verdicts,) = read_verdicts([path], read_exchanges([run], grice()), {}).values()
     assert len(verdicts) == 6
     run.write_text(run.read_text().replace("late", "early"))
-    with pytest.raises(InputError, match="no verdict on the debates of"):
+    with expect_error("no verdict on the debates of", InputError):
         read_verdicts([path], read_exchanges([run], grice()), {})

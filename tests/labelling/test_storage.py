@@ -8,8 +8,8 @@ import pytest
 
 from tests.labelling.makers import TURNS, open_session, write_run, write_verdicts
 from tests.records import read_cases, read_records
+from tests.refusals import expect_error
 from touche_rad.debate import Maxim
-from touche_rad.errors import UserError
 from touche_rad.files.append_log import AppendLog
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LABELS, LabelSession
@@ -106,7 +106,7 @@ def test_a_log_of_another_run_is_refused(run: Path, tmp_path: Path) -> None:
     other_run = write_run(tmp_path / "other.jsonl", 5)
     text = session.log.path.read_text()
     session.log.path.write_text(f'{text}{{"at":')
-    with pytest.raises(UserError, match="digest"):
+    with expect_error("digest"):
         open_session(other_run, session.output)
     assert session.log.path.read_text() == f'{text}{{"at":', "nothing is cut"
 
@@ -169,7 +169,7 @@ def test_an_event_that_is_none_is_named(
     (answer,) = session.log.entries()
     session.log.append({**answer.record, **change})
     (field,) = change
-    with pytest.raises(UserError, match=rf"labels\.jsonl\.log:3: {field}: "):
+    with expect_error(rf"labels\.jsonl\.log:3: {field}: "):
         reopen(session, run)
 
 
@@ -179,5 +179,5 @@ def test_a_queue_of_other_turns_is_refused(run: Path, tmp_path: Path, queue: obj
     session.log.close()
     session.log.path.unlink()
     AppendLog(session.log.path, LABELS, {**session.log.header, "queue": queue}).close()
-    with pytest.raises(UserError, match="first line"):
+    with expect_error("first line"):
         open_session(run, session.output)

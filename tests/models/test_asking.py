@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 from tests.models import scripted
 from tests.models.by_schema import last_message, roles_of
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
-from touche_rad.errors import UserError
+from tests.refusals import expect_error
 from touche_rad.models import Message, Model, ask_in_parts, sending
 from touche_rad.models import errors as faults
 from touche_rad.models.endpoint import Address
@@ -510,7 +510,7 @@ def test_equal_parallel_requests_are_sent_once(server: Scripted, tmp_path: Path)
 def test_a_cache_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     cache = tmp_path / "file" / "x"
-    with pytest.raises(UserError, match=re.escape(f"--cache {cache}: ")):
+    with expect_error(re.escape(f"--cache {cache}: ")):
         Model(Address("EMPTY", "tiny"), cache=cache)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.records import read_table
-from touche_rad.errors import UserError
+from tests.refusals import expect_error
 from touche_rad.models import Message, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis
 
@@ -57,9 +57,9 @@ def test_missing_values_are_named_and_a_prompt_may_leave_values_out(tmp_path: Pa
     [("no part", "needs a line"), ("=== user\n{{ text", "line 2"), ("=== user\n{% x %}", "line 2")],
 )
 def test_an_unusable_prompt_is_refused(tmp_path: Path, source: str, problem: str) -> None:
-    with pytest.raises(UserError, match=problem):
+    with expect_error(problem):
         _read(tmp_path, source)
-    with pytest.raises(UserError, match="nowhere: "):
+    with expect_error("nowhere: "):
         Prompt.read(tmp_path / "nowhere", "x")
 
 
@@ -75,7 +75,7 @@ def test_a_partial_is_inserted_and_its_variables_count(tmp_path: Path) -> None:
     plain = prompt.messages(thesis=Thesis("Evil exists."))[1].content.splitlines()
     assert len(user.content.splitlines()) == len(plain) == 3
     assert user.content.splitlines()[1] != plain[1], "the opposite of a negated thesis is written"
-    with pytest.raises(UserError, match=r"\.\./secret\.jinja"):
+    with expect_error(r"\.\./secret\.jinja"):
         _read(tmp_path, '=== user\n{% include "../secret.jinja" %}')
 
 

@@ -11,11 +11,12 @@ import pytest
 from ir_measures import SetP, SetR
 
 from tests.records import copy_lines
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response
 from touche_rad.demo import demo_file
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError
 from touche_rad.pipelines import Answer, Judge, Texts, answer_topics, judge_topics, label_qrels
 from touche_rad.plugins import Options, Services, debater, find, open_index
 
@@ -132,7 +133,7 @@ def cited(row: pd.Series) -> Sequence[Argument]:
 
 
 def test_a_debater_that_searches_needs_an_index(searching: str) -> None:
-    with pytest.raises(UserError, match="index=LOCATION"):
+    with expect_error("index=LOCATION"):
         Answer(searching)
 
 
@@ -151,15 +152,15 @@ def test_a_frame_of_another_system_is_judged_by_its_texts() -> None:
 
 
 def test_wrong_input_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="grounded"):
+    with expect_error("grounded", OptionError):
         Judge("grundet")
-    with pytest.raises(OptionError, match="'x'"):
+    with expect_error("'x'", OptionError):
         Answer("verbatim(x=1)", index="demo")
     with pytest.raises(pt.validate.InputValidationError, match="qanswer"):
         Judge("grounded")(pd.DataFrame({"qid": ["1"], "query": ["x"]}))
     short = tmp_path / "labels.jsonl"
     copy_lines(LABELS, short)
-    with pytest.raises(UserError, match="debate 2 of 3 turns"):
+    with expect_error("debate 2 of 3 turns"):
         label_qrels(DEBATES, short)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.refusals import expect_error
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.errors import UserError, WorkError
@@ -84,7 +85,7 @@ def test_an_error_of_the_user_is_raised() -> None:
     first = Counting()
     index = FallbackIndex(lambda: first, Counting())
     first.fault = UserError("wrong password")
-    with pytest.raises(UserError, match="wrong password"):
+    with expect_error("wrong password"):
         _search(index)
 
 

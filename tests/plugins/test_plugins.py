@@ -8,11 +8,12 @@ import pytest
 from pydantic import Field
 
 from tests.records import copy_lines, read_json, read_records, write_records
+from tests.refusals import expect_error
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
 from touche_rad.demo import demo_file
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import (
     Options,
     Services,
@@ -52,7 +53,7 @@ def test_a_decorated_class_is_found_by_name() -> None:
 
 
 def test_a_plugin_cannot_have_the_name_of_ours() -> None:
-    with pytest.raises(UserError, match="'verbatim'"):
+    with expect_error("'verbatim'"):
         debater("verbatim")(object)
 
 
@@ -67,7 +68,7 @@ def test_a_plugin_cannot_have_the_name_of_ours() -> None:
 )
 def test_a_wrong_option_is_named(options: dict[str, str], problem: str) -> None:
     _register()
-    with pytest.raises(OptionError, match=problem):
+    with expect_error(problem, OptionError):
         find("debater", "parrot").configure(options)
 
 
@@ -80,13 +81,13 @@ def test_the_identity_names_what_was_set() -> None:
 
 
 def test_a_plugin_may_ask_for_an_index() -> None:
-    with pytest.raises(UserError, match="-i DIR"):
+    with expect_error("-i DIR"):
         Services().need_index("parrot")
 
 
 def test_a_plugin_is_not_created_without_what_it_needs() -> None:
     _register()
-    with pytest.raises(UserError, match=r"parrot.*-i DIR"):
+    with expect_error(r"parrot.*-i DIR"):
         find("debater", "parrot").make(Services())
 
 
@@ -117,7 +118,7 @@ def test_a_need_of_another_form_is_an_error(need: str) -> None:
     class Needy:
         """Need something unknown."""
 
-    with pytest.raises(WorkError, match=f"'needy' .*'{need}'"):
+    with expect_error(f"'needy' .*'{need}'", WorkError):
         find("debater", "needy").missing(index=True)
 
 
@@ -134,7 +135,7 @@ def test_a_file_of_plugins_is_imported(tmp_path: Path) -> None:
 def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "broken.py"
     file.write_text(text)
-    with pytest.raises(UserError, match=r"broken\.py: "):
+    with expect_error(r"broken\.py: "):
         import_plugins([str(file)])
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from tests.profiles import with_settings
 from tests.records import read_cases
+from tests.refusals import expect_error
 from touche_rad.errors import OptionError
 from touche_rad.plugins import KINDS, Options, Plugin, Services, registered, setting
 from touche_rad.plugins.profiles import is_setting
@@ -99,16 +100,16 @@ def test_python_may_set_everything() -> None:
 
 
 def test_the_command_line_sets_no_setting() -> None:
-    with pytest.raises(OptionError, match=r"'rounds'.*profile=FILE.toml.*list mine"):
+    with expect_error(r"'rounds'.*profile=FILE.toml.*list mine", OptionError):
         PLUGIN.configure({"rounds": "2"})
-    with pytest.raises(OptionError, match=r"'word'.*'words'"):
+    with expect_error(r"'word'.*'words'", OptionError):
         PLUGIN.configure({"word": "2"})
 
 
 def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(OptionError, match=r"debater mine: .*'papr'.*lean, paper, "):
+    with expect_error(r"debater mine: .*'papr'.*lean, paper, ", OptionError):
         PLUGIN.configure({"profile": "papr"})
-    with pytest.raises(OptionError, match=r"gone\.toml"):
+    with expect_error(r"gone\.toml", OptionError):
         PLUGIN.configure({"profile": "gone.toml"})
 
 
@@ -131,7 +132,7 @@ def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
 def test_an_error_names_the_file_and_the_key(tmp_path: Path, content: str, problem: str) -> None:
     path = tmp_path / "my.toml"
     path.write_text(content)
-    with pytest.raises(OptionError, match=re.escape(f"{path}: {problem}")) as error:
+    with expect_error(re.escape(f"{path}: {problem}"), OptionError) as error:
         PLUGIN.configure({"profile": str(path)})
     assert "\n" not in str(error.value)
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from tests.records import write_lines, write_records
+from tests.refusals import expect_error
 from tests.report.makers import NASTY, Page, check_page, make_debate, write_evaluations
 from tests.screens import check_messages
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.pages import rendering
 from touche_rad.report import write_report
 
@@ -229,7 +229,7 @@ def test_queries_and_qrels_are_those_of_a_public_dataset(tmp_path: Path) -> None
     for query in page.data["data-queries"]:
         assert query["text"] != query["id"]
     assert any(grade for query in page.data["part-q0"] for _, _, grade in query["a"])
-    with pytest.raises(UserError, match=r"contains labels.* needs qrels"):
+    with expect_error(r"contains labels.* needs qrels"):
         write_report([run], tmp_path / "labels.html", labels=LABELS)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as some
 from tests.models.by_schema import answering, called
 from tests.models.scripted import Scripted
 from tests.records import write_lines
+from tests.refusals import expect_error
 from tests.retrieval.small import BEES, changes_that_doctor_notices, opened
 from tests.schemes import ANSWERS, marks
 from tests.terminal import Ended
@@ -28,7 +29,6 @@ from touche_rad.debaters.rdebater.schemes import (
     Scheme,
     collapsed,
 )
-from touche_rad.errors import UserError
 from touche_rad.plugins import annotations_of, build_index, open_index
 
 PAPER = ("--annotate", "schemes(calls=separate)")
@@ -205,7 +205,7 @@ def test_annotations_belong_to_the_arguments_of_its_index(server: Scripted, tmp_
     assert not opened(BEES, tmp_path / "bees").annotations
     run_index(collection(tmp_path, 3), tmp_path / "ix", server)
     shutil.copytree(tmp_path / "ix" / "annotations", tmp_path / "bees" / "annotations")
-    with pytest.raises(UserError, match="another collection"):
+    with expect_error("another collection"):
         annotations_of(open_index(str(tmp_path / "bees")))
     build_index(BEES, str(tmp_path / "ix"), replace=True)
     assert stored_annotations(tmp_path / "ix") is None

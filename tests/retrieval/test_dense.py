@@ -22,12 +22,13 @@ from retrieval.dense import vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.records import read_json
+from tests.refusals import expect_error
 from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_chance, opened
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
-from touche_rad.errors import OptionError, UserError, WorkError
+from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, meaning_of, open_index
 
 DEMO = demo_file("arguments.jsonl")
@@ -154,7 +155,7 @@ def test_vectors_that_can_only_be_searched_are_searched(
 )
 def test_encoders_that_cannot_be_are_named(tmp_path: Path, name: str, fact: str) -> None:
     opened(BEES, tmp_path / "ix")
-    with pytest.raises(UserError, match=fact):
+    with expect_error(fact):
         add_vectors(str(tmp_path / "ix"), VectorsWanted(name))
 
 
@@ -235,7 +236,7 @@ def _dense(index: Any, field: str, encoder: str = "") -> Any:
 
 
 def test_an_index_without_vectors_names_the_option(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="--dense"):
+    with expect_error("--dense"):
         _dense(opened(BEES, tmp_path / "ix"), "text")
 
 
@@ -243,11 +244,11 @@ def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) 
     opened(BEES, tmp_path / "ix")
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
     index: Any = open_index(str(tmp_path / "ix"))
-    with pytest.raises(OptionError, match="openai:letters"):
+    with expect_error("openai:letters", OptionError):
         _dense(index, "text", "openai:leters")
-    with pytest.raises(UserError, match="'attacks'"):
+    with expect_error("'attacks'"):
         index.nearest("openai:letters", "attacks", np.ones((1, 11), dtype=np.float32), 3)
-    with pytest.raises(WorkError, match="7 dimensions"):
+    with expect_error("7 dimensions", WorkError):
         index.nearest("openai:letters", "text", np.ones((1, 7), dtype=np.float32), 3)
 
 
@@ -288,7 +289,7 @@ def test_queries_are_sent_with_the_instruction_of_the_encoder(
     sent = set(chain.from_iterable(body["input"] for body in server.asked))
     assert sent >= {f"{passage}{argument.text}" for argument in BEES}
     index: Any = open_index(str(tmp_path / "ix"))
-    with pytest.raises(UserError, match="TOUCHE_RAD_EMBEDDINGS"):
+    with expect_error("TOUCHE_RAD_EMBEDDINGS"):
         _dense(index, "text").searcher.search(f"asked without an address by {model}", 3)
     monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
     assert len(_dense(index, "text").searcher.search("roofs", 3)) == 3

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.pisa import PisaArguments
 from tests.records import read_json
+from tests.refusals import expect_error
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -114,7 +115,7 @@ def test_arguments_are_read_by_id_and_in_order(index: PisaArguments) -> None:
 
 
 def test_the_nearest_name_of_a_field_is_suggested(index: PisaArguments) -> None:
-    with pytest.raises(OptionError, match="'attacks'"):
+    with expect_error("'attacks'", OptionError):
         index.search("attack", "x", 1)
 
 
@@ -143,7 +144,7 @@ def test_a_damaged_index_is_refused_in_one_line(tmp_path: Path, damage: object, 
     place = tmp_path / "index"
     build_index(ARGUMENTS, str(place))
     damage(place)  # type: ignore[operator]
-    with pytest.raises(UserError, match=fact) as error:
+    with expect_error(fact) as error:
         open_index(str(place))
     assert str(place) in str(error.value)
     assert "\n" not in str(error.value)
@@ -162,7 +163,7 @@ def test_a_server_of_another_kind_is_refused(body: object, monkeypatch: pytest.M
     where = SimpleNamespace(index="x")
     connection = SimpleNamespace(where=where, ask=lambda _: SimpleNamespace(body=body))
     monkeypatch.setattr("retrieval.elastic._arguments.Connection", lambda _: connection)
-    with pytest.raises(UserError, match="not Elasticsearch"):
+    with expect_error("not Elasticsearch"):
         ElasticArguments("elasticsearch:http://localhost/x")
 
 
@@ -202,7 +203,7 @@ def test_equal_arguments_are_indexed_once(tmp_path: Path) -> None:
 def test_an_index_is_replaced_only_on_demand(tmp_path: Path) -> None:
     place = tmp_path / "index"
     build_index(ARGUMENTS[:2], str(place))
-    with pytest.raises(UserError, match="--replace"):
+    with expect_error("--replace"):
         build_index(ARGUMENTS, str(place))
     assert len(open_index(str(place))) == 2
     assert build_index(ARGUMENTS, str(place), replace=True) == len(ARGUMENTS)
@@ -213,7 +214,7 @@ def test_a_folder_that_is_no_index_is_never_replaced(tmp_path: Path) -> None:
     photo = tmp_path / "photos" / "one.jpg"
     photo.parent.mkdir()
     photo.touch()
-    with pytest.raises(UserError, match="not an index"):
+    with expect_error("not an index"):
         build_index(ARGUMENTS, str(photo.parent), replace=True)
     assert photo.exists()
     (tmp_path / "empty").mkdir()
@@ -275,7 +276,7 @@ def test_any_id_and_text_is_kept_and_found(
 
 @pytest.mark.parametrize("wrong", ["", "a\0", "x" * 513, "ü" * 257, "\ud800"])
 def test_an_id_that_cannot_be_kept_is_refused(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(UserError, match="512 bytes"):
+    with expect_error("512 bytes"):
         build_index([Argument(id=wrong, text="x")], str(tmp_path / "index"))
     assert os.listdir(tmp_path) == []
 
@@ -304,7 +305,7 @@ def test_an_index_is_compared_again_when_a_file_has_changed(
     for _ in range(2):
         open_index(str(place))
     _flip(place / "places.npy")
-    with pytest.raises(UserError, match="has changed"):
+    with expect_error("has changed"):
         open_index(str(place))
 
 
@@ -315,6 +316,6 @@ def test_a_changed_line_is_refused_when_it_is_read(tmp_path: Path) -> None:
     changed = lines.read_bytes().replace(b'{"id": "6"', b'["id", "6"')
     with lines.open("r+b") as file:  # the opened index has this file mapped
         file.write(changed)
-    with pytest.raises(WorkError, match="damaged") as error:
+    with expect_error("damaged", WorkError) as error:
         index.search("text", "trains", 1)
     assert "\n" not in str(error.value)

@@ -26,12 +26,12 @@ from ir_datasets.formats import (
 from retrieval import irds
 from retrieval._tasks import SPLITS, RetrievalTask, all_tasks, split_of, topics
 from tests.records import read_cases, write_lines
+from tests.refusals import expect_error
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.plugins import open_index
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -102,7 +102,7 @@ def test_pyterrier_registers_them_without_an_import_of_ours() -> None:
 
 def test_a_collection_without_its_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(irds.VARIABLE, raising=False)
-    with pytest.raises(UserError, match="TOUCHE_RAD_CLAIMREV"):
+    with expect_error("TOUCHE_RAD_CLAIMREV"):
         next(ir_datasets.load("touche-rad/claimrev").docs_iter())
 
 

@@ -25,6 +25,7 @@ from tests.debaters.world import (
 from tests.models import scripted
 from tests.models.by_schema import answering
 from tests.models.scripted import Handler, Scripted
+from tests.refusals import expect_error
 from tests.retrieval.small import opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Hit
@@ -233,7 +234,7 @@ def test_a_reply_without_a_score_for_each_text_keeps_the_order(
 
 
 def test_a_reranker_must_be_named() -> None:
-    with pytest.raises(OptionError, match="by=URL#MODEL"):
+    with expect_error("by=URL#MODEL", OptionError):
         search_reranked("")
 
 
@@ -319,7 +320,7 @@ def test_a_server_without_an_nli_model_is_refused(
     ranking: Scripted, replies: Any, fact: str
 ) -> None:
     ranking.always = routes(**replies)
-    with pytest.raises(ToucheRadError, match=fact):
+    with expect_error(fact, ToucheRadError):
         backend(f"nli:{ranking.url}#tiny")
 
 

@@ -12,9 +12,10 @@ import pytest
 from retrieval._fusion import reciprocal_rank
 from retrieval.index.pisa import PisaArguments
 from tests.records import read_table
+from tests.refusals import expect_error
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument, Hit
-from touche_rad.errors import OptionError, UserError
+from touche_rad.errors import OptionError
 from touche_rad.plugins import Services, find
 
 NAMES = ("text", "attack", "support", "chain", "hybrid", "opposing", "topical")
@@ -47,9 +48,9 @@ def test_each_finds_its_own(bees: PisaArguments, name: str, query: str, first: s
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_needs_an_index_and_names_a_wrong_option(bees: PisaArguments, name: str) -> None:
-    with pytest.raises(UserError, match=name):
+    with expect_error(name):
         find("retriever", name).make(Services())
-    with pytest.raises(OptionError, match="'nearr'"):
+    with expect_error("'nearr'", OptionError):
         _make_retriever(name, bees, nearr="1")
 
 

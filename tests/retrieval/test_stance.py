@@ -17,10 +17,10 @@ from tests.models.by_schema import last_message
 from tests.models.scripted import Scripted
 from tests.nli import always
 from tests.records import read_cases
+from tests.refusals import expect_error
 from tests.retrieval.small import opened
 from tests.test_prompt_formats import missing
 from touche_rad.debate import Argument
-from touche_rad.errors import UserError
 from touche_rad.models.errors import InvalidAnswer
 from touche_rad.plugins import Services, find
 
@@ -80,7 +80,7 @@ def test_labels_of_nli_are_known_in_their_common_spellings(
 
 @pytest.mark.parametrize("name", ["rule", "nli:", "nli:nowhere"])
 def test_an_unknown_backend_or_folder_is_named(name: str) -> None:
-    with pytest.raises(UserError, match=name.removeprefix("nli:") or name):
+    with expect_error(name.removeprefix("nli:") or name):
         backend(name)
 
 

@@ -13,9 +13,9 @@ from retrieval.web import VARIABLE, web_search
 from retrieval.web._searxng import LARGEST
 from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, WebSearch, search_all
 from tests.models.scripted import raw
+from tests.refusals import expect_error
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, breaks, result
-from touche_rad.errors import UserError
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_nothing_is_searched_unless_it_was_named_and_an_option_goes_first(
 
 @pytest.mark.parametrize("source", ["/no/such/folder", "http://", "http://me:secret@localhost"])
 def test_what_cannot_be_a_search_is_refused_at_once(source: str) -> None:
-    with pytest.raises(UserError, match=source):
+    with expect_error(source):
         web_search(source)
 
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
+from tests.refusals import expect_error
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, debate_of
 from touche_rad import calls, plugins
@@ -222,7 +223,7 @@ def test_a_debater_that_cannot_be_made_is_an_error_only_if_it_is_selected() -> N
     assert event.kind == EventKind.FALLBACK
     assert event.plugin == "grounded"
     assert event.detail.endswith("ValueError: no weights")
-    with pytest.raises(WorkError, match=r"grounded.*ValueError: no weights"):
+    with expect_error(r"grounded.*ValueError: no weights", WorkError):
         chain_of("grounded", Services())
 
 

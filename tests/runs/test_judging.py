@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from tests.records import read_json, read_records
+from tests.refusals import expect_error
 from tests.runs import fakes
 from tests.runs.test_runs import write_simulations
 from touche_rad import files
@@ -212,7 +213,7 @@ def test_nothing_is_judged_after_the_end_of_a_run(tmp_path: Path) -> None:
                 ended.set()
             return four_verdicts()
 
-    with pytest.raises(WorkError, match="--strict"):
+    with expect_error("--strict", WorkError):
         judge_file(write_simulations(tmp_path, 1), FailsOrWaits(), strict=True)
     assert ended.is_set()
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import expect_error
 from tests.terminal import touche_rad_process
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.files.outputs import Status
 from touche_rad.runs.fallbacks import Fallback
@@ -88,14 +88,14 @@ def test_output_is_in_the_order_of_the_input_also_after_a_stop(out: Path) -> Non
 def test_a_journal_of_an_earlier_version_is_refused(out: Path) -> None:
     out.parent.mkdir()
     journal_of(out).write_text('{"journal": "touche-rad 1", "identity": {}}\n')
-    with pytest.raises(UserError, match=journal_of(out).name):
+    with expect_error(journal_of(out).name):
         run_units(out, 0)
 
 
 def test_places_that_cannot_be_an_output_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path, Path("/dev/null"), tmp_path / "file" / "run.jsonl"):
-        with pytest.raises(UserError, match=str(place)):
+        with expect_error(str(place)):
             run_units(place)
 
 

@@ -15,12 +15,13 @@ import anyio
 import pytest
 
 from tests.records import read_records, write_records
+from tests.refusals import expect_error
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex
 from tests.runs.playing import write_claims
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
-from touche_rad.errors import InputError, UserError, WorkError
+from touche_rad.errors import InputError, WorkError
 from touche_rad.events import EventKind, Place
 from touche_rad.files.outputs import Status
 from touche_rad.plugins import LoadedDebater
@@ -264,12 +265,12 @@ def test_a_bad_line_may_be_skipped(tmp_path: Path) -> None:
 
 
 def test_wrong_inputs_are_errors_of_the_user(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"missing\.jsonl"):
+    with expect_error(r"missing\.jsonl"):
         run_file(respond, tmp_path / "missing.jsonl", answerer())
-    with pytest.raises(UserError, match=tmp_path.name):
+    with expect_error(tmp_path.name):
         run_file(respond, tmp_path, answerer())
     source = write_simulations(tmp_path)
-    with pytest.raises(UserError, match="input"):
+    with expect_error("input"):
         run(respond(source, answerer(), identity=IDENTITY), source)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
@@ -290,7 +291,7 @@ def test_one_failing_unit_does_not_lose_the_others(
 
     monkeypatch.setattr(files, "response_line", line)
     failure = r"1 of 5 failed.*ValueError: not to be written.*4 of 5 done"
-    with pytest.raises(WorkError, match=failure):
+    with expect_error(failure, WorkError):
         run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
     assert not output_of(source).exists()
     failed = Status.model_validate_json((tmp_path / "status.json").read_text())
@@ -403,7 +404,7 @@ def test_a_disk_that_fills_at_the_very_end_keeps_the_journal(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "atomic_write", full)
-    with pytest.raises(WorkError, match=r"out\.jsonl: .*No space.*2 of 2 done"):
+    with expect_error(r"out\.jsonl: .*No space.*2 of 2 done", WorkError):
         run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
     monkeypatch.undo()
     assert run_file(respond, source, answerer()).resumed == 2

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.records import read_cases, read_records
+from tests.refusals import expect_error
 from tests.score.makers import (
     NO,
     YES,
@@ -119,7 +120,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_strict_gives_no_score_and_one_line(what: str, truth: Path) -> None:
     lines, message = REFUSED[what]
-    with pytest.raises(UserError, match=message) as refusal:
+    with expect_error(message) as refusal:
         score_lines(truth, *lines, strict=True)
     assert "\n" not in str(refusal.value)
     assert "judge.jsonl" in str(refusal.value)
@@ -223,7 +224,7 @@ def test_lost_and_duplicate_debates_are_reported(truth: Path, debates: Path) -> 
     assert places(report, ProblemKind.LOST) == [(2, None, 8)]
     assert places(report, ProblemKind.TWICE) == [(1, None, 0)]
     assert report.lost == {"judge": 1}
-    with pytest.raises(InputError, match=r"judge\.jsonl:5: .*not on the labelled debates"):
+    with expect_error(r"judge\.jsonl:5: .*not on the labelled debates", InputError):
         score_lines(truth, *lines, evaluation([YES, YES], "owls"), debates=debates)
 
 
@@ -275,7 +276,7 @@ def test_reordered_turns_are_refused(tmp_path: Path) -> None:
         "simulation": {"userTurns": [user_turn("bees", 2), user_turn("bees", 0)]},
         "userTurnsEvaluations": [verdicts(NO), verdicts(YES)],
     }
-    with pytest.raises(InputError, match=r":1: simulation\.userTurns\[0\]: .*another order"):
+    with expect_error(r":1: simulation\.userTurns\[0\]: .*another order", InputError):
         score_lines(truth, turned, evaluation([YES] * 3, "cats"), debates=debates)
 
 
@@ -284,14 +285,14 @@ def test_debates_of_another_shape_are_refused(
     shape: dict[str, int], truth: Path, tmp_path: Path
 ) -> None:
     debates = debates_file(tmp_path / "other.jsonl", shape)
-    with pytest.raises(UserError, match=r"other\.jsonl: debate 2 "):
+    with expect_error(r"other\.jsonl: debate 2 "):
         score_lines(truth, *RIGHT, debates=debates)
 
 
 def test_digests_of_the_labels_must_be_those_of_the_debates(truth: Path, debates: Path) -> None:
     lines = read_records(truth)
     run_file(truth, [[{**turn, "words": "x"} for turn in turns] for turns in lines])
-    with pytest.raises(UserError, match="debate 1 ") as in_score:
+    with expect_error("debate 1 ") as in_score:
         score_lines(truth, *RIGHT, debates=debates)
     with pytest.raises(UserError) as in_bench:
         new_bench(truth.with_name("b"), {"debates": debates, "labels": truth}, (), {}, {}, ())
@@ -311,7 +312,7 @@ def reordered(tmp_path: Path) -> Path:
 def test_two_runs_in_different_orders_are_refused_without_the_debates(
     truth: Path, in_order: Path, reordered: Path
 ) -> None:
-    with pytest.raises(UserError, match=r"debates\.jsonl, or X\.jsonl of X-labels\.jsonl"):
+    with expect_error(r"debates\.jsonl, or X\.jsonl of X-labels\.jsonl"):
         score_judgements([in_order, reordered], truth, samples=100)
 
 
@@ -334,12 +335,12 @@ def test_labels_with_digests_know_their_debates(with_digests: Path, strict: bool
 
 
 def test_the_strict_policy_refuses_another_order_than_that_of_digests(with_digests: Path) -> None:
-    with pytest.raises(UserError, match=r"judge\.jsonl:1: "):
+    with expect_error(r"judge\.jsonl:1: "):
         score_lines(with_digests, *REORDERED, strict=True)
 
 
 def test_another_number_of_turns_is_refused_where_the_debates_are_unknown(truth: Path) -> None:
-    with pytest.raises(InputError, match=r" 2 .* 1") as refusal:
+    with expect_error(r" 2 .* 1", InputError) as refusal:
         score_lines(truth, RIGHT[0], evaluation([NO], "cats"), RIGHT[2])
     assert refusal.value.line == 2
     assert refusal.value.field == "userTurnsEvaluations"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.records import write_records
+from tests.refusals import expect_error
 from tests.score.makers import (
     NO,
     YES,
@@ -19,7 +20,7 @@ from tests.score.makers import (
     user_turn,
 )
 from touche_rad.debate import Maxim
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError
 from touche_rad.report.boards import boards_of
 from touche_rad.score import Policy, score, score_judgements
 
@@ -91,19 +92,19 @@ def test_examples_are_found_in_the_labelled_debates_too(
 
 
 def test_examples_of_other_turns_are_refused(bare: Path, truth: Path, examples: Path) -> None:
-    with pytest.raises(UserError, match="1 examples"):
+    with expect_error("1 examples"):
         score([bare], truth, samples=100, exclude=examples)
 
 
 def test_the_official_policy_leaves_nothing_out(run: Path, truth: Path, examples: Path) -> None:
-    with pytest.raises(UserError, match="--strict"):
+    with expect_error("--strict"):
         score([run], truth, policy=Policy(strict=True), exclude=examples)
 
 
 def test_a_bad_line_of_examples_has_its_place(run: Path, truth: Path, tmp_path: Path) -> None:
     lines = [make_example("bees", 1), {"user": "x"}]
     examples = write_records(tmp_path / "examples.jsonl", *lines)
-    with pytest.raises(InputError, match=r"examples.jsonl:2: system: "):
+    with expect_error(r"examples.jsonl:2: system: ", InputError):
         score([run], truth, exclude=examples)
 
 

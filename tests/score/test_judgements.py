@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.records import read_table
+from tests.refusals import expect_error
 from tests.score.makers import Four, evaluation, labels_file, run_file
 from touche_rad.debate import Maxim
-from touche_rad.errors import UserError
 from touche_rad.score import JudgementReport, ProblemKind, score, score_judgements
 from touche_rad.score.result import JudgementRow, RunComparison
 
@@ -76,7 +76,7 @@ def small(tmp_path: Path) -> JudgementReport:
     """The report of a small run; a file of labels is known by its content."""
     truth = labels_file(tmp_path / "no-such-ending", LABELS)
     run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
-    with pytest.raises(UserError, match=r"judge\.jsonl "):
+    with expect_error(r"judge\.jsonl "):
         score([run], run)
     report = score([run], truth, samples=200)
     assert isinstance(report, JudgementReport)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
-from touche_rad.errors import UserError
 from touche_rad.score import ProblemKind, RetrievalReport, score, score_retrieval
 
 QRELS = """\
@@ -130,5 +130,5 @@ def test_score_takes_qrels(run: Path, second_run: Path, qrels: Path) -> None:
     assert isinstance(report, RetrievalReport)
     pairs = {(comparison.run, comparison.against) for comparison in report.comparisons}
     assert pairs == {("two", "one")}
-    with pytest.raises(UserError, match=r"baseline .*two\.run"):
+    with expect_error(r"baseline .*two\.run"):
         score([run], qrels, baselines=[second_run])

@@ -17,13 +17,14 @@ from tests.models import scripted
 from tests.models.by_schema import answering, filling, last_message, prompt_of, roles_of
 from tests.models.scripted import Scripted
 from tests.records import read_records, write_records
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Response
 from touche_rad.debaters.inspiredebate.training._samples import hold_out
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError
 from touche_rad.plugins import trainer
 
 CHARITY = ARGUMENTS[2]
@@ -114,7 +115,7 @@ def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
     answer_and_record(server, tmp_path / "run.jsonl", ASKED)
-    with pytest.raises(UserError, match="answers"):
+    with expect_error("answers"):
         learn(tmp_path / "run.jsonl")
 
 
@@ -123,7 +124,7 @@ def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
 ) -> None:
     response = Response(content=f"I disagree: {CHARITY.text}", arguments=(CHARITY,))
     (tmp_path / "quoted.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
-    with pytest.raises(UserError, match=r"1.*respond -d inspiredebate"):
+    with expect_error(r"1.*respond -d inspiredebate"):
         learn(tmp_path / "quoted.jsonl")
 
 
@@ -193,7 +194,7 @@ def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
 )
 def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "bad.jsonl").write_text(line + "\n")
-    with pytest.raises(InputError, match=f"bad.jsonl:1.*{message}"):
+    with expect_error(f"bad.jsonl:1.*{message}", InputError):
         learn(tmp_path / "bad.jsonl")
 
 
@@ -203,7 +204,7 @@ def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
     chat = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
     path = tmp_path / "new.jsonl"
     write_records(path, {**chat, "format": 2})
-    with pytest.raises(UserError, match=r"new.jsonl: .*format 2"):
+    with expect_error(r"new.jsonl: .*format 2"):
         trainer(name)([path], tmp_path / "out", recipe={"base": "none"})
 
 

@@ -16,6 +16,7 @@ from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, roles_of, schema_of
 from tests.models.scripted import Handler
 from tests.records import copy_lines, read_records, write_lines, write_records
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from tests.training.makers import answer_and_record, in_blocks
 from touche_rad import files
@@ -24,7 +25,7 @@ from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, ScoredAnswer, pairs
 from touche_rad.demo import demo_file
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError
 from touche_rad.models import Message
 from touche_rad.models.examples import example
 from touche_rad.plugins import trainer
@@ -97,24 +98,24 @@ def test_a_score_that_could_not_be_had_counts_for_nothing(tmp_path: Path) -> Non
 def test_what_answers_other_words_is_no_pair(tmp_path: Path) -> None:
     first = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
     second = evaluated(tmp_path / "b.jsonl", ("Dull.", 0.1, 0.1), motion="Zoos go")
-    with pytest.raises(UserError, match="context: 2"):
+    with expect_error("context: 2"):
         make_pairs([first, second])
 
 
 def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out(tmp_path: Path) -> None:
     run = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
     run.write_text(run.read_text().replace('"reasoning"', '"thoughts"'))
-    with pytest.raises(UserError, match=r"1.*RUN.trace.jsonl"):
+    with expect_error(r"1.*RUN.trace.jsonl"):
         make_pairs([run])
     response = files.response_line(ASKED, 1, Response(content="Apt."))
     run.write_text(f"{response}\n")
-    with pytest.raises(UserError, match="touche-rad judge"):
+    with expect_error("touche-rad judge"):
         make_pairs([run])
 
 
 def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
-    with pytest.raises(UserError, match=r"'wit' .*quality, relation"):
+    with expect_error(r"'wit' .*quality, relation"):
         make_pairs([both], reward=("wit",))
 
 
@@ -171,7 +172,7 @@ def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Pat
     assert pair["gaps"] == pytest.approx({"emotional_appeal": 0.7})
     (pair, _) = make_pairs(files_, pairing="sides", reward=("EA",))
     assert list(pair["gaps"]) == ["emotional_appeal"], "as in the tables of the paper"
-    with pytest.raises(UserError, match="stands in the prompt: 2"):  # the speech just answered
+    with expect_error("stands in the prompt: 2"):  # the speech just answered
         make_pairs(files_, pairing="sides", reward=("total",))
 
 
@@ -192,7 +193,7 @@ def test_an_answer_has_the_scores_of_its_own_round_or_those_of_the_debate(
     assert " ".join(map(" ".join, preferred_and_rejected(records))) == preferred
     record["outcome"]["details"]["responses"] = ["?"]
     write_records(verdicts, record)
-    with pytest.raises(InputError, match=r"outcomes\.jsonl:1: .*responses"):
+    with expect_error(r"outcomes\.jsonl:1: .*responses", InputError):
         make_pairs([contests, verdicts], pairing="sides")
 
 
@@ -266,7 +267,7 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
 def test_outcomes_without_their_debates_are_told(tmp_path: Path) -> None:
     contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
     for sources in ([verdicts], [verdicts, contests]):
-        with pytest.raises(InputError, match=r"outcomes\.jsonl:1: id: "):
+        with expect_error(r"outcomes\.jsonl:1: id: ", InputError):
             make_pairs(sources)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.records import read_json, read_records
+from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
 from touche_rad.debaters.inspiredebate.training.model import (
@@ -22,7 +23,6 @@ from touche_rad.debaters.inspiredebate.training.model import (
     load_model,
     load_tokenizer,
 )
-from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import TrainingFolder
@@ -193,7 +193,7 @@ def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_
     if data:
         source.write_text(data)
     recipe = {"base": str(tiny), **wrong}
-    with pytest.raises(UserError, match=message) as caught:
+    with expect_error(message) as caught:
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
     assert "\n" not in str(caught.value)
     assert not TrainingFolder(tmp_path / "out").finished()
@@ -203,10 +203,10 @@ def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) 
     source, recipe = chats(tmp_path / "chats.jsonl"), {"base": str(tiny), **SFT}
     with (
         TrainingFolder(tmp_path / "out").exclusive(),
-        pytest.raises(UserError, match="another process"),
+        expect_error("another process"),
     ):
         trainer("sft")([source], tmp_path / "out", recipe=recipe)
-    with pytest.raises(UserError, match="files"):
+    with expect_error("files"):
         trainer("sft")([source], tmp_path, recipe=recipe)
 
 
@@ -227,7 +227,7 @@ def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
     answers = "{% if message['role'] == 'assistant' %}" + answer + "{% endif %}"
     template.write_text(begins.replace(role, role + answers))
     recipe = {"base": str(base), **SFT, "epochs": 1}
-    with nullcontext() if fits else pytest.raises(UserError, match="<think>"):
+    with nullcontext() if fits else expect_error("<think>"):
         trainer("sft")([chats(tmp_path / "c.jsonl")], out, recipe=recipe)
         tokenizer = load_tokenizer(str(TrainingFolder(out).adapter))
         question = [{"role": "user", "content": "Well?"}]
@@ -238,5 +238,5 @@ def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
 
 def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:
     recipe = {"base": str(tiny), **SFT, "longest": 64}
-    with pytest.raises(UserError, match="8 records"):
+    with expect_error("8 records"):
         trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)

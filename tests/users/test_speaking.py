@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.refusals import expect_error
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.calls import CallContext, Caller, current_context
 from touche_rad.debate import Debate, Hit, Response
@@ -134,5 +135,5 @@ def test_words_are_bounded_only_where_a_bound_is_given() -> None:
 def test_the_rules_are_named_with_their_options() -> None:
     assert parse_user("rules", {}).identity == {"user": "rules"}
     assert parse_user("rules", {"max_words": "40"}).identity == {"user": "rules(max_words=40)"}
-    with pytest.raises(OptionError, match="'tries'"):
+    with expect_error("'tries'", OptionError):
         parse_user("rules", {"tries": "2"})

@@ -16,13 +16,13 @@ import pytest
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.analyser import FIELDS
 from retrieval.index.pisa import PisaArguments
+from tests.refusals import expect_error
 from tests.retrieval.elastic.servers import Server, asked
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.plugins import Services, build_index, find, open_index
 
 pytestmark = pytest.mark.services
@@ -111,7 +111,7 @@ def test_equal_scores_stand_by_id_at_any_depth(location: str) -> None:
 def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
     build_index(BEES, location)
     first = open_index(location)
-    with pytest.raises(UserError, match="exists"):
+    with expect_error("exists"):
         build_index(BEES[:3], location)
     assert build_index(BEES[:3], location, replace=True) == 3
     assert len(open_index(location)) == 3
@@ -140,7 +140,7 @@ def test_the_answers_do_not_depend_on_the_number_of_shards(
 def test_what_is_not_ours_is_not_replaced(server: Server, location: str) -> None:
     name = location.rpartition("/")[2]
     asked(server, name, {"mappings": {"properties": {"text": {"type": "text"}}}}, "PUT")
-    with pytest.raises(UserError, match="not replaced"):
+    with expect_error("not replaced"):
         build_index(BEES, location, replace=True)
     assert name in asked(server, name)
 
@@ -161,7 +161,7 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    with pytest.raises(UserError, match="there is no index"):
+    with expect_error("there is no index"):
         open_index(location)
     before = _sent(server, f"{name}-*")
     touche_rad(*words, code=0)

@@ -8,12 +8,12 @@ import pytest
 
 from retrieval.elastic import _shape as shape
 from tests.conftest import unavailable
+from tests.refusals import expect_error
 from tests.retrieval.elastic.servers import Server, address, asked
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
-from touche_rad.errors import UserError
 from touche_rad.plugins import build_index, index_backend_of, open_index
 
 pytestmark = pytest.mark.services
@@ -32,7 +32,7 @@ def test_an_index_by_another_version_is_refused_and_can_be_replaced(
     with monkeypatch.context() as other:
         other.setattr(shape, name, value)
         build_index(BEES, location)
-    with pytest.raises(UserError, match=told) as error:
+    with expect_error(told) as error:
         open_index(location)
     assert str(error.value).endswith(f"touche-rad index SOURCE --to {location} --replace")
     build_index(BEES, location, replace=True)
@@ -56,7 +56,7 @@ def test_half_an_index_is_not_opened_by_either_of_its_names_and_goes_on(
     asked(server, f"{concrete}/_mapping", {"_meta": told}, "PUT")
     asked(server, f"{concrete}/_doc/3", method="DELETE")
     for one in (location, server.location(concrete)):
-        with pytest.raises(UserError, match="not finished") as half:
+        with expect_error("not finished") as half:
             open_index(one)
         assert str(half.value).endswith(f"--to {location} --replace")
     build_index(BEES, location, replace=True)
@@ -108,7 +108,7 @@ def test_odd_ids_and_tags_are_kept_as_they_are(location: str) -> None:
 def test_an_invalid_index_name_is_refused(server: Server, name: str) -> None:
     location = server.location(name)
     for call in (lambda: build_index(BEES, location), lambda: open_index(location)):
-        with pytest.raises(UserError, match="index name"):
+        with expect_error("index name"):
             call()
 
 
