@@ -84,6 +84,11 @@ def assert_accessible(page: Any) -> None:
     assert serious == []
 
 
+def assert_count(place: Any, selector: str, count: int) -> None:
+    """Check how many elements a page, or a part of one, has."""
+    assert place.locator(selector).count() == count, selector
+
+
 def assert_fits(page: Any) -> None:
     """Check that the page is not wider than the window."""
     wide = page.evaluate(

@@ -34,16 +34,16 @@ def by_chance(folder: Path, labels: Sequence[str] = LABELS, **settings: Any) -> 
     return _saved(model, folder)
 
 
-def taught(folder: Path, cases: Sequence[Case], labels: Sequence[str] = LABELS) -> Path:
+def taught(folder: Path, cases: Sequence[Case]) -> Path:
     """Make one that knows some pairs by heart."""
     import torch
 
     torch.manual_seed(0)
-    model, tokenizer = _model(labels), _tokenizer()
+    model, tokenizer = _model(LABELS), _tokenizer()
     read = tokenizer(
         [case[0] for case in cases], [case[1] for case in cases], padding=True, return_tensors="pt"
     )
-    right = torch.tensor([labels.index(case[2]) for case in cases])
+    right = torch.tensor([LABELS.index(case[2]) for case in cases])
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for _ in range(60):
         loss = torch.nn.functional.cross_entropy(model(**read).logits, right)

@@ -27,8 +27,8 @@ def command_of(pid: int) -> str:
         return ""
 
 
-def gone(pids: Set[int], seconds: float = 60) -> bool:
-    """Wait until processes have ended; a zombie has."""
+def gone(pids: Set[int]) -> bool:
+    """Wait until processes have ended, at most a minute; a zombie has."""
 
     def lives(pid: int) -> bool:
         try:
@@ -36,7 +36,7 @@ def gone(pids: Set[int], seconds: float = 60) -> bool:
         except OSError:
             return False
 
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 60
     while any(map(lives, pids)) and time.monotonic() < end:
         time.sleep(0.2)
     return not any(map(lives, pids))

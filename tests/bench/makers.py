@@ -50,9 +50,9 @@ def write_data(folder: Path) -> Path:
     return folder
 
 
-def write_bench(folder: Path, plan: str = SMALL, name: str = "bench.toml") -> Path:
+def write_bench(folder: Path, plan: str = SMALL) -> Path:
     """Write a plan with its data."""
-    path = write_data(folder) / name
+    path = write_data(folder) / "bench.toml"
     path.write_text(plan, "utf-8")
     return path
 

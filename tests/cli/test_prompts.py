@@ -15,13 +15,13 @@ from touche_rad.plugins import find
 ROLES = ("user", "assistant")
 
 
-def copy_prompts(tmp_path: Path, name: str, old: str, new: str) -> Path:
-    """Copy the prompts of `composed`, and change the prompt `writing`."""
+def copy_prompts(tmp_path: Path, name: str, addition: str) -> Path:
+    """Copy the prompts of `composed`; the system message of `writing` begins with an addition."""
     folder = tmp_path / name
     touche_rad("prompts", "composed", "-o", folder, code=0)
     source = (folder / "writing.jinja").read_text("utf-8")
-    assert old in source
-    (folder / "writing.jinja").write_text(source.replace(old, new, 1), "utf-8")
+    before, begin, system = source.partition("=== system\n")
+    (folder / "writing.jinja").write_text(f"{before}{begin}{addition}{system}", "utf-8")
     return folder
 
 
@@ -119,16 +119,16 @@ def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place(tmp_path
     def identity(folder: Path) -> str:
         return plugin.configure({"prompts": str(folder)}).tag
 
-    brief = copy_prompts(tmp_path, "first", "=== system\n", "=== system\nBe brief. ")
-    same = copy_prompts(tmp_path, "second", "=== system\n", "=== system\nBe brief. ")
-    kind = copy_prompts(tmp_path, "third", "=== system\n", "=== system\nBe kind. ")
+    brief = copy_prompts(tmp_path, "first", "Be brief. ")
+    same = copy_prompts(tmp_path, "second", "Be brief. ")
+    kind = copy_prompts(tmp_path, "third", "Be kind. ")
     assert identity(brief) == identity(same)
     assert len({identity(brief), identity(kind), plugin.configure().tag}) == 3
     assert "first" not in identity(brief)
 
 
 def test_files_that_cannot_replace_a_prompt_are_refused(tmp_path: Path) -> None:
-    folder = copy_prompts(tmp_path, "mine", "=== system\n", "=== system\n{{ secret }} ")
+    folder = copy_prompts(tmp_path, "mine", "{{ secret }} ")
 
     def refusal(*words: str) -> str:
         refused = touche_rad("prompts", "composed", *words, code=2)

@@ -53,7 +53,7 @@ class Echo:
         return Response(content=f"{self.name} {len(debate.turns)}.", arguments=ARGUMENTS[:1])
 
 
-def play_both_sides(*debaters: Any, claim: Debate = ZOOS, rounds: int = 2) -> list[Contest]:
+def play_both_sides(*debaters: Any, rounds: int = 2) -> list[Contest]:
     """Play the first pair on both sides."""
 
     async def play() -> list[str]:
@@ -65,7 +65,7 @@ def play_both_sides(*debaters: Any, claim: Debate = ZOOS, rounds: int = 2) -> li
             for number, debater in enumerate(debaters)
         }
         stage = Stage({name: Answerer(chain) for name, chain in chains.items()}, rounds, INDEX)
-        pairs = games(iter([claim]), list(chains))
+        pairs = games(iter([ZOOS]), list(chains))
         games_played = [await stage.play(game, FailureLog()) for game in pairs]
         return [line for done in games_played for line in done.lines]
 

@@ -32,7 +32,7 @@ from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
-from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 from touche_rad.text import count_words
 
 SAID = ("Pennies cost 3 percent more each year.", "Do they?", WORTHLESS)
@@ -320,9 +320,7 @@ def annotated(place: Path, marks: dict[str, dict[Scheme, Level]]) -> PisaArgumen
         )
         for argument in sorted(ARGUMENTS, key=lambda argument: argument.id.encode())
     ]
-    annotate_by_hand(
-        index, SCHEMES, [annotation.model_dump(mode="json") for annotation in annotations]
-    )
+    annotate_by_hand(index, [annotation.model_dump(mode="json") for annotation in annotations])
     return index
 
 

@@ -113,13 +113,11 @@ def answering_as(debater: str, asked: Debate) -> Callable[..., Response]:
     return answer
 
 
-def with_services(
-    server: Scripted, index: Any, work: Callable[[Services], Awaitable[Any]], deadline: float = 60
-) -> Any:
+def with_services(server: Scripted, index: Any, work: Callable[[Services], Awaitable[Any]]) -> Any:
     """Work with an index and the scripted model, and return what comes of it."""
 
     async def run() -> Any:
-        model = Model(Address(server.url, "tiny"), deadline=deadline)
+        model = Model(Address(server.url, "tiny"), deadline=60)
         try:
             return await work(Services(index=index or BothSides(), model=model))
         finally:

@@ -28,8 +28,8 @@ def write(path: Path, record: object) -> Path:
     return write_records(path, record)
 
 
-def set_format(path: Path, key: str = "format", value: object = NEWER) -> Path:
-    return write(path, {**read_json(path), key: value})
+def set_format(path: Path) -> Path:
+    return write(path, {**read_json(path), "format": NEWER})
 
 
 def beside_a_run(place: Path, suffix: str, record: object) -> Path:

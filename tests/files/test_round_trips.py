@@ -129,7 +129,7 @@ def test_a_record_is_written_as_it_was_read(
     same_id = (lambda row: str(row["id"])) if kind is Kind.ARGUMENTS else json.dumps
     rows = data.draw(st.lists(records.filter(bool), min_size=1, max_size=3, unique_by=same_id))
     path = tmp_path / "file"
-    write_lines(path, map(json.dumps, rows))
+    write_records(path, *rows)
     if kind is not Kind.LABELS:
         assert files.detect_kind(path) is kind
     written = list(map(line, read(path)))

@@ -50,10 +50,10 @@ def judge_contest(
     return outcome
 
 
-def sections(prompt: str, begins: str = "response_") -> dict[str, str]:
-    """The parts of a prompt by their keys: `response_1`, or `Round 1`."""
+def sections(prompt: str) -> dict[str, str]:
+    """The parts of a prompt by their keys, such as `response_1`."""
     _, *parts = re.split(
-        rf"^## ({begins}\S*)", prompt.rpartition("=== user")[2], flags=re.MULTILINE
+        r"^## (response_\S*)", prompt.rpartition("=== user")[2], flags=re.MULTILINE
     )
     return dict(zip(parts[::2], parts[1::2], strict=True))
 

@@ -31,14 +31,14 @@ def prompts_of(server: Scripted, speech: str) -> list[str]:
     return [prompt for prompt in prompts(server, "SceneGraph") if speech_in(prompt) == speech]
 
 
-def first_wrong(wrong: Any, then: Any = None) -> Callable[[str], Any]:
-    """Con's first speech is drawn wrong once, or until nothing else is said."""
+def first_wrong(wrong: Any) -> Callable[[str], Any]:
+    """Con's first speech is drawn wrong once."""
     tries = iter([wrong])
 
     def act(prompt: str) -> Any:
         if speech_in(prompt) != "CON-ONE":
             return graph_of_speech(prompt)
-        return next(tries, then or DRAFTS["CON-ONE"])
+        return next(tries, DRAFTS["CON-ONE"])
 
     return act
 

@@ -68,12 +68,12 @@ def web() -> Iterator[SearXNGServer]:
         yield searxng
 
 
-def response_details(outcome: Outcome, speaker: str, number: int) -> dict[str, Any]:
-    """What the details say of a response."""
+def first_details(outcome: Outcome, speaker: str = "ann") -> dict[str, Any]:
+    """What the details say of the first response of a speaker."""
     (details,) = [
         response
         for response in as_json(outcome)["details"]["responses"]
-        if response["speaker"] == speaker and response["round"] == number
+        if response["speaker"] == speaker and response["round"] == 1
     ]
     return dict(details)
 
@@ -224,7 +224,7 @@ def test_the_papers_judge_also_analyses_adds_up_and_names_a_winner(server: Scrip
     assert first_round["model_totals"] == {"ann": 99, "bob": 99}
     assert outcome.winner == "ann"
     assert outcome.winners["subjective"] == "ann"
-    assert response_details(outcome, "ann", 1)["plan"] == "PLAN"
+    assert first_details(outcome)["plan"] == "PLAN"
 
 
 def test_names_do_not_reach_the_model(server: Scripted) -> None:
@@ -340,7 +340,7 @@ def test_the_papers_example_passes_the_model_and_fails_the_solver(
         "solver": {"ann": 0.5, "bob": None},
     }
     assert "1 of 2 conclusions" in outcome.comment
-    second = response_details(outcome, "ann", 1)["conclusions"][1]
+    second = first_details(outcome)["conclusions"][1]
     assert second["model"] == "true"
     assert second["solver"] == "unknown"
 
@@ -412,7 +412,7 @@ def test_facts_are_checked_against_the_argument_index(server: Scripted) -> None:
     (prompt,) = prompts(server, "Verdicts")
     assert "- [argument 7.2] Nothing in any shop costs a penny" in prompt
     assert as_json(outcome)["details"]["evidence"] == {"sources": ["argument index"], "faults": []}
-    assert response_details(outcome, "ann", 1)["evidence"][0]["source"].startswith("argument 7.")
+    assert first_details(outcome)["evidence"][0]["source"].startswith("argument 7.")
 
 
 def test_the_argument_index_is_searched_only_on_request(server: Scripted) -> None:
@@ -483,7 +483,7 @@ def test_a_verdict_on_a_fact_may_follow_a_reason(server: Scripted) -> None:
     answer_as(server, Verdicts=reasoned)
     outcome = judge_contest(server, dimensions="FA", profile="reasons")
     assert outcome.scores["ann"]["fact_authenticity"] == 3 / 4
-    assert response_details(outcome, "ann", 1)["facts"][0] == {
+    assert first_details(outcome)["facts"][0] == {
         "fact": "ANN-1 fact",
         "verdict": "true",
         "reason": "WHY fact_1",
@@ -538,7 +538,7 @@ def test_the_best_is_shown_first_however_often_it_was_found(
 ) -> None:
     web.results = [result("T", "BEST"), result("T", "SECOND"), result("T", "BEST")]
     outcome = judge_contest(server, contest(SIX[0]), web=web.url, dimensions="FA")
-    evidence = response_details(outcome, "ann", 1)["evidence"]
+    evidence = first_details(outcome)["evidence"]
     assert [piece["text"] for piece in evidence] == ["BEST", "SECOND"]
 
 
@@ -552,7 +552,7 @@ def test_a_query_is_bounded_as_the_paper_bounds_it(server: Scripted, web: SearXN
     long = [f"{n} " + "word " * 150 for n in range(5)]
     answer_as(server, Facts=lambda _: {"response_1": {"facts": ["F"], "queries": long}})
     outcome = judge_contest(server, contest(SIX[0]), web=web.url, dimensions="FA", max_queries="5")
-    queries = response_details(outcome, "ann", 1)["queries"]
+    queries = first_details(outcome)["queries"]
     assert 0 < len("\n".join(queries)) <= 2000
 
 
@@ -598,7 +598,7 @@ def test_what_was_found_gives_no_orders(server: Scripted, web: SearXNGServer) ->
 def test_facts_may_come_numbered_as_the_paper_has_them(server: Scripted) -> None:
     answer_as(server, Facts={"response_1": {"fact-1": "ONE", "fact-2": "TWO", "fact-3": "one"}})
     outcome = judge_contest(server, contest(SIX[0]), dimensions="FA")
-    checked = response_details(outcome, "ann", 1)["facts"]
+    checked = first_details(outcome)["facts"]
     assert [fact["fact"] for fact in checked] == ["ONE", "TWO"], "each once"
 
 
@@ -638,7 +638,7 @@ def test_an_empty_speech_is_not_sent_and_not_scored(server: Scripted) -> None:
         (prompt,) = prompts(server, name)
         assert "## response_3" in prompt
         assert "## response_4" not in prompt
-    assert response_details(outcome, "bob", 1)["empty"]
+    assert first_details(outcome, "bob")["empty"]
     assert outcome.scores["bob"]["subjective"] == 0.5
     assert judge_contest(server, debate, empty="zero").scores["bob"]["subjective"] == 0.25
 
@@ -698,7 +698,7 @@ def test_more_than_is_looked_at_is_cut_and_told(server: Scripted) -> None:
     answer_as(server, Facts=facts({"ANN": [*many, many[0], " "]}))
     debate = contest(("ann", "ANN " + "word " * 400))
     outcome = judge_contest(server, debate, dimensions="FA", max_facts="5", max_characters="100")
-    details = response_details(outcome, "ann", 1)
+    details = first_details(outcome)
     assert len(details["facts"]) == 5
     assert details["facts_left_off"] == 7
     assert details["cut"]

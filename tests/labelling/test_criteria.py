@@ -75,7 +75,7 @@ def test_two_people_agree_by_the_kind_of_the_answers(tmp_path: Path) -> None:
     # Nearly all are yes: 46 both, 1 each alone. Chance is high for kappa, and low for AC1.
     first["clear"] = [1] * 47 + [0]
     second["clear"] = [1] * 46 + [0, 1]
-    label_all(open_runs(tmp_path, "ana"), first)
+    label_all(open_runs(tmp_path), first)
     label_all(open_runs(tmp_path, "ben"), second)
     session = open_runs(tmp_path)
     session.log.close()

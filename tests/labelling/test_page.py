@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import OpenPage, assert_accessible, assert_fits
+from tests.browser import OpenPage, assert_accessible, assert_count, assert_fits
 from tests.labelling.makers import MAXIMS, TURNS, write_run, write_verdicts
 from tests.labelling.served import labelling
 from tests.pages.test_rendering import HOSTILE
@@ -108,7 +108,7 @@ def test_mouse_touch_and_the_widths(
 ) -> None:
     with labelling(run, judge, "-o", tmp_path / "labels.jsonl") as (_, address):
         page = wait_for_turn(open_page(address, phone=True, dark=True, has_touch=True), 1)
-        assert page.locator(".asks:visible").count() == 1
+        assert_count(page, ".asks:visible", 1)
         assert_fits(page)
         for maxim in MAXIMS:
             page.get_by_role("group", name=maxim).get_by_role("button", name="No", exact=True).tap()
@@ -199,6 +199,6 @@ def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
             page.keyboard.press(key)
         page.get_by_text("Judge a").wait_for()
         assert page.title() == "Labelling"
-        assert page.locator("img, main script, main b:has-text('labels')").count() == 0
+        assert_count(page, "img, main script, main b:has-text('labels')", 0)
         assert "‹U+202E›" in page.locator("#current").text_content()
         assert_fits(page)

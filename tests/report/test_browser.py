@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.browser import OpenPage, assert_accessible, assert_fits
+from tests.browser import TABLET, OpenPage, assert_accessible, assert_count, assert_fits
 from tests.records import read_records, write_lines, write_records
 from tests.report.makers import NASTY, make_debate, write_evaluations
 from touche_rad import files
@@ -30,7 +30,6 @@ TAB_STOPS = """() => [...document.querySelectorAll('a[href], button, input, sele
   .filter(element => element.tabIndex >= 0 && element.checkVisibility()).length"""
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 """What a page costs a browser, which does not wait for the machine's other work."""
-TABLET = {"width": 768, "height": 1024}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +120,7 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
 def test_strips_are_of_the_runs_that_are_shown(open_page: OpenPage, debaters: str) -> None:
     page = open_page(f"{debaters}#debates&run=two")
     wait_for_position(page, "1 of 2")
-    assert page.locator("nav li:first-child .strip").count() == 1
+    assert_count(page, "nav li:first-child .strip", 1)
 
 
 def test_only_turns_on_which_judges_disagree(open_page: OpenPage, judges: str) -> None:
@@ -129,19 +128,19 @@ def test_only_turns_on_which_judges_disagree(open_page: OpenPage, judges: str) -
     wait_for_position(page, "1 of 20")
     page = open_page(f"{judges}#debates&with=1.2&differ=verdicts")
     wait_for_position(page, "1 of 1")
-    assert page.locator(".turns button:not(.other)").count() == 1
-    assert page.locator(".verdict-table tbody tr:not(.label)").count() == 2
+    assert_count(page, ".turns button:not(.other)", 1)
+    assert_count(page, ".verdict-table tbody tr:not(.label)", 2)
 
 
 def test_runs_are_compared_where_they_differ(open_page: OpenPage, debaters: str) -> None:
     page = open_page(f"{debaters}#debates")
     wait_for_position(page, "1 of 2")
-    assert page.locator(".turns button").count() == 3
+    assert_count(page, ".turns button", 3)
     add_filter(page, differ="1")
     wait_for_position(page, "1 of 1")
-    assert page.locator(".turns button:not(.other)").count() == 1
+    assert_count(page, ".turns button:not(.other)", 1)
     assert "Another answer." in page.locator(".compare > div").nth(1).inner_text()
-    assert page.locator("blockquote:visible").count() == 1, "the message once"
+    assert_count(page, "blockquote:visible", 1)  # the message once
     reopened = open_page(page.evaluate("location.href"))
     wait_for_position(reopened, "1 of 1")
     assert reopened.locator(".compare h3").all_inner_texts() == ["one", "two"]
@@ -188,13 +187,13 @@ def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> No
     write_report([run], tmp_path / "report.html")
     page = open_page(f"{(tmp_path / 'report.html').as_uri()}#debates")
     page.locator("mark").first.hover()
-    assert page.locator(".sentence.lit").count() == 1
+    assert_count(page, ".sentence.lit", 1)
     page.mouse.move(0, 0)
-    assert page.locator(".lit").count() == 0
+    assert_count(page, ".lit", 0)
     page.locator(".ref").first.focus()
     assert page.locator("mark.lit").inner_text() == "Zoos breed rare animals."
     page.keyboard.press("Enter")
-    assert page.locator(".citation:focus").count() == 1
+    assert_count(page, ".citation:focus", 1)
 
 
 def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
@@ -243,20 +242,20 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert re.search(r"kind − almost: \+?−?\.\d+ \[.*\] not significant", pair.inner_text())
     pair.locator("li a").click()
     page.wait_for_selector(".verdict-table")
-    assert page.locator(".verdict-table tbody tr:not(.label)").count() == 2
+    assert_count(page, ".verdict-table tbody tr:not(.label)", 2)
     page = open_page(twenty, phone=phone)
     boxes = page.locator(".run input")
     for place in (0, 20):
         boxes.nth(place).check()
     assert page.evaluate(IS_IN_THE_WINDOW, ".pair")
     assert "] significant" in page.locator(".pair").inner_text()
-    assert page.locator(".pair li").count() == 10
+    assert_count(page, ".pair li", 10)
     assert_fits(page)
     ranks = page.locator("td.rank").all_inner_texts()
     equal = [rank for rank in ranks if "=" in rank]
     assert 1 <= len(equal) < 19
     page.get_by_role("button", name="Compare no runs").click()
-    assert page.locator(".pair").count() == 0
+    assert_count(page, ".pair", 0)
 
 
 def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(
@@ -268,17 +267,16 @@ def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(
     assert rows.nth(0).locator("td").all_inner_texts() == [".00", "1.00", ".92", "1.00"]
     rows.nth(0).locator("a").first.focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator("td a:focus").count() == 1
+    assert_count(page, "td a:focus", 1)
     page.keyboard.press("Enter")
     page.wait_for_selector(".verdict-table")
     assert "with=0" in page.url
-    assert page.locator(".verdict-table tbody tr:not(.label)").count() == 1
+    assert_count(page, ".verdict-table tbody tr:not(.label)", 1)
 
 
 def test_a_ranking_of_twenty_runs_is_on_the_first_screen(open_page: OpenPage, twenty: str) -> None:
     page = open_page(twenty)
-    rows = page.locator(".ranking tbody tr")
-    assert rows.count() == 21
+    assert_count(page, ".ranking tbody tr", 21)
     assert page.evaluate(IS_IN_THE_WINDOW, ".ranking")
     page = open_page(twenty, phone=True)
     assert page.locator(".ranking tbody tr").first.bounding_box()["y"] < 844 / 2
@@ -354,7 +352,7 @@ def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str)
     page = open_page(f"{summary.page.as_uri()}#d1&text={quote('<script>')}")
     page.wait_for_selector(".reader .turn")
     assert page.title().startswith("Honest")
-    assert page.locator("img, iframe, object, [onerror], [onmouseover]").count() == 0
+    assert_count(page, "img, iframe, object, [onerror], [onmouseover]", 0)
     assert "</script>" in page.locator(".reader").inner_text()
     assert_fits(page)
 
@@ -373,7 +371,7 @@ def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     assert page.locator(".reader li .text").inner_text()
     values = page.locator(".list a .soft").all_inner_texts()
     assert values == ["a 1.00", "a .00"]
-    assert page.locator("select").count() == 0
+    assert_count(page, "select", 0)
     assert_accessible(page)
     assert_fits(page)
 
@@ -389,9 +387,9 @@ def test_verdicts_on_a_whole_debate_stand_above_its_turns(
     criteria = grice().model_copy(update={"unit": "debate"})
     write_report([run], tmp_path / "r.html", criteria=criteria)
     page = open_page(f"{(tmp_path / 'r.html').as_uri()}#d1-t2")
-    assert page.get_by_label("Verdicts on the whole debate").locator(".cell").count() == 4
+    assert_count(page.get_by_label("Verdicts on the whole debate"), ".cell", 4)
     assert page.locator(".turn").get_by_text("Why 1?").is_visible()
-    assert page.locator(".turn .cell").count() == 0
+    assert_count(page, ".turn .cell", 0)
 
 
 def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
@@ -410,6 +408,6 @@ def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
         )
         wait_for_position(page, "1 of 1")
         page.wait_for_selector(".reader .turn >> nth=1")
-        assert page.locator(".reader .turn").count() == 2
+        assert_count(page, ".reader .turn", 2)
         assert_accessible(page)
         assert_fits(page)

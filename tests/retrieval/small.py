@@ -15,6 +15,7 @@ import pytest
 from retrieval.index.pisa import PisaArguments
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
+from touche_rad.debaters.rdebater.schemes import SCHEMES
 from touche_rad.plugins import build_index, open_index
 
 _FIELDS = ("id", "topic", "text", "attacks", "supports")
@@ -54,9 +55,9 @@ def without_pisa() -> Iterator[None]:
         yield
 
 
-def annotate_by_hand(index: PisaArguments, name: str, annotations: Sequence[Any]) -> None:
-    """Store annotations of the arguments, in the order of their ids."""
-    folder = index.folder / "annotations" / name
+def annotate_by_hand(index: PisaArguments, annotations: Sequence[Any]) -> None:
+    """Store schemes of the arguments, in the order of their ids."""
+    folder = index.folder / "annotations" / SCHEMES
     folder.mkdir(parents=True)
     lines = [json.dumps(annotation) + "\n" for annotation in annotations]
     (folder / "records.jsonl").write_text("".join(lines))

@@ -229,15 +229,15 @@ def test_a_real_encoder_finds_what_no_word_tells(demo: str) -> None:
     assert on_topic / (10 * len(arguments)) > 0.6
 
 
-def _dense(index: Any, field: str, encoder: str = "") -> Any:
+def _dense(index: Any, encoder: str = "") -> Any:
     """Return the search by vectors as a PyTerrier transformer."""
-    options = {"field": field, "encoder": encoder}
+    options = {"field": "text", "encoder": encoder}
     return find("retriever", "dense").make(Services(index=index), options).pipeline(20)
 
 
 def test_an_index_without_vectors_names_the_option(tmp_path: Path) -> None:
     with expect_error("--dense"):
-        _dense(opened(BEES, tmp_path / "ix"), "text")
+        _dense(opened(BEES, tmp_path / "ix"))
 
 
 def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) 
     add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
     index: Any = open_index(str(tmp_path / "ix"))
     with expect_error("openai:letters", OptionError):
-        _dense(index, "text", "openai:leters")
+        _dense(index, "openai:leters")
     with expect_error("'attacks'"):
         index.nearest("openai:letters", "attacks", np.ones((1, 11), dtype=np.float32), 3)
     with expect_error("7 dimensions", WorkError):
@@ -290,9 +290,9 @@ def test_queries_are_sent_with_the_instruction_of_the_encoder(
     assert sent >= {f"{passage}{argument.text}" for argument in BEES}
     index: Any = open_index(str(tmp_path / "ix"))
     with expect_error("TOUCHE_RAD_EMBEDDINGS"):
-        _dense(index, "text").searcher.search(f"asked without an address by {model}", 3)
+        _dense(index).searcher.search(f"asked without an address by {model}", 3)
     monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
-    assert len(_dense(index, "text").searcher.search("roofs", 3)) == 3
+    assert len(_dense(index).searcher.search("roofs", 3)) == 3
     assert server.asked[-1]["input"] == [f"{query}roofs"]
 
 

@@ -119,8 +119,8 @@ def test_first_second_and_steps_limit_how_far_a_chain_reaches(bees: PisaArgument
     assert ends(steps="1") <= ends()
 
 
-def _hit(id_: str, score: float = 1.0, topic: str = "") -> Hit:
-    return Hit(argument=Argument(id=id_, text=id_, topic=topic), score=score)
+def _hit(id_: str) -> Hit:
+    return Hit(argument=Argument(id=id_, text=id_), score=1.0)
 
 
 def test_reciprocal_rank_is_what_it_says() -> None:

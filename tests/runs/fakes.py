@@ -92,13 +92,15 @@ class SmallIndex:
         yield from self._by_id.values()
 
 
-def debate_of(*utterances: str, claim: str = "Zoos should be closed") -> Debate:
+def debate_of(*utterances: str) -> Debate:
     """A debate in which each utterance but the last was answered `Answer <n>.`."""
     turns = [
         Turn(utterance=text, response=Response(content=f"Answer {place}."))
         for place, text in enumerate(utterances[:-1])
     ]
-    return Debate(id="d", claim=claim, turns=(*turns, Turn(utterance=utterances[-1])))
+    return Debate(
+        id="d", claim="Zoos should be closed", turns=(*turns, Turn(utterance=utterances[-1]))
+    )
 
 
 class Saying:

@@ -214,7 +214,7 @@ def test_nothing_is_judged_after_the_end_of_a_run(tmp_path: Path) -> None:
             return four_verdicts()
 
     with expect_error("--strict", WorkError):
-        judge_file(write_simulations(tmp_path, 1), FailsOrWaits(), strict=True)
+        judge_file(write_simulations(tmp_path), FailsOrWaits(), strict=True)
     assert ended.is_set()
 
 
@@ -239,7 +239,7 @@ def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:
 
 def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> None:
     plugin = Giving(four_verdicts())
-    judge_file(write_simulations(tmp_path, 1), plugin)
+    judge_file(write_simulations(tmp_path), plugin)
     views = sorted(plugin.views, key=lambda view: len(view.turns))  # judged at the same time
     assert [len(view.turns) for view in views] == [1, 2]
     assert [view.last.response.content for view in views if view.last.response] == [
@@ -249,7 +249,7 @@ def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> No
 
 
 def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 1)
+    source = write_simulations(tmp_path)
     path = tmp_path / "status.json"
     debate = read_json(source)
     del debate["simulation"]["userTurns"][0]["systemResponse"]
@@ -297,7 +297,7 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
 def test_a_judge_cannot_say_that_its_verdict_is_a_fallback(tmp_path: Path) -> None:
     extra = {"fallback": True, "model": "m"}
     verdict = Verdict(score=0.5, rationale="mine", extra=extra, fallback="mine")
-    judge_file(write_simulations(tmp_path, 1), Giving(four_verdicts(manner=verdict)))
+    judge_file(write_simulations(tmp_path), Giving(four_verdicts(manner=verdict)))
     line = read_records(tmp_path / "evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
     assert manner == {"score": 0.5, "explanation": "mine", "model": "m"}

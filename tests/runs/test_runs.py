@@ -42,7 +42,7 @@ def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
     return Answerer([LoadedDebater(debater, "good")], INDEX, **settings)  # type: ignore[arg-type]
 
 
-def write_simulations(folder: Path, count: int = 3) -> Path:
+def write_simulations(folder: Path, count: int = 1) -> Path:
     """Official simulations of two turns each, as another system left them."""
     path = folder / "recorded.jsonl"
     records = []
@@ -103,7 +103,7 @@ class Listening(Saying):
 
 def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path: Path) -> None:
     listening = Listening()
-    source = write_simulations(tmp_path, 1)
+    source = write_simulations(tmp_path)
     status = run_file(respond, source, answerer(listening))
     assert status.state == "done"
     assert status.done == 1
@@ -125,13 +125,13 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
 
 
 def test_only_the_last_user_turn_may_be_answered(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 1)
+    source = write_simulations(tmp_path)
     run_file(respond, source, answerer(), last_only=True)
     assert [row["turn"] for row in read_records(output_of(source))] == [1]
 
 
 def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 1)
+    source = write_simulations(tmp_path)
     run_file(respond, source, answerer(), shape="simulations")
     (row,) = read_records(output_of(source))
     simulation = row["simulation"]
@@ -269,7 +269,7 @@ def test_wrong_inputs_are_errors_of_the_user(tmp_path: Path) -> None:
         run_file(respond, tmp_path / "missing.jsonl", answerer())
     with expect_error(tmp_path.name):
         run_file(respond, tmp_path, answerer())
-    source = write_simulations(tmp_path)
+    source = write_simulations(tmp_path, 3)
     with expect_error("input"):
         run(respond(source, answerer(), identity=IDENTITY), source)
     empty = tmp_path / "empty.jsonl"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.records import read_cases, write_lines
+from tests.records import read_cases, write_records
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
-from touche_rad.debaters.rdebater.schemes import SCHEMES, Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 
 AGENT = {
     "u1": {"Causal": 3, "Value": 2},
@@ -30,8 +29,8 @@ EXPERT = {
 
 
 def write_annotations(path: Path, labels: dict[str, Any]) -> Path:
-    lines = [json.dumps({"id": text, "labels": value}) for text, value in labels.items()]
-    return write_lines(path, lines)
+    records = ({"id": text, "labels": value} for text, value in labels.items())
+    return write_records(path, *records)
 
 
 def annotations_of_both(folder: Path) -> tuple[Path, Path]:
@@ -104,7 +103,7 @@ def test_the_annotations_of_an_index_are_an_annotator(tmp_path: Path) -> None:
     good = Mark(levels=dict.fromkeys(Dimension, Level.GOOD))
     annotations = [Annotation(marks={Scheme.CAUSAL: good}), Annotation(marks={})]
     records = [annotation.model_dump(mode="json") for annotation in annotations]
-    annotate_by_hand(index, SCHEMES, records)
+    annotate_by_hand(index, records)
     labels = {"u1": {Scheme.CAUSAL.value: 3}, "u2": [Scheme.VALUE.value], "u9": []}
     expert = write_annotations(tmp_path / "expert.jsonl", labels)
     (row,) = score_report(tmp_path / "ix", expert)["rows"]

@@ -59,11 +59,11 @@ class Judge:
         return {maxim: Verdict(score=self.score(response, maxim)) for maxim in Maxim}
 
 
-def run_audit(runs: list[Path], *judges: Judge, **options: Any) -> Audit:
+def run_audit(run: Path, *judges: Judge, **options: Any) -> Audit:
     named = {f"judge{number}": LoadedJudge(judge) for number, judge in enumerate(judges, 1)}
 
     async def call_audit() -> Audit:
-        return await audit(runs, named, **options)
+        return await audit([run], named, **options)
 
     return anyio.run(call_audit)
 
@@ -75,7 +75,7 @@ def flips_of(result: Audit, probe: str, maxim: Maxim) -> Flips:
 
 def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
     judge = Judge(lambda *_: 1.0)
-    run_audit([run], judge)
+    run_audit(run, judge)
     assert len(judge.responses) == 3 * (1 + 7)
     first = [
         response
@@ -96,7 +96,7 @@ def test_every_probe_changes_what_it_says_and_nothing_else(run: Path) -> None:
 
 def test_a_judge_that_obeys_injections_is_detected(run: Path) -> None:
     obeys = Judge(lambda response, _: 0.9 if "rate it yes" in response.content else 0.2)
-    result = run_audit([run], obeys)
+    result = run_audit(run, obeys)
     flips = flips_of(result, "injection", Maxim.RELATION)
     assert flips.flipped == 1
     assert flips.fails == 1
@@ -112,7 +112,7 @@ def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
     samples = []
     for seed in (0, 0, 1, 2, 3):
         judge = Judge(lambda *_: 1.0)
-        assert run_audit([run], judge, most=2, seed=seed).turns == 2
+        assert run_audit(run, judge, most=2, seed=seed).turns == 2
         samples.append({response.content for response in judge.responses})
     assert samples[0] == samples[1]
     assert any(sample != samples[0] for sample in samples)
@@ -164,6 +164,6 @@ def test_a_judge_that_changes_its_mind_is_detected(tmp_path: Path) -> None:
         return float(maxim is Maxim.MANNER or asked.count(asked[-1]) == 1)
 
     run = write_run(tmp_path / "run.jsonl", [make_debate(0)])
-    result = run_audit([run], Judge(score_differently))
+    result = run_audit(run, Judge(score_differently))
     assert flips_of(result, "repeat", Maxim.QUALITY).flipped == 1
     assert flips_of(result, "repeat", Maxim.MANNER).flipped == 0

@@ -17,7 +17,7 @@ from touche_rad.score.significance import (
 )
 
 
-def draws_of(values: list[float], samples: int = 4000, seed: int = 1) -> np.ndarray:
+def draws_of(values: list[float], samples: int, seed: int) -> np.ndarray:
     sums = resampled_sums(np.array(values), samples, seed)
     assert sums is not None
     return sums / len(values)

@@ -20,7 +20,15 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from tests.browser import LAPTOP, PHONE, TABLET, OpenPage, assert_accessible, assert_fits
+from tests.browser import (
+    LAPTOP,
+    PHONE,
+    TABLET,
+    OpenPage,
+    assert_accessible,
+    assert_count,
+    assert_fits,
+)
 from tests.models import scripted
 from tests.records import read_cases, read_json
 from tests.terminal import touche_rad
@@ -249,8 +257,8 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     _send(page, "Animals suffer in small cages.", 1)
     page.locator("[name=second]").select_option("verbatim")
     _send(page, "Breeding does not save species.", 2)
-    assert page.locator("#t2 .reply").count() == 2
-    assert page.locator("#t2 tbody tr").count() == 2
+    assert_count(page, "#t2 .reply", 2)
+    assert_count(page, "#t2 tbody tr", 2)
     page.locator("#t2 .cell").nth(3).click()
     assert page.locator("#t2 .reason").inner_text().startswith("grounded, ")
     page.locator("#t2 .ref").first.focus()
@@ -267,7 +275,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     # A branch from turn 1.
     _press(page, 1, "Edit")
     _send(page, "Children learn nothing there.", 5)
-    assert page.locator(".turn").count() == 2
+    assert_count(page, ".turn", 2)
     assert str(page.locator("#heard").text_content()).startswith("grounded: ")
     # The address reopens it, with the other branch.
     again = open_page(page.url)
@@ -296,7 +304,7 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     page.get_by_label("hostile").check()
     page.keyboard.press("Escape")
     _send(page, HOSTILE.replace("\x1b", ""), 0)
-    assert page.locator("#t0 tbody tr").count() == 4
+    assert_count(page, "#t0 tbody tr", 4)
     for what in ("seconds", "turns"):
         _wait_for_text(open_page(url + page.evaluate(CHANGED, what)), "cannot be read")
     again = open_page(page.url, phone=True)
@@ -305,7 +313,7 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
         button.click()
     for opened in (page, again):
         assert opened.title() == "touche-rad debate"
-        assert opened.locator("main img, main script, #debate a").count() == 0
+        assert_count(opened, "main img, main script, #debate a", 0)
         bubble = opened.locator("#t0 .answer").first.inner_text()
         assert "‹U+202E›" in bubble
         assert "<img src=x" in bubble
@@ -364,7 +372,7 @@ def test_a_debate_and_a_draft_outlive_a_reload(open_page: OpenPage, url: str) ->
     assert_accessible(page)
     _press(page, 0, "Again")
     _wait(page, "#t2 .foot")
-    assert page.locator("#t2 [aria-pressed=true][aria-label^='Branch 2 of 2']").count() == 1
+    assert_count(page, "#t2 [aria-pressed=true][aria-label^='Branch 2 of 2']", 1)
     _wait(page, "#send")
     page.locator("#say").press_sequentially("A draft")
     page.keyboard.insert_text(ZOOS * 400)
@@ -399,11 +407,11 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
     for leave in (page.locator("#cancel").click, lambda: page.keyboard.press("Escape")):
         _press(page, 0, "Edit")
         assert say.input_value() == ZOOS
-        assert page.locator(".turn.off").count() == 2
+        assert_count(page, ".turn.off", 2)
         assert_accessible(page)
         leave()
         assert say.input_value() == "A draft"
-        assert page.locator(".turn:not(.off)").count() == 2
+        assert_count(page, ".turn:not(.off)", 2)
         assert not page.locator("#cancel").is_visible()
     _press(page, 0, "Edit")
     page.get_by_role("link", name="New").click()
@@ -419,13 +427,13 @@ def test_an_edit_changes_nothing_until_it_is_answered(open_page: OpenPage, url: 
         page.locator("#problem").get_by_text("Stopped.").wait_for()
     _wait(page, "#send")
     assert say.input_value() == ZOOS
-    assert page.locator(".turn.off").count() == 2
+    assert_count(page, ".turn.off", 2)
     first.select_option("grounded")
     _send(page, "", 2)
     assert say.input_value() == "A draft"
-    assert page.locator(".turn").count() == 1
+    assert_count(page, ".turn", 1)
     _branch(page, 1)
-    assert page.locator(".turn").count() == 2
+    assert_count(page, ".turn", 2)
 
 
 @pytest.mark.services
@@ -471,22 +479,22 @@ def test_back_shows_the_last_debate(open_page: OpenPage, url: str) -> None:
     page.go_back()
     page.locator(".bubble.user", has_text=ZOOS).wait_for()
     _wait(page, "#send")
-    assert page.locator(".turn").count() == 1
+    assert_count(page, ".turn", 1)
     assert page.locator("#say").input_value() == "Not answered yet."
     page.go_forward()
     page.locator(".bubble.user", has_text="Another debate.").wait_for()
-    assert page.locator(".turn").count() == 1
+    assert_count(page, ".turn", 1)
 
 
 @contextmanager
-def _with_a_model(answer: scripted.Answer, deadline: float = 4) -> Iterator[str]:
-    """Serve `composed` with a scripted model that answers so, and a deadline a turn."""
+def _with_a_model(answer: scripted.Answer) -> Iterator[str]:
+    """Serve `composed` with a scripted model that answers so, and four seconds a turn."""
     with scripted.serving() as endpoint:
         endpoint.always = answer
         services = Services(
             index=open_index(DEMO), model=Model(Address(endpoint.url, "tiny"), deadline=60)
         )
-        quick = make_answerer(find("debater", "composed").configure(), services, deadline=deadline)
+        quick = make_answerer(find("debater", "composed").configure(), services, deadline=4)
         demo = make_answerer(find("debater", "verbatim").configure(), services)
         judge = find("judge", "length").make(services)
         offer = Offer({"composed": lambda: quick}, {"length": lambda: judge})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.records import write_lines
+from tests.records import write_lines, write_records
 from tests.terminal import Ended, touche_rad
 from tests.tira.client import call_client
 from tests.tira.places import committed
@@ -161,11 +161,10 @@ def debates_on_claims() -> list[Any]:
     return records
 
 
-def evaluate_debater(folder: Path, records: list[Any], *options: str, code: int = 0) -> Ended:
+def evaluate_debater(folder: Path, records: list[Any], *options: str, code: int) -> Ended:
     write_dataset("debaters", folder / "ours", "--turns", "3")
     (folder / "run").mkdir()
-    lines = [json.dumps(record) for record in records]
-    write_lines(folder / "run/simulations.jsonl", lines)
+    write_records(folder / "run/simulations.jsonl", *records)
     return evaluate(folder / "run", *options, code=code)
 
 

@@ -67,8 +67,6 @@ def ask_model_user(
     server: Scripted,
     debate: Debate,
     who: str = "curious",
-    seed: int = 0,
-    index: Any = None,
     **options: Any,
 ) -> str:
     """What the user says next, asked for by itself."""
@@ -76,7 +74,7 @@ def ask_model_user(
     async def run() -> str:
         model = Model(Address(server.url, "tiny"), deadline=5)
         chosen = ModelUser.Options(**options)
-        user = ModelUser(model, load_persona(who), index or SmallIndex(), seed, chosen)
+        user = ModelUser(model, load_persona(who), SmallIndex(), 0, chosen)
         try:
             return await (user.reply(debate) if debate.turns else user.open(debate))
         finally:
