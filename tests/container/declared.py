@@ -36,9 +36,8 @@ class Declared:
         mounts: Mapping[Path, str] | None = None,
         env: Mapping[str, str] | None = None,
         user: str | None = None,
-        timeout: float = 300,
     ) -> Ran:
-        """Run a command in it, as its own user if no other is named."""
+        """Run a command in it, as its own user if no other is named; it has to succeed."""
         who = (user if user is not None else self.user) or "0"
         ids = who if ":" in who else f"{who}:{who}"
         variables = {"HOME": self._home(ids), **self.environment, **(env or {})}
@@ -58,9 +57,10 @@ class Declared:
             ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", script],
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=300,
             check=False,
         )
+        assert done.returncode == 0, done.stderr
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def _home(self, ids: str) -> str:

@@ -106,7 +106,6 @@ def test_it_answers_and_judges_a_turn_on_a_root_that_cannot_be_written_to(
         json.dumps(words) for words in (declaration.command, declaration.health, ["-j", "grounded"])
     )
     ran = declaration.run("python3", "-c", SERVES, *arguments, user=user)
-    assert ran.code == 0, ran.err
     report = json.loads(ran.out.splitlines()[-1])
     print(f"{target}: start, an answer and a verdict took {report['seconds']:.1f} s")
     assert report["answer"]["content"]
@@ -123,8 +122,7 @@ def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_pa
     configuration = official.root / "genirsim" / "touche25-rad-tira.json"
     (input_folder / "official.json").write_text(configuration.read_text())
     mounts = {input_folder: "/tira-data/input:ro", out: "/tira-data/output"}
-    debater_run = official.run("sh", "-c", _worded("official-debater"), mounts=mounts, env=TIRA)
-    assert debater_run.code == 0, debater_run.err
+    official.run("sh", "-c", _worded("official-debater"), mounts=mounts, env=TIRA)
     simulations = out / "simulations.jsonl"
     rows = read_records(simulations)
     assert [len(row["simulation"]["userTurns"]) for row in rows] == [3] * len(claims[1:])
@@ -132,17 +130,13 @@ def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_pa
     assert kinds <= {"nothing is cited"}
     (input_folder / "claims.tsv").unlink()
     simulations.rename(input_folder / "simulations.jsonl")
-    judge_run = official.run("sh", "-c", _worded("official-judge"), mounts=mounts, env=TIRA)
-    assert judge_run.code == 0, judge_run.err
+    official.run("sh", "-c", _worded("official-judge"), mounts=mounts, env=TIRA)
     assert check_kinds(out / "evaluations.jsonl") <= {"nothing is cited"}
 
 
 def test_serve_sh_starts_it_too(official: Declared) -> None:
     arguments = (json.dumps(words) for words in (["/genirsim/serve.sh"], official.health, []))
-    ran = official.run(
-        "python3", "-c", SERVES.replace("server.terminate", "server.kill"), *arguments
-    )
-    assert ran.code == 0, ran.err
+    official.run("python3", "-c", SERVES.replace("server.terminate", "server.kill"), *arguments)
 
 
 def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> None:
@@ -163,7 +157,6 @@ def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> Non
     }
     env = {**TIRA, "PYTHONPATH": "/check"}
     ran = gpu.run("sh", "-c", _worded("sinai-vllm"), mounts=mounts, env=env)
-    assert ran.code == 0, ran.err
     assert "vLLM: ready" in ran.err
     # A model may find that no argument can be used.
     assert check_kinds(out / "simulations.jsonl") <= {"nothing is cited"}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import shutil
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,8 @@ from tests.records import write_lines
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES, changes_that_doctor_notices, opened
 from tests.schemes import ANSWERS, marks
-from tests.terminal import Ended
-from touche_rad import cli, files
+from tests.terminal import Ended, touche_rad
+from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import (
     SCHEMES,
@@ -48,14 +46,12 @@ def collection(folder: Path, count: int) -> Path:
     return write_lines(path, map(files.argument_line, arguments))
 
 
-def run_index(source: Path, place: Path, server: Scripted, *options: str) -> Ended:
-    """Call the command in this process; annotate with schemes unless the options say otherwise."""
+def run_index(source: Path, place: Path, server: Scripted, *options: str, code: int = 0) -> Ended:
+    """Call the command; annotate with schemes unless the options say otherwise."""
     words = ("index", source, "-o", place, "-m", f"{server.url}#tiny", *options)
     if "--annotate" not in options:
         words += ("--annotate", "schemes")
-    with redirect_stderr(io.StringIO()) as err, redirect_stdout(io.StringIO()) as out:
-        code = cli.run([str(word) for word in words])
-    return Ended(code, out.getvalue(), err.getvalue())
+    return touche_rad(*words, code=code)
 
 
 def stored_annotations(place: Path) -> Any:
@@ -74,8 +70,7 @@ def test_each_argument_has_its_schemes_with_labels_and_reasons(
 ) -> None:
     place = tmp_path / "ix"
     schemes = ("--annotate", f"schemes(calls={calls})")
-    ended = run_index(collection(tmp_path, 9), place, server, *schemes)
-    assert ended.code == 0, ended.err
+    run_index(collection(tmp_path, 9), place, server, *schemes)
     assert len(stored_annotations(place)) == 9
     for argument in open_index(str(place)).arguments():
         (annotation,) = read_annotations(place, argument.id)
@@ -147,9 +142,8 @@ def test_a_second_time_nothing_is_asked_and_other_settings_are_refused(
     source = collection(tmp_path, 5)
     run_index(source, tmp_path / "ix", server)
     server.asked.clear()
-    assert run_index(source, tmp_path / "ix", server).code == 0
-    refused = run_index(source, tmp_path / "ix", server, *PAPER)
-    assert refused.code == 2
+    run_index(source, tmp_path / "ix", server)
+    refused = run_index(source, tmp_path / "ix", server, *PAPER, code=2)
     assert str(tmp_path / "ix") in refused.error
     assert not server.asked
 
@@ -159,15 +153,13 @@ def test_a_model_that_is_down_stops_the_making_and_the_same_settings_resume_it(
 ) -> None:
     source = collection(tmp_path, 130)
     place = tmp_path / "ix"
-    stopped = run_index(source, place, server, "--max-calls", "64", *SINGLE)
-    assert stopped.code == 1
+    run_index(source, place, server, "--max-calls", "64", *SINGLE, code=1)
     assert stored_annotations(place) is None
     server.asked.clear()
-    refused = run_index(source, place, server, *SINGLE, "-O", "model.temperature=0.2")
-    assert refused.code == 2
+    refused = run_index(source, place, server, *SINGLE, "-O", "model.temperature=0.2", code=2)
     assert "model was" in refused.error
     assert not server.asked
-    assert run_index(source, place, server, *SINGLE).code == 0
+    run_index(source, place, server, *SINGLE)
     assert len(server.asked) == 130 - 64
     assert len(stored_annotations(place)) == 130
 

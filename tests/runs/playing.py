@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from tests.records import read_records, read_status, write_lines
-from touche_rad import cli
+from tests.terminal import Ended, touche_rad
 from touche_rad.events import EventCount, EventKind
 
 OFTEN = "City centres should be closed to private cars."
 
 
 @dataclass(frozen=True)
-class Played:
-    """A run of `touche-rad simulate`."""
+class Played(Ended):
+    """How a call of `touche-rad simulate` ended, and its run."""
 
-    code: int
-    out: Path
+    run: Path
 
     @property
     def simulations(self) -> list[dict[str, Any]]:
-        return [record["simulation"] for record in read_records(self.out)]
+        return [record["simulation"] for record in read_records(self.run)]
 
     @property
     def utterances(self) -> list[list[str]]:
@@ -50,7 +49,7 @@ class Played:
 
     @property
     def status(self) -> Any:
-        return read_status(self.out)
+        return read_status(self.run)
 
 
 def write_claims(folder: Path, *rows: tuple[str, str]) -> Path:
@@ -67,11 +66,10 @@ class Stage:
         self.index = index
         self.claims = write_claims(folder, (OFTEN, "base-user"))
 
-    def words(self, user: str, *options: str, turns: int = 3) -> list[str]:
-        out = self.folder / "run.jsonl"
-        words = f"simulate {self.claims} -i {self.index} -d verbatim --workers 1 -o {out}"
-        return [*words.split(), "--turns", str(turns), "--user", user, *options]
-
-    def play(self, user: str, *options: str, turns: int = 3) -> Played:
-        code = cli.run(self.words(user, *options, turns=turns))
-        return Played(code, self.folder / "run.jsonl")
+    def play(self, user: str, *options: str, turns: int = 1, **checks: Any) -> Played:
+        run = self.folder / "run.jsonl"
+        words = f"simulate {self.claims} -i {self.index} -d verbatim --workers 1 -o {run}"
+        ended = touche_rad(
+            *words.split(), "--turns", str(turns), "--user", user, *options, **checks
+        )
+        return Played(ended.code, ended.out, ended.err, run)

@@ -136,7 +136,7 @@ def test_a_reply_is_asked_for_with_the_debate_the_arguments_and_a_move(server: S
 def test_the_seed_decides_the_moves_and_goes_to_the_model(server: Scripted, stage: Stage) -> None:
     def requests_of_seed(seed: int) -> list[Any]:
         server.asked.clear()
-        stage.play("model", "--seed", str(seed), "--no-trace", "--replace")
+        stage.play("model", "--seed", str(seed), "--no-trace", "--replace", turns=3)
         return list(server.asked)
 
     first_requests = requests_of_seed(1)
@@ -248,8 +248,7 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
     server: Scripted, stage: Stage, fault: Answer
 ) -> None:
     server.always = fault
-    played = stage.play("model", turns=2)
-    assert played.code == 1
+    played = stage.play("model", turns=2, code=1)
     (utterances,) = played.utterances
     assert OFTEN in utterances[0]
     assert utterances[1]
@@ -264,8 +263,7 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
 
 
 def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage) -> None:
-    played = stage.play("model(persona=expert)", "-O", "user.evidence=0", turns=2)
-    assert played.code == 0
+    played = stage.play("model(persona=expert)", "-O", "user.evidence=0", turns=2, code=0)
     assert played.utterances == [list(FACTS[:2])]
     assert called(server) == ["Utterance", "Utterance"]
     assert played.simulations[0]["configuration"]["user"] == {
@@ -298,7 +296,7 @@ def test_a_file_of_ones_own_is_a_persona(server: Scripted, stage: Stage) -> None
     texts = prompts(server, "Utterance")
     assert all("gruff old sailor" in prompt for prompt in texts)
     assert texts[1].endswith("next move: Growl at it.")
-    assert str(stage.folder) not in played.out.read_text()
+    assert str(stage.folder) not in played.run.read_text()
 
 
 def test_a_persona_may_leave_its_moves_to_the_model(server: Scripted, tmp_path: Path) -> None:
@@ -328,20 +326,15 @@ def test_a_changed_persona_is_another_one(tmp_path: Path) -> None:
         ("model(persona=/tmp/)", "/tmp: "),
     ],
 )
-def test_a_user_that_is_none_is_told_in_one_line(
-    stage: Stage, capsys: pytest.CaptureFixture[str], user: str, message: str
-) -> None:
-    assert stage.play(user).code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
+def test_a_user_that_is_none_is_told_in_one_line(stage: Stage, user: str, message: str) -> None:
+    assert message in stage.play(user, code=2).error
 
 
 def test_without_a_model_a_model_user_says_how_to_give_one(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL")
-    assert stage.play("model(persona=expert)").code == 2
-    assert "(-m " in capsys.readouterr().err
+    stage.play("model(persona=expert)", code=2, err="(-m ")
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,7 @@ def url(server: Scripted) -> str:
 def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
     server: Scripted, stage: Stage
 ) -> None:
-    played = stage.play(url(server))
-    assert played.code == 0
+    played = stage.play(url(server), turns=3, code=0)
     u1, u2, _ = played.utterances[0]
     s1, s2, _ = played.answers[0]
     assert played.utterances[0] == [f"My point number {n} stands." for n in (1, 2, 3)]
@@ -66,7 +65,7 @@ def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
 
 
 def test_the_user_there_can_be_named(server: Scripted, stage: Stage) -> None:
-    played = stage.play(url(server), "-O", "user.model=other", turns=1)
+    played = stage.play(url(server), "-O", "user.model=other")
     assert server.asked[0]["model"] == "other"
     assert played.simulations[0]["configuration"]["user"] == {
         "class": "OfficialUser",
@@ -76,13 +75,13 @@ def test_the_user_there_can_be_named(server: Scripted, stage: Stage) -> None:
 
 
 def test_what_may_be_a_key_in_the_address_stands_in_no_file(server: Scripted, stage: Stage) -> None:
-    played = stage.play(f"{url(server)}?key=SECRET", turns=1)
+    played = stage.play(f"{url(server)}?key=SECRET")
     assert played.utterances == [["My point number 1 stands."]]
-    assert "SECRET" not in played.out.read_text() + json.dumps(played.status)
+    assert "SECRET" not in played.run.read_text() + json.dumps(played.status)
 
 
 def test_the_run_is_named_by_the_user_and_its_address(server: Scripted, stage: Stage) -> None:
-    identity = stage.play(url(server), "-O", "user.max_words=40", turns=1).status["identity"]
+    identity = stage.play(url(server), "-O", "user.max_words=40").status["identity"]
     assert identity["user"] == "official(max_words=40)"
     assert identity["user_url"] == url(server)
 
@@ -108,8 +107,7 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
         *[fault] * 4,
         answers_with("And they are loud."),
     ]
-    played = stage.play(url(server), turns=3)
-    assert played.code == 0
+    played = stage.play(url(server), turns=3, code=0)
     first, second, third = played.utterances[0]
     assert first == "Cars foul the air."
     assert second
@@ -125,16 +123,15 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 422])
 def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: int) -> None:
     server.always = fails(status, Location="http://127.0.0.1:1/elsewhere")
-    played = stage.play(url(server), turns=1)
+    played = stage.play(url(server))
     assert len(server.asked) == 1
     assert f"BadRequest: {url(server)}: {status}" in played.user_fallbacks[0]
 
 
 def test_nobody_there_stops_the_run_before_it_begins(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
+    stage: Stage,
 ) -> None:
-    assert stage.play("http://127.0.0.1:9/chat?key=secret", turns=1).code == 1
-    (line,) = capsys.readouterr().err.splitlines()
+    line = stage.play("http://127.0.0.1:9/chat?key=secret", code=1).error
     assert "http://127.0.0.1:9/chat" in line
     assert "--user rules" in line
     assert "--wait" in line
@@ -143,20 +140,19 @@ def test_nobody_there_stops_the_run_before_it_begins(
 
 
 def test_nobody_there_is_no_reason_to_stop_under_tira(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("outputDir", str(stage.folder))
-    played = stage.play("http://127.0.0.1:9/chat", "-O", "user.tries=2", turns=1)
-    assert played.code == 0
-    assert "user rules" in capsys.readouterr().err
-    assert "Unreachable: http://127.0.0.1:9/chat" in played.user_fallbacks[0]
+    address = "http://127.0.0.1:9/chat"
+    played = stage.play(address, "-O", "user.tries=2", code=0, err="user rules")
+    assert f"Unreachable: {address}" in played.user_fallbacks[0]
 
 
 def test_the_endpoint_of_a_user_is_waited_for(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
+    stage: Stage,
 ) -> None:
-    assert stage.play("http://127.0.0.1:9/chat", "--wait", "0.1", turns=1).code == 1
-    waiting, stopped = capsys.readouterr().err.splitlines()
+    ended = stage.play("http://127.0.0.1:9/chat", "--wait", "0.1", code=1)
+    waiting, stopped = ended.err.splitlines()
     assert waiting.startswith("waiting")
     assert "user unreachable" in stopped
 
@@ -166,8 +162,7 @@ def test_where_every_request_takes_too_long_the_rules_stand_in(
     server: Scripted, stage: Stage, slow: Answer
 ) -> None:
     server.always = slow
-    played = stage.play(url(server), "-O", "user.timeout=0.2", "-O", "user.tries=2", turns=1)
-    assert played.code == 1
+    played = stage.play(url(server), "-O", "user.timeout=0.2", "-O", "user.tries=2", code=1)
     assert f"Timeout: {url(server)}: " in played.user_fallbacks[0]
     assert "0.2 s" in played.user_fallbacks[0]
 
@@ -176,7 +171,7 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
     server: Scripted, stage: Stage
 ) -> None:
     server.always = answers_with("These are five plain words. " * 60)
-    played = stage.play(url(server), turns=1)
+    played = stage.play(url(server))
     assert count_words(played.utterances[0][0]) == 100
     assert played.utterances[0][0].endswith("words.")
     (cut,) = played.status["events"]
@@ -194,10 +189,7 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
     "address",
     ["http://", "https:///x", "http://me:secret@host/chat", "http://host:x/", "http://a b/\n"],
 )
-def test_an_address_that_is_none_is_told_in_one_line(
-    stage: Stage, capsys: pytest.CaptureFixture[str], address: str
-) -> None:
-    assert stage.play(address).code == 2
-    (line,) = capsys.readouterr().err.splitlines()
+def test_an_address_that_is_none_is_told_in_one_line(stage: Stage, address: str) -> None:
+    line = stage.play(address, code=2).error
     assert "http://HOST:PORT/PATH" in line
     assert "secret" not in line
