@@ -223,8 +223,7 @@ class Debate(Record):
 
     def with_utterance(self, utterance: str, **fields: str) -> Self:
         """Return the debate with one more user turn, without a response."""
-        turns = (*self.turns, Turn(utterance=utterance, **fields))
-        return self.model_copy(update={"turns": turns})
+        return self.model_copy(update={"turns": (*self.turns, Turn(utterance=utterance, **fields))})
 
 
 class Verdict(Result):

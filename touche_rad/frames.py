@@ -50,8 +50,7 @@ def verdicts(*runs: File) -> DataFrame:
     sources = _read(runs, criteria)
     rows: list[Mapping[str, Any]] = []
     for debate in debates_of(sources, None, criteria):
-        name = sources[debate.run].name
-        rows += verdict_rows(name, debate.debate, debate.verdicts, criteria)
+        rows += verdict_rows(sources[debate.run].name, debate.debate, debate.verdicts, criteria)
     columns = {"criterion": _TEXT, **_SCORE}
     return _frame(rows, {**_CLAIM, **columns, "reason": _TEXT, "fallback": _TEXT})
 

@@ -128,8 +128,7 @@ class JudgeCalls:
         if self.separate or not decide:
             return await self._analyse(name, answer="", **values), None
         schema = _verdict_schema(self.codes, self.ties, True, self.most)
-        form = self._answer(analysed=True)
-        answer = await self._ask(name, schema, answer=form, **values)
+        answer = await self._ask(name, schema, answer=self._answer(analysed=True), **values)
         return answer.analysis, self._verdict(answer)
 
     async def _analyse(self, name: str, **values: object) -> str:

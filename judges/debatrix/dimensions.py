@@ -63,8 +63,7 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[DebateDimension
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, weight = (piece.strip() for piece in part.partition("="))
         if name not in dimensions():
-            hint = nearest(name, dimensions())
-            raise OptionError(f"dimensions: there is no {name!r}{hint}")
+            raise OptionError(f"dimensions: there is no {name!r}{nearest(name, dimensions())}")
         if name in selected:
             raise OptionError(f"dimensions: {name} is given twice")
         selected[name] = dimensions()[name]

@@ -131,10 +131,11 @@ def _lines(graph: SceneGraph, findings: Detailed) -> list[str]:
         pairs = [finding for finding in findings[side] if finding.about == "persuasion"]
         on_pairs[side] = {(finding.arguments, finding.text) for finding in pairs}
     shared = on_pairs["pro"] & on_pairs["con"]
-    lines = []
-    for finding in findings["pro"]:
-        if (finding.arguments, finding.text) in shared:
-            lines.append(_line(graph, "both", "pro", finding))
+    lines = [
+        _line(graph, "both", "pro", finding)
+        for finding in findings["pro"]
+        if (finding.arguments, finding.text) in shared
+    ]
     for side in SIDES:
         for finding in findings[side]:
             if (finding.arguments, finding.text) not in shared:

@@ -64,7 +64,7 @@ class GraphDraft(BaseModel):
 
 
 @cache
-def draft_schema(most: int, first: int = 1) -> type[GraphDraft]:
+def draft_schema(most: int, first: int) -> type[GraphDraft]:
     """Return the schema of a draft of at most `most` arguments (0: no limit).
 
     A server that decodes by the schema keeps these limits and the free ids, which begin at

@@ -134,7 +134,7 @@ def read_citations(response: Response, index: ArgumentIndex | None) -> Sequence[
     return [argument for argument in stored if argument and clean(argument.text) in texts]
 
 
-def read_response(debate: Debate, index: ArgumentIndex | None = None) -> ResponseFeatures | None:
+def read_response(debate: Debate, index: ArgumentIndex | None) -> ResponseFeatures | None:
     """Read a debate that ends with the response; None if there is no response.
 
     With an index, a cited argument that it does not have supports nothing.
@@ -232,8 +232,7 @@ def quantity(response: ResponseFeatures) -> Iterator[RuleFault]:
     for sentence in response.sentences:
         words = sentence.words
         if len(words.words) >= FEWEST_WORDS and repeated_share([words], earlier) >= SAME_SENTENCE:
-            reason = f"{quote(sentence)} repeats a sentence before it"
-            yield RuleFault(DECISIVE, reason)
+            yield RuleFault(DECISIVE, f"{quote(sentence)} repeats a sentence before it")
             break
         earlier.append(words)
     if not response.topic:

@@ -124,8 +124,7 @@ def _score(
                 if speaker in scored.unit.speakers:
                     marks.append(scored.scores.get(speaker.name, {}).get(dimension))
                     if scored.fault:
-                        unit = scored.unit.name.lower()
-                        reasons.append(f"{unit} is not scored: {scored.fault}")
+                        reasons.append(f"{scored.unit.name.lower()} is not scored: {scored.fault}")
             silent = not marks
             if options.empty == "zero" and options.subjective_scope == "round":
                 spoken = [text for text in findings.responses if text.speaker == speaker]

@@ -58,7 +58,7 @@ class ServedEncoder(Encoder):
     An index keeps its name without the address; then the environment names the address.
     """
 
-    def __init__(self, name: str, instruction: str | None = None) -> None:
+    def __init__(self, name: str, instruction: str | None) -> None:
         url, _, model = name.removeprefix("openai:").rpartition("#")
         url = url or os.environ.get(VARIABLE, "")
         if not url:
@@ -127,9 +127,7 @@ def _named(model: str, instruction: str | None) -> str:
 class SentenceEncoder(Encoder):
     """A sentence-transformers model."""
 
-    def __init__(
-        self, name: str, place: str, instruction: str | None = None, **settings: object
-    ) -> None:
+    def __init__(self, name: str, place: str, instruction: str | None, **settings: object) -> None:
         self.name = _named(name, instruction)
         self.model = load_model("SentenceTransformer", place, f"encoder {name!r}", **settings)
         saved: Mapping[str, str] = self.model.prompts

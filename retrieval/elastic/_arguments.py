@@ -215,8 +215,7 @@ class ElasticArguments:
         for argument in arguments:
             texts.add(argument)
         documents = texts.documents(range(len(arguments))).get(TOPICS)
-        topics = Postings.build(documents, *WEIGHTS_OF[TOPICS]) if documents else None
-        return arguments, topics
+        return arguments, Postings.build(documents, *WEIGHTS_OF[TOPICS]) if documents else None
 
     @property
     def encoders(self) -> Sequence[str]:

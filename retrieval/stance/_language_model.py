@@ -36,7 +36,7 @@ class Positions(BaseModel):
 class ModelStance:
     """Asks a language model."""
 
-    def __init__(self, address: str = "", model: Model | None = None) -> None:
+    def __init__(self, address: str, model: Model | None) -> None:
         """Use the model at URL#NAME, else `model`, else the one that the environment names."""
         self._model = Model(parse_address(address or None)) if address or model is None else model
         self._prompt = Prompt.load("retrieval.stance", "stance")

@@ -91,9 +91,9 @@ def _add_columns(board: Board, figures: Figures) -> None:
     for kind in ("judges", "users", "seeds"):
         heads = list(getattr(figures.debaters[0], kind))
         if kind == "judges" or len(heads) > 1:
-            values = []
-            for debater in figures.debaters:
-                values.append([debater.name, *getattr(debater, kind).values()])
+            values = [
+                [debater.name, *getattr(debater, kind).values()] for debater in figures.debaters
+            ]
             caption = f"{figures.measure}: {kind}"
             board["tables"].append(page_table(caption, ["debater", *heads], values))
 

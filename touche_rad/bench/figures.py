@@ -244,9 +244,10 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
             reason = "baseline" if judge in sound_judges else "only fallbacks"
             ignored.append(f"{judge} ({reason})")
     source = f"mean of judges ({', '.join(judges[number] for number in counted)})"
-    faults = []
-    for name, count in fallbacks.items():
-        faults.append((name, count, f"{count} of {responses[name]} responses are fallbacks"))
+    faults = [
+        (name, count, f"{count} of {responses[name]} responses are fallbacks")
+        for name, count in fallbacks.items()
+    ]
     report = share_report(
         measured,
         claims,

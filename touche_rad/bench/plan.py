@@ -245,8 +245,7 @@ class PlanFile:
 
     def _files(self, entry: PlanEntry) -> dict[str, str]:
         """Return the options of a plugin that name files of the folder, with their paths."""
-        options = file_options(entry.plugin).items()
-        paths = {key: self.folder / name for key, name in options}
+        paths = {key: self.folder / name for key, name in file_options(entry.plugin).items()}
         return {key: str(path) for key, path in paths.items() if path.exists()}
 
     def _model(self, entry: PlanEntry) -> str:

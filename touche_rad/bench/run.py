@@ -180,8 +180,7 @@ class Bench:
             errors=out.with_name(f"{out.name}{ERRORS}"),
         )
         # Not in the loop: plugins read models and ask servers while they are made.
-        work = await anyio.to_thread.run_sync(lambda: job.open(services))
-        await run_work(work, out, options)
+        await run_work(await anyio.to_thread.run_sync(lambda: job.open(services)), out, options)
 
     def _model(
         self, entry: PluginEntry[object], seed: int, out: Path | None = None

@@ -294,8 +294,7 @@ def run_plan(
         index = open_index(plan_file, options)
         if index is not None:
             session.close_index_later(index)
-        report_edits = partial(say, quiet=options.quiet)
-        bench = Bench(plan_file, results, index, models.open, report_edits)
+        bench = Bench(plan_file, results, index, models.open, partial(say, quiet=options.quiet))
         models.check(used)
         for user in plan_file.users:
             if user.choice.endpoint is not None:

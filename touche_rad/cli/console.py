@@ -193,8 +193,7 @@ def next_after(
         case "evaluations":
             return [check, report]
         case "contests":
-            outcomes = out.with_suffix(".outcomes.jsonl")
-            return [["judge", out, "-j", "grice", *cited, "-o", outcomes]]
+            return [["judge", out, "-j", "grice", *cited, "-o", out.with_suffix(".outcomes.jsonl")]]
         case "outcomes":
             return [["score", out, source], [*report, "--labels", source]]
         case _:
@@ -245,8 +244,7 @@ def show_status(status: Status) -> None:
         say(f"{status.resumed} of them were taken over from an earlier run")
 
     for events in status.events:
-        event = events.examples[0]
-        if status.fallbacks and event.kind in OF_FALLBACKS:
+        if status.fallbacks and events.examples[0].kind in OF_FALLBACKS:
             continue  # a warning has their causes
         say(events.text)
 

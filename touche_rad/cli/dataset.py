@@ -165,11 +165,9 @@ def evaluate(options: EvaluateOptions) -> None:
     else:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
-        texts = options.plugin_options["judge"]
-        spec = (options.judge or opt.DEFAULT).with_options(texts)
+        spec = (options.judge or opt.DEFAULT).with_options(options.plugin_options["judge"])
         judge = find("judge", spec.name).configure(spec.options)
-        trace = out / evaluator.EVALUATIONS
-        with prepare.open_session(options, judge, out=trace) as session:
+        with prepare.open_session(options, judge, out=out / evaluator.EVALUATIONS) as session:
             loaded = judge.make(session.services)
             result = evaluator.evaluate_debaters(options.run, truths, out, loaded, judge.tag)
     click.echo(result)

@@ -53,8 +53,7 @@ def doctor_command(options: DoctorOptions) -> int:
     ]
     all_checks = [*checks, *plugins]
     if options.as_json:
-        rows = [asdict(check) for check in all_checks]
-        print_json(rows)
+        print_json([asdict(check) for check in all_checks])
     else:
         indent = " " * 9
         for check in [*checks, *summary]:

@@ -81,8 +81,7 @@ def label_command(options: LabelOptions) -> None:
     kinds = {path: files.detect_kind(path) for path in paths}
     evaluations = [path for path, kind in kinds.items() if kind is files.Kind.EVALUATIONS]
     runs = [path for path in kinds if path not in evaluations] or evaluations
-    criteria = chosen or criteria_of(None, *evaluations)
-    exchanges = read_exchanges(runs, criteria)
+    exchanges = read_exchanges(runs, chosen or criteria_of(None, *evaluations))
     refused: dict[str, str] = {}
     judges = read_verdicts(evaluations, exchanges, refused) if evaluations else {}
     for error in refused.values():
@@ -146,8 +145,7 @@ def _print_summary(session: LabelSession, options: LabelOptions) -> None:
             line += f", {len(answers) - done} unfinished"
         click.echo(printable(line))
     if len(study.annotators) > 1:
-        lines = agreement(study, options.seed).lines(terminal_width())
-        click.echo(printable("\n".join(lines)))
+        click.echo(printable("\n".join(agreement(study, options.seed).lines(terminal_width()))))
     steps: list[list[object]] = []
     chosen = with_criteria(options.criteria)
     unsettled = len(study.open_disagreements())

@@ -255,8 +255,7 @@ def argument(
     kind: Kind[Value], metavar: str | None = None, *, required: bool = True
 ) -> Value | None:
     """Declare an argument of the command line."""
-    declared = _declare(None, kind, None, {}, metavar=metavar, required=required)
-    return cast("Value | None", declared)
+    return cast("Value | None", _declare(None, kind, None, {}, metavar=metavar, required=required))
 
 
 def arguments(

@@ -346,8 +346,7 @@ def run(
             if word_before != "--say" and not word.startswith("--say=")
         ]
         of_variables = [text for name, text in os.environ.items() if name.startswith("TOUCHE_RAD_")]
-        of_openai = os.environ.get("OPENAI_BASE_URL", "")
-        trusted = servers_in([*typed_words, of_openai, *of_variables])
+        trusted = servers_in([*typed_words, os.environ.get("OPENAI_BASE_URL", ""), *of_variables])
     try:
         result: object = touche_rad.main(
             args=words,
@@ -380,8 +379,7 @@ def run(
         return _fail(f"{place}{why(error)}", 1)
     except Exception as error:
         _show_traceback(error)
-        kind = type(error).__name__
-        return _fail(f"internal error: {kind}: {error} (-v shows the traceback)", 1)
+        return _fail(f"internal error: {type(error).__name__}: {error} (-v shows the traceback)", 1)
     finally:
         if not is_step:
             for package in _LOGGED_PACKAGES:

@@ -100,8 +100,7 @@ def prompts_command(options: PromptsOptions) -> None:
 
     requests = _play(plugin, options)
     if options.as_json:
-        records = [{**vars(request), "tokens": request.tokens} for request in requests]
-        print_json(records)
+        print_json([{**vars(request), "tokens": request.tokens} for request in requests])
         return
     printed_schemas = set()
     for number, request in enumerate(requests, 1):

@@ -337,8 +337,7 @@ def _topics(index: ArgumentIndex) -> dict[str, list[str]]:
             attacked[argument.topic][argument.attacks] += 1
     topics = {}
     for topic in sorted(attacked)[:_MOST_TOPICS]:
-        counts = attacked[topic].most_common(_MOST_CLAIMS)
-        topics[topic] = [claim for claim, _ in counts]
+        topics[topic] = [claim for claim, _ in attacked[topic].most_common(_MOST_CLAIMS)]
     return topics
 
 

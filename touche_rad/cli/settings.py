@@ -34,8 +34,7 @@ class SettingsFile:
         """Return these settings as those of a call, whose servers and the file's are trusted."""
         trusted = call.trusted
         if trusted is not None:
-            text = json.dumps(self.table, ensure_ascii=False, default=str)
-            trusted |= servers_in([text])
+            trusted |= servers_in([json.dumps(self.table, ensure_ascii=False, default=str)])
         return replace(self, is_step=call.is_step, words=call.words, trusted=trusted)
 
 

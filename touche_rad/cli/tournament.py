@@ -234,8 +234,7 @@ def tournament_command(options: TournamentOptions) -> int:
     as_text = "\n".join(result.lines(terminal_width()))
     click.echo(result.model_dump_json() if options.as_json else as_text)
     say(folder.ratings, Label.WRITTEN)
-    page = folder.path.with_name(f"{folder.path.name}.html")
-    next_step(["report", folder.path, "-o", page])
+    next_step(["report", folder.path, "-o", folder.path.with_name(f"{folder.path.name}.html")])
     return code
 
 
@@ -245,8 +244,7 @@ def _select_debaters(options: TournamentOptions) -> list[Configured[LoadedDebate
     if len(options.debaters) < 2:
         raise UserError("tournament: give two debaters or more: -d A -d B")
     debaters = [prepare.find_debater(spec) for spec in options.debaters]
-    tags = sorted(debater.tag for debater in debaters)
-    for tag, following in pairwise(tags):
+    for tag, following in pairwise(sorted(debater.tag for debater in debaters)):
         if tag == following:
             raise UserError(f"tournament: {tag} is named twice")
     return debaters

@@ -77,11 +77,9 @@ def examples(options: ExamplesOptions) -> None:
     settings = {"count": options.count, "seed": options.seed, "common": options.common}
     criteria = read_criteria(options.criteria) if options.criteria else None
     draw = trainer("examples")
-    result = draw(options.debates, options.labels, output, criteria=criteria, **settings)
-    _print_result(result)
+    _print_result(draw(options.debates, options.labels, output, criteria=criteria, **settings))
     say(output, Label.WRITTEN)
-    exclude = f"leave the examples out of scores on the same labels: --exclude {output}"
-    say(exclude, Label.NOTE)
+    say(f"leave the examples out of scores on the same labels: --exclude {output}", Label.NOTE)
     warn_of_copies(options.debates)
     chosen = with_criteria(options.criteria)
     judge = ["judge", options.debates, "-j", "fsl1", "-O", f"examples={output}", *chosen]

@@ -120,8 +120,7 @@ def mean_rows(
             for dimension, mark in marks.items():
                 debater = _debater(contests[key], speaker)
                 if mark is not None and debater in listed:
-                    place = (debater, dimension)
-                    values.setdefault(place, {}).setdefault(key, []).append(mark)
+                    values.setdefault((debater, dimension), {}).setdefault(key, []).append(mark)
     for (debater, dimension), by_debate in values.items():
         sums = [sum(marks) for marks in by_debate.values()]
         counts = [len(marks) for marks in by_debate.values()]

@@ -348,9 +348,10 @@ class _Scorer:
             judges = {judgement.judge for judgement in judgements.values()}
             if len(judges) == 1:
                 judge_of[name] = min(judges)
-        constants = []
-        for name, winners in constant_predictors(self.contests).items():
-            constants.append(self._row(name, "constant", winners))
+        constants = [
+            self._row(name, "constant", winners)
+            for name, winners in constant_predictors(self.contests).items()
+        ]
         names_sides = any(
             judgement.outcome.decision != judgement.outcome.winner
             for judgements in runs.values()
@@ -370,9 +371,9 @@ class _Scorer:
             baselines={scored.row.run for scored in constants} - runs.keys(),
         )
         fields_of = {ranked.run: ranked.model_dump() for ranked in ranking.runs}
-        rows = []
-        for row, _ in of_runs:
-            rows.append(row.model_copy(update=fields_of[row.run] if row.decides else {}))
+        rows = [
+            row.model_copy(update=fields_of[row.run] if row.decides else {}) for row, _ in of_runs
+        ]
         rows += means(rows, judge_of)
         rows += [scored.row for scored in constants]
         rows.append(self._random())

@@ -329,8 +329,7 @@ _FOLDER: Final = Path(__file__).parent
 @cache
 def load_shipped(name: str) -> Criteria:
     """Return shipped criteria by their name."""
-    content = packaged_table(__package__, f"{name}.toml")
-    criteria = CriteriaFile.model_validate(content).criteria()
+    criteria = CriteriaFile.model_validate(packaged_table(__package__, f"{name}.toml")).criteria()
     return criteria.model_copy(update={"official": name == "grice"})
 
 

@@ -127,7 +127,7 @@ class Sources:
         self._known = set(known.senses)
         self._beginnings = {word[:_ALIKE] for word in known.words}
 
-    def fault_of(self, sentence: str, longest: int = 60) -> SentenceFault | None:
+    def fault_of(self, sentence: str, longest: int) -> SentenceFault | None:
         """Return the first fault of a sentence."""
         if count_words(sentence) > longest:
             return SentenceFault(sentence, "length")

@@ -261,7 +261,7 @@ def common_topic(
     text: Set[str],
     *,
     document: Set[str] = NO_WORDS,
-    names: Set[str] = NO_WORDS,
+    names: Set[str],
     widespread: Set[str] = NO_WORDS,
 ) -> Set[str]:
     """Return the stems that a text has in common with what is asked; none if that is chance.

@@ -167,8 +167,7 @@ class AppendLog:
             if kind.lasting:
                 self._write(b"\n")
             else:
-                size = os.lseek(self._file, 0, os.SEEK_END)
-                os.ftruncate(self._file, size - len(last_line))
+                os.ftruncate(self._file, os.lseek(self._file, 0, os.SEEK_END) - len(last_line))
         return earlier
 
     def _write(self, line: bytes) -> int:

@@ -230,7 +230,7 @@ def _debates(file: OpenFile) -> Iterator[Debate]:
 
 
 def read_numbered(
-    path: Place, bad: BadLines | None = None, criteria: Criteria | None = None
+    path: Place, bad: BadLines | None, criteria: Criteria | None = None
 ) -> Iterator[tuple[int, Debate, Evaluation | None]]:
     """Read each line of a run: its number, the debate, and its verdicts if it has any.
 

@@ -246,7 +246,7 @@ class AnnotationLine(FileRecord):
     """The grade of each label; 0 is a label that the text does not have."""
 
 
-def read_annotations(path: Place, bad: BadLines | None = None) -> Iterator[AnnotationLine]:
+def read_annotations(path: Place, bad: BadLines | None) -> Iterator[AnnotationLine]:
     """Read the labels of texts."""
     file = OpenFile(path, bad, frozenset({Kind.ANNOTATIONS}))
     return file.each(lambda line: validate(AnnotationLine, line.value))

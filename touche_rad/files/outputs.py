@@ -236,7 +236,7 @@ class Status(BaseModel):
     """The turns of all these answers."""
     errors: str = ""
     """The file with the first traceback of each kind of failure."""
-    counts: Mapping[Result, Count] = Field(default_factory=dict)
+    counts: Mapping[Result, Count] = {}
     """The number of results by kind."""
     events: tuple[EventCount, ...] = ()
     """Failures and changes, the most frequent first."""
@@ -246,14 +246,10 @@ class Status(BaseModel):
     """The digest of the finished output."""
     demo: bool = False
     """Whether the index is the demo collection's: such a run is not fit to upload."""
-    criteria: Mapping[str, Any] = Field(default_factory=dict)
+    criteria: Mapping[str, Any] = {}
     """The questions, so that readers of the output need no file; empty for those of the task."""
-    identity: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Identity))] = Field(
-        default_factory=dict
-    )
-    usage: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Usage))] = Field(
-        default_factory=dict
-    )
+    identity: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Identity))] = {}
+    usage: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Usage))] = {}
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
     started: AwareDatetime
     finished: AwareDatetime

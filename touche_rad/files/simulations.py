@@ -243,8 +243,7 @@ def plain(word: BaseModel) -> JsonObject:
 def body_of(response: Response) -> JsonObject:
     """Write the official body of a response; the arguments are always a list."""
     cited = [plain(argument) for argument in response.arguments]
-    rest = drop_keys(response.extra, _BODY)
-    return {"content": response.content, "arguments": cited, **rest}
+    return {"content": response.content, "arguments": cited, **drop_keys(response.extra, _BODY)}
 
 
 def user_turn(turn: Turn) -> JsonObject:

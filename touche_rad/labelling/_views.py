@@ -12,7 +12,7 @@ from touche_rad.pages.marks import mark, shown_verdicts
 from touche_rad.text import count_words, sentences
 
 
-def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool = False) -> dict[str, Any]:
+def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool) -> dict[str, Any]:
     """Return a turn with the annotator's answers.
 
     Verdicts are hidden until it is labelled, and the answers of other annotators until they are to

@@ -92,7 +92,7 @@ class Address:
     model: str
 
 
-def parse_address(text: str | None = None) -> Address:
+def parse_address(text: str | None) -> Address:
     """Parse `URL#MODEL`; missing parts come from the environment."""
     url, _, model = (text or "").partition("#")
     url = url or os.environ.get(URL, "")

@@ -288,8 +288,7 @@ class Model:
         # The key is a hash of all that decides the answer, in a fixed order.
         decisive = body if question.kind == "object" else body | LIKELY
         request = [VERSION, {"body": decisive, "name": question.name, "schema": question.key}]
-        canonical = json.dumps(request, sort_keys=True)
-        key = hashlib.sha256(canonical.encode("ascii")).hexdigest()
+        key = hashlib.sha256(json.dumps(request, sort_keys=True).encode("ascii")).hexdigest()
 
         with Call.counted(step, self.usage, self._deadline) as call:
             if self._cache is None:

@@ -63,7 +63,7 @@ def read_asset(name: str) -> str:
 def render_page(
     template: str,
     *,
-    scripts: Sequence[str] = (),
+    scripts: Sequence[str],
     styles: Sequence[str] = (),
     policy: Mapping[str, str] | None = None,
     **context: object,

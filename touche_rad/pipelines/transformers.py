@@ -87,8 +87,7 @@ class Answer(_OfPlugin):
             services = self.services
             if services.index is not None and "docno" in inp.columns:
                 services = replace(services, index=Candidates(services.index, group))
-            answerer = make_answerer(self.debater, services)
-            answer = session.run(answerer.answer, debate)
+            answer = session.run(make_answerer(self.debater, services).answer, debate)
             answered = debate.with_response(answer.response)
             rows.append(
                 {

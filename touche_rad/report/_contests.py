@@ -83,10 +83,11 @@ def _record(
         row: list[object] = [run, _colored(outcome.decision or "none", sides)]
         row.append(_colored(swapped.decision or "none", sides) if swapped else None)
         for name in dimensions:
-            scores = []
-            for speaker, of_speaker in outcome.scores.items():
-                if name in of_speaker:
-                    scores.append(f"{speaker} {words.number(of_speaker[name])}")
+            scores = [
+                f"{speaker} {words.number(of_speaker[name])}"
+                for speaker, of_speaker in outcome.scores.items()
+                if name in of_speaker
+            ]
             text = ", ".join(scores)
             winner_of_dimension = outcome.winners.get(name)
             if winner_of_dimension:
@@ -178,10 +179,11 @@ def _timeline_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
 def _names_of_debaters(contest: Contest) -> dict[str, str]:
     """Return the debaters of a tournament by the speakers, who are shown as them."""
     debater_of = debaters_of(contest)
-    names = {}
-    for speaker in contest.sides:
-        if debater_of.get(speaker, TIE) != TIE:
-            names[speaker] = debater_of[speaker]
+    names = {
+        speaker: debater_of[speaker]
+        for speaker in contest.sides
+        if debater_of.get(speaker, TIE) != TIE
+    }
     if len(set(names.values())) < len(names):  # a debater against itself
         for speaker, name in names.items():
             names[speaker] = f"{name} ({contest.sides[speaker]})"

@@ -47,8 +47,7 @@ def query_records(
             if len(ranking) < _SHOWN_ARGUMENTS:
                 argument = arguments.get(row.document) if arguments else None
                 text = argument.text if argument else ""
-                relevance = qrels.get((row.query, row.document))
-                ranking.append((row.document, text, relevance))
+                ranking.append((row.document, text, qrels.get((row.query, row.document))))
     for query in sorted(rankings):
         shown = [
             f"{run} {number(of_run[query])}" for run, of_run in values.items() if query in of_run

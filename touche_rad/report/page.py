@@ -310,10 +310,11 @@ def _faults_of_sources(
             if what in _MARKS:
                 link = reader_link(mark=_MARKS[what], run=source.name)
             yield source.name, counts[0], say_replaced({what: counts}), link
-        reasons = []
-        for judgement in source.judgements:
-            if judgement.outcome.decision is not None and judgement.outcome.reason:
-                reasons.append(judgement.outcome.reason)
+        reasons = [
+            judgement.outcome.reason
+            for judgement in source.judgements
+            if judgement.outcome.decision is not None and judgement.outcome.reason
+        ]
         if reasons:
             count = f"{len(reasons)} of {len(source.judgements)} verdicts"
             yield source.name, len(reasons), f"{count} are in part; the first: {reasons[0]}", ""

@@ -152,10 +152,11 @@ def debates_of(
         for debate, verdicts in source.debates:
             if (debate, verdicts) == LOST:
                 continue
-            fallbacks = set()
-            for at, turn in enumerate(debate.turns):
-                if turn.response is not None and fallback_of(turn.response.extra):
-                    fallbacks.add(at)
+            fallbacks = {
+                at
+                for at, turn in enumerate(debate.turns)
+                if turn.response is not None and fallback_of(turn.response.extra)
+            }
             of_debate = labels_by_words.get(digests(debate, unit), ())
             if not verdicts and source.kind is Kind.EVALUATIONS:
                 verdicts = ({},)

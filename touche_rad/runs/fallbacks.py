@@ -158,7 +158,7 @@ def fallback_for(
     by: str,
     what: Result,
     count: int = 1,
-    turn: int = 0,
+    turn: int,
     without_model: bool = False,
 ) -> Fallback:
     """Return the fallback for a failure of a plugin, whose class is in a module."""

@@ -160,8 +160,7 @@ def work(
             swapped=outcomes[1] if swap else None,
             words=words_digest(contest),
         )
-        line = files.judgement_line(judgement)
-        return Done((line,), counts, tuple(events), tuple(all_fallbacks))
+        return Done((files.judgement_line(judgement),), counts, tuple(events), tuple(all_fallbacks))
 
     async def do(contest: Contest, failures: FailureLog) -> Done:
         """Judge one debate, or return the recorded verdict on the same words by the same panel."""

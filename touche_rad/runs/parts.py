@@ -124,8 +124,8 @@ def merge_parts(
     parts: Sequence[Part],
     out: Path,
     *,
-    replace: bool = False,
-    progress: Progress = lambda done, total: None,
+    replace: bool,
+    progress: Progress,
 ) -> Status:
     """Write the output of a whole run, and its status; traces and tracebacks stay in the parts.
 

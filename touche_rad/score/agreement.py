@@ -158,7 +158,7 @@ class AgreementReport(Printed):
 
 
 def score_annotations(
-    runs: Sequence[Path], truth: Path, *, bad: files.BadLines | None = None
+    runs: Sequence[Path], truth: Path, *, bad: files.BadLines | None
 ) -> AgreementReport:
     """Compare annotators with the truth."""
     gold = _read(truth, None)

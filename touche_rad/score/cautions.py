@@ -18,10 +18,11 @@ WITHOUT_MODEL: Final = (
 
 def without_model(runs: Iterable[Path]) -> list[str]:
     """Return a warning with the judges without a language model that made such verdicts."""
-    judges = set()
-    for status in map(read_status, runs):
-        if status.get("verb") == "judge" and not status.get("usage"):
-            judges.add(plugin_of(status, "judge"))
+    judges = {
+        plugin_of(status, "judge")
+        for status in map(read_status, runs)
+        if status.get("verb") == "judge" and not status.get("usage")
+    }
     return [f"{names_of(sorted(judges))} {WITHOUT_MODEL}"] if judges else []
 
 

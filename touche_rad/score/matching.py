@@ -163,8 +163,7 @@ class Matcher:
             if row.conversation:
                 continue
             if position in places or position >= len(self.labels):
-                kind = row.problem or ProblemKind.UNMATCHED
-                self.note(kind, "left out", line=row.line)
+                self.note(row.problem or ProblemKind.UNMATCHED, "left out", line=row.line)
                 continue
             places[position] = row
             if row.problem is None:
@@ -206,8 +205,7 @@ class Matcher:
             for key, read in verdicts.items():
                 if read.problem is ProblemKind.ODD_SCORE:
                     meant = "yes" if says_yes(read.score) else "no"
-                    message = f"{read.detail} counts as {meant}"
-                    self.note(read.problem, message, maxim=key, **where)
+                    self.note(read.problem, f"{read.detail} counts as {meant}", maxim=key, **where)
                 elif read.problem is not None:
                     labelled = int(labels.get(key) is not None)
                     self._note_missing(read.problem, labelled, read.detail, maxim=key, **where)

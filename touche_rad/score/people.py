@@ -123,8 +123,7 @@ def score_people(
             for at in range(len(texts)):
                 if criteria.unit == "response" and debate.turns[at].response is None:
                     continue
-                claim = debate.claim or debate.thesis
-                numbers.append(claims.setdefault(claim, len(claims)))
+                numbers.append(claims.setdefault(debate.claim or debate.thesis, len(claims)))
                 verdicts_of_turn = next(judged, {})
                 for key in criteria.keys:
                     unsettled[tag][key] += any(is_unsettled(turns[at], key) for turns in several)

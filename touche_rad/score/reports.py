@@ -239,7 +239,7 @@ class JudgementReport(Report):
     """The file whose words match the runs with the labels; None if they are matched by place."""
     official: bool
     """Whether the official scorer accepts every run and gives the same scores."""
-    by_official_scorer: Mapping[str, OfficialResult] = Field(default_factory=dict, exclude=True)
+    by_official_scorer: Mapping[str, OfficialResult] = Field({}, exclude=True)
     debates: int
     turns: int
     """Turns with a label on some criterion."""
@@ -247,7 +247,7 @@ class JudgementReport(Report):
     """Labelled turns that --exclude left out."""
     label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
-    lost: Mapping[str, int] = Field(default_factory=dict)
+    lost: Mapping[str, int] = {}
     """Labelled debates without any verdict, by run."""
     criteria: Criteria = Field(exclude=True, repr=False)
     """What the verdicts are on, in the order of the columns."""

@@ -33,8 +33,7 @@ def weights(units: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     chance = np.random.default_rng(seed)
     block = max(1, _CELLS_AT_ONCE // max(units, 1))
     for start in range(0, samples, block):
-        rows = min(block, samples - start)
-        yield chance.multinomial(units, np.full(units, 1 / units), size=rows)
+        yield chance.multinomial(units, np.full(units, 1 / units), size=min(block, samples - start))
 
 
 def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats | None:
@@ -173,10 +172,11 @@ def rank(
     for measures in ([measure], others):
         for reference in references:
             comparisons += compare_runs(figures, runs, reference, measures, units)
-    worse = set()
-    for row in comparisons:
-        if row.significant and row.measure == measure and row.against == references[0]:
-            worse.add(row.run)
+    worse = {
+        row.run
+        for row in comparisons
+        if row.significant and row.measure == measure and row.against == references[0]
+    }
     ranked = []
     places: dict[float, int] = {}  # by value: equal runs have equal places
     for run in order:

@@ -220,8 +220,7 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
         return f"'{text}" if is_formula else text
 
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows(map(quoted, row) for row in rows)
+    csv.writer(stream, lineterminator="\n").writerows(map(quoted, row) for row in rows)
     return stream.getvalue()
 
 

@@ -40,7 +40,7 @@ _SAMPLES: Final = 100
 """Bootstrap samples; the measures on TIRA have no intervals."""
 
 
-def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False) -> str:
+def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
     """Score a judge's evaluations against labels, write the measures, and return the mean F1.
 
     With `strict`, refuse what the official scorer refuses; otherwise a missing verdict is a no.
@@ -57,8 +57,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool = False)
     for line in report.warnings():
         log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
-    measures = prototext(report, report.runs[0]) + measure("mean f1", mean.value)
-    write_text(out / PROTOTEXT, measures)
+    write_text(out / PROTOTEXT, prototext(report, report.runs[0]) + measure("mean f1", mean.value))
     of_turns = f"{report.turns} labelled turns of {expected} debates"
     return f"mean F1 {number(mean.value, 3)} over {of_turns}"
 

@@ -73,8 +73,7 @@ def parse_user(text: str, values: Mapping[str, str]) -> UserChoice:
     if text.lower().startswith(("http://", "https://")):
         configured, options = _configure("official", OfficialUser, OfficialUser.Options, values)
         user = OfficialUser(text, options)
-        details = {"user_url": user.place}
-        return UserChoice(configured, "official", lambda _: user, details, user)
+        return UserChoice(configured, "official", lambda _: user, {"user_url": user.place}, user)
     kind, options_in_text = parse_plugin(text)
     values = {**options_in_text, **values}
     if kind == "rules":

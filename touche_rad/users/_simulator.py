@@ -83,8 +83,7 @@ class Speaker:
         """Return the user's next utterance."""
         method = self.user.reply if debate.turns else self.user.open
         try:
-            caller = Caller(f"user {self.name}", debate.key, len(debate.turns))
-            with call_context(caller=caller):
+            with call_context(caller=Caller(f"user {self.name}", debate.key, len(debate.turns))):
                 utterance = await self._call(method, debate, seconds=self.deadline)
             if not isinstance(utterance, str):
                 raise TypeError(f"expected a text, got {type(utterance).__name__}")

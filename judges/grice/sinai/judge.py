@@ -152,10 +152,11 @@ class _SinaiJudge:
         labels = {}
         for key, pair in self._examples.items():
             labels[key] = [(numbered.index(shot) + 1, shot.labels[key]) for shot in pair]
-        evidence = []
-        for criterion in self._criteria:
-            if criterion.evidence and options.evidence in ("all", criterion.key):
-                evidence.append(criterion.key)
+        evidence = [
+            criterion.key
+            for criterion in self._criteria
+            if criterion.evidence and options.evidence in ("all", criterion.key)
+        ]
         self._guidance: Mapping[str, Any] = {
             "criteria": {criterion.key: criterion for criterion in self._criteria},
             "answers": " or ".join(dict.fromkeys(chain(*self._names.values()))),
@@ -348,8 +349,7 @@ class _SinaiJudge:
             if not isinstance(result, ModelError):
                 reasons[criterion.key] = result
             else:
-                problem = f"the reasons could not be derived: {result}"
-                missing[criterion.key] = _no_verdict(problem)
+                missing[criterion.key] = _no_verdict(f"the reasons could not be derived: {result}")
         return reasons, missing
 
     async def _derive_reasons(self, criterion: Criterion) -> Mapping[str, str]:
@@ -368,9 +368,10 @@ class _SinaiJudge:
                     unit=self._criteria.unit,
                     examples=self._analysed[key],
                 )
-                fields: Any = {}
-                for number, name in enumerate(self._names[key]):
-                    fields[f"reason_{number}"] = (Page, Field(alias=name))
+                fields: Any = {
+                    f"reason_{number}": (Page, Field(alias=name))
+                    for number, name in enumerate(self._names[key])
+                }
                 schema = create_model(
                     "Reasons",
                     __doc__="Reasons for yes and for no, which the model derived from examples.",

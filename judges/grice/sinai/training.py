@@ -115,10 +115,7 @@ def _draw_common(
     keys = criteria.keys
     if any(criterion.answers.kind != "yes-no" for criterion in criteria):
         raise UserError("--common is for criteria whose questions all have yes and no as answers")
-    known = []
-    for at, turn in enumerate(candidates):
-        if None not in map(turn.labels.get, keys):
-            known.append(at)
+    known = [at for at, turn in enumerate(candidates) if None not in map(turn.labels.get, keys)]
     rng.shuffle(known)
     surplus = Counter[str]()
     """How many more examples are yes than no."""

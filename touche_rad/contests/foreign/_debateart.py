@@ -59,7 +59,7 @@ def is_debate(record: object) -> bool:
     return isinstance(record, dict) and isinstance(record.get("arguments"), list)
 
 
-def contest_of(record: dict[str, Any], name: str = "") -> Contest:
+def contest_of(record: dict[str, Any], name: str) -> Contest:
     """Convert a record to a contest; `name` is its id if it has none."""
     debate = validate(_Debate, record)
     speakers = {"pro": debate.pro or "pro", "con": debate.con or "con"}

@@ -110,8 +110,7 @@ def _contest(folder: Path, path: Path, gold: object) -> Contest:
 
 def _speeches(folder: Path, name: str) -> list[str]:
     if (folder / f"{name}.json").is_file():
-        texts = _read(folder / f"{name}.json")
-        return validate(_Speeches, {"speeches": texts}).speeches
+        return validate(_Speeches, {"speeches": _read(folder / f"{name}.json")}).speeches
     files = sorted((folder / name).glob("*"), key=lambda path: _natural(path.stem))
     if not files:
         raise FieldError("", f"expected its speeches in speech/{name}.json or speech/{name}/")

@@ -144,8 +144,7 @@ class Rdebater:
             entails = None if unsupported is None else NotQuoted(unsupported)
             guard = Guard(entails, options.max_words)
             texts = [argument.text for argument in named]
-            checked = await guard.checked(content, texts, messages_of(debate))
-            content = checked.faultless
+            content = (await guard.checked(content, texts, messages_of(debate))).faultless
             uses = self._cited(brief, Candidate(content, named)) if named else ()
         if not content or (options.task_rules and count_words(content) < MIN_WORDS):
             records = (*brief.evidence, *recall.evidence)

@@ -264,8 +264,7 @@ class SchemeAnnotations:
             annotations = self._cache.get(key)
             if annotations is None:
                 try:
-                    calls = 1 if annotator.options.calls == "merged" else 2
-                    allowance.take(calls, keep=keep)
+                    allowance.take(1 if annotator.options.calls == "merged" else 2, keep=keep)
                 except ModelError:
                     return
                 texts = [records[place].argument.text for place in places]
