@@ -102,12 +102,18 @@ class ChainRetriever(Searcher):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        side: Literal["against", "for"] = Field("against", description="wanted side")
-        steps: int = Field(2, ge=0, le=4, description="maximum number of links of a chain")
-        first: int = Field(10, ge=1, description="hits of each first search to follow")
-        second: int = Field(5, ge=1, description="links to follow from each argument")
-        near: float = Field(0.5, ge=0, le=1, description="minimum similarity of linked statements")
-        fade: float = Field(0.8, gt=0, le=1, description="factor of the score per link")
+        side: Literal["against", "for"] = "against"
+        """wanted side"""
+        steps: int = Field(2, ge=0, le=4)
+        """maximum number of links of a chain"""
+        first: int = Field(10, ge=1)
+        """hits of each first search to follow"""
+        second: int = Field(5, ge=1)
+        """links to follow from each argument"""
+        near: float = Field(0.5, ge=0, le=1)
+        """minimum similarity of linked statements"""
+        fade: float = Field(0.8, gt=0, le=1)
+        """factor of the score per link"""
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)

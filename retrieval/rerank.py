@@ -69,10 +69,14 @@ class RerankRetriever(Reranking):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        of: plugins.RetrieverName = Field("hybrid", description="retriever whose hits are reranked")
-        by: str = Field("", description="reranker: URL#MODEL")
-        instruction: str = Field(AGAINST, description="text before the query; empty: none")
-        top: int = Field(30, ge=1, le=1000, description="number of hits that are reranked")
+        of: plugins.RetrieverName = "hybrid"
+        """retriever whose hits are reranked"""
+        by: str = ""
+        """reranker: URL#MODEL"""
+        instruction: str = AGAINST
+        """text before the query; empty: none"""
+        top: int = Field(30, ge=1, le=1000)
+        """number of hits that are reranked"""
 
     def __init__(self, options: Options, services: Services) -> None:
         super().__init__(options, services)

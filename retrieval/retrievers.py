@@ -53,7 +53,8 @@ class OpposingRetriever(_WithChains):
     class Options(PluginOptions):
         """The options of the retriever."""
 
-        lead: int = Field(3, ge=0, description="hits of field attacks before all chains")
+        lead: int = Field(3, ge=0)
+        """hits of field attacks before all chains"""
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Concatenate the lists; the search in all fields fills up what is missing."""
@@ -76,11 +77,16 @@ class HybridRetriever(_WithChains):
     class Options(PluginOptions):
         """The options of the retriever."""
 
-        k: float = Field(10, gt=0, description="constant of reciprocal rank fusion")
-        depth: int = Field(100, ge=1, description="number of hits per search")
-        meaning: float = Field(1.0, ge=0, description="weight of similarity by vectors")
-        chain: float = Field(0.2, ge=0, description="weight of chains")
-        topic: float = Field(0.2, ge=0, description="weight of topic agreement")
+        k: float = Field(10, gt=0)
+        """constant of reciprocal rank fusion"""
+        depth: int = Field(100, ge=1)
+        """number of hits per search"""
+        meaning: float = Field(1.0, ge=0)
+        """weight of similarity by vectors"""
+        chain: float = Field(0.2, ge=0)
+        """weight of chains"""
+        topic: float = Field(0.2, ge=0)
+        """weight of topic agreement"""
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Fuse the lists; without vectors in the index, similarity is left out."""

@@ -35,50 +35,38 @@ class Debatrix:
     class Options(PluginOptions):
         """The paper's variants, and the details of its calls as settings."""
 
-        profile: str = Field("lean", description="paper: the calls as published")
-        context: Context = Field(
-            "full", description="earlier analyses (full), speeches (half), none, or direct"
-        )
-        columns: Literal["multi", "single"] = Field(
-            "multi", description="one column per dimension, or one general column"
-        )
-        dimensions: str = Field(
-            AUTO, description="columns as NAME or NAME=WEIGHT; auto: by the number of debaters"
-        )
-        combine: Literal["summary", "discussion"] = Field(
-            "summary", description="how the dimensions' judges reach the panel's verdict"
-        )
-        decision: Literal["winner", "score"] = Field(
-            "winner", description="the winner is asked for, or follows from the scores"
-        )
-        tie_margin: int | None = Field(
-            None, ge=0, le=9, description="largest tied difference [default: by dimension, 0 or 3]"
-        )
-        ties: Literal["auto", "yes", "no"] = Field(
-            "auto", description="whether ties are allowed; auto: with two debaters"
-        )
-        separate: bool = setting(
-            False, description="a comment and its score or winner are asked for in two calls"
-        )
-        own_verdicts: bool = setting(
-            True, description="each dimension gives its own verdict besides the panel's"
-        )
-        speech_verdicts: bool = setting(
-            False, description="the panel judges each speech too, from the columns' analyses"
-        )
-        chunk_words: int = setting(
-            1_500, ge=0, description="words in a part of a long speech; 0: speeches stay whole"
-        )
-        max_analysis: int = setting(
-            2_000, ge=0, description="characters of an analysis or a comment; 0: no limit"
-        )
-        max_info: int = setting(4_000, ge=0, description="characters of the background; 0: all")
-        tie_rules: bool = setting(
-            True, description="source and language say when a debate is a tie"
-        )
-        overlong: Literal["shorten", "incomplete"] = setting(
-            "shorten", description="a prompt too long for the model: drop oldest, or no verdict"
-        )
+        profile: str = "lean"
+        """paper: the calls as published"""
+        context: Context = "full"
+        """earlier analyses (full), speeches (half), none, or direct"""
+        columns: Literal["multi", "single"] = "multi"
+        """one column per dimension, or one general column"""
+        dimensions: str = AUTO
+        """columns as NAME or NAME=WEIGHT; auto: by the number of debaters"""
+        combine: Literal["summary", "discussion"] = "summary"
+        """how the dimensions' judges reach the panel's verdict"""
+        decision: Literal["winner", "score"] = "winner"
+        """the winner is asked for, or follows from the scores"""
+        tie_margin: int | None = Field(None, ge=0, le=9)
+        """largest tied difference [default: by dimension, 0 or 3]"""
+        ties: Literal["auto", "yes", "no"] = "auto"
+        """whether ties are allowed; auto: with two debaters"""
+        separate: bool = setting(False)
+        """a comment and its score or winner are asked for in two calls"""
+        own_verdicts: bool = setting(True)
+        """each dimension gives its own verdict besides the panel's"""
+        speech_verdicts: bool = setting(False)
+        """the panel judges each speech too, from the columns' analyses"""
+        chunk_words: int = setting(1_500, ge=0)
+        """words in a part of a long speech; 0: speeches stay whole"""
+        max_analysis: int = setting(2_000, ge=0)
+        """characters of an analysis or a comment; 0: no limit"""
+        max_info: int = setting(4_000, ge=0)
+        """characters of the background; 0: all"""
+        tie_rules: bool = setting(True)
+        """source and language say when a debate is a tie"""
+        overlong: Literal["shorten", "incomplete"] = setting("shorten")
+        """a prompt too long for the model: drop oldest, or no verdict"""
 
         @field_validator("dimensions")
         @classmethod

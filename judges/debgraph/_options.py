@@ -14,88 +14,69 @@ from touche_rad.plugins import setting
 class Options(PluginOptions):
     """What is scored and who decides; the settings are the paper's steps and its open questions."""
 
-    profile: str = Field("lean", description="paper: the calls as published")
-    decision: Literal["sc", "dp"] = Field(
-        "sc", description="winner: by the scores (sc) or by the judge's last verdict (dp)"
-    )
-    fact: float = Field(
-        1.0, ge=0, allow_inf_nan=False, description="weight of factuality; 0 saves its calls"
-    )
-    persuasion: float = Field(
-        1.0, ge=0, allow_inf_nan=False, description="weight of persuasion; 0 saves its calls"
-    )
-    structure: float = Field(1.0, ge=0, allow_inf_nan=False, description="weight of structure")
-    margin: float = Field(
-        0.0, ge=0, allow_inf_nan=False, description="largest difference of the totals that is a tie"
-    )
-    feedback: Literal["full", "detailed", "none"] = Field(
-        "full", description="full: findings and a summary by one more call"
-    )
-    batch: int = Field(12, ge=1, le=100, description="arguments or pairs per call")
+    profile: str = "lean"
+    """paper: the calls as published"""
+    decision: Literal["sc", "dp"] = "sc"
+    """winner: by the scores (sc) or by the judge's last verdict (dp)"""
+    fact: float = Field(1.0, ge=0, allow_inf_nan=False)
+    """weight of factuality; 0 saves its calls"""
+    persuasion: float = Field(1.0, ge=0, allow_inf_nan=False)
+    """weight of persuasion; 0 saves its calls"""
+    structure: float = Field(1.0, ge=0, allow_inf_nan=False)
+    """weight of structure"""
+    margin: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """largest difference of the totals that is a tie"""
+    feedback: Literal["full", "detailed", "none"] = "full"
+    """full: findings and a summary by one more call"""
+    batch: int = Field(12, ge=1, le=100)
+    """arguments or pairs per call"""
 
-    iterative_graph: bool = setting(
-        True, description="the graph grows speech by speech; false: a side's speeches at once"
-    )
-    counter: bool = setting(
-        True, description="later speeches are read against the graph; false: each by itself"
-    )
-    rounds: Literal["time", "pro"] = setting(
-        "time", description="read first in a round: who spoke first, or pro"
-    )
-    max_arguments: int = setting(
-        10, ge=0, le=60, description="maximum arguments per speech; 0: no limit"
-    )
-    graph_format: Literal["lines", "json"] = setting(
-        "lines", description="the graph in the prompts"
-    )
-    invalid_graph: Literal["repair", "retry"] = setting(
-        "repair", description="an invalid graph: keep its valid part, or ask again"
-    )
-    max_retries: int = setting(2, ge=0, le=20, description="maximum retries for an unusable graph")
-    background: bool = setting(
-        True, description="the prompts show the debate's background information"
-    )
-    graph_history: bool = setting(
-        False, description="the prompts for graphs show the judge's thoughts"
-    )
+    iterative_graph: bool = setting(True)
+    """the graph grows speech by speech; false: a side's speeches at once"""
+    counter: bool = setting(True)
+    """later speeches are read against the graph; false: each by itself"""
+    rounds: Literal["time", "pro"] = setting("time")
+    """read first in a round: who spoke first, or pro"""
+    max_arguments: int = setting(10, ge=0, le=60)
+    """maximum arguments per speech; 0: no limit"""
+    graph_format: Literal["lines", "json"] = setting("lines")
+    """the graph in the prompts"""
+    invalid_graph: Literal["repair", "retry"] = setting("repair")
+    """an invalid graph: keep its valid part, or ask again"""
+    max_retries: int = setting(2, ge=0, le=20)
+    """maximum retries for an unusable graph"""
+    background: bool = setting(True)
+    """the prompts show the debate's background information"""
+    graph_history: bool = setting(False)
+    """the prompts for graphs show the judge's thoughts"""
 
-    judge: Literal["once", "round", "none"] = setting(
-        "once", description="the judge's thoughts: at the end, after each round, or none"
-    )
-    judge_history: bool = setting(True, description="the judge sees its earlier thoughts")
+    judge: Literal["once", "round", "none"] = setting("once")
+    """the judge's thoughts: at the end, after each round, or none"""
+    judge_history: bool = setting(True)
+    """the judge sees its earlier thoughts"""
 
-    ask: Literal["batch", "each"] = setting(
-        "batch", description="arguments and pairs: many per call, or one per call"
-    )
-    order: Literal["random", "pro", "both"] = setting(
-        "random", description="shown first in a pair; both: ask twice, halve what disagrees"
-    )
-    pairs: Literal["once", "edges"] = setting(
-        "once", description="two arguments that rebut each other: one pair, or one per rebuttal"
-    )
+    ask: Literal["batch", "each"] = setting("batch")
+    """arguments and pairs: many per call, or one per call"""
+    order: Literal["random", "pro", "both"] = setting("random")
+    """shown first in a pair; both: ask twice, halve what disagrees"""
+    pairs: Literal["once", "edges"] = setting("once")
+    """two arguments that rebut each other: one pair, or one per rebuttal"""
 
-    fact_by: Literal["own", "all"] = setting(
-        "own", description="factuality: mean over the side's own arguments, or over all"
-    )
-    no_pairs: Literal["zero", "half"] = setting(
-        "zero", description="each side's persuasion in a debate without rebuttals"
-    )
-    structure_by: Literal["both", "own"] = setting(
-        "both", description="structure: share of both sides' points, or of the side's chances"
-    )
-    rebutted: Literal["claim", "any"] = setting(
-        "claim", description="points for rebuttals of claims only, or of any argument"
-    )
-    kinds: Kinds = setting(
-        "like", description="conclusions are claims, first principles premises; or literal"
-    )
+    fact_by: Literal["own", "all"] = setting("own")
+    """factuality: mean over the side's own arguments, or over all"""
+    no_pairs: Literal["zero", "half"] = setting("zero")
+    """each side's persuasion in a debate without rebuttals"""
+    structure_by: Literal["both", "own"] = setting("both")
+    """structure: share of both sides' points, or of the side's chances"""
+    rebutted: Literal["claim", "any"] = setting("claim")
+    """points for rebuttals of claims only, or of any argument"""
+    kinds: Kinds = setting("like")
+    """conclusions are claims, first principles premises; or literal"""
 
-    close_margin: float = setting(
-        0.1, ge=0, allow_inf_nan=False, description="largest difference of a close debate"
-    )
-    feedback_to: Literal["both", "winner"] = setting(
-        "both", description="a pair's feedback goes to both sides, or to its winner"
-    )
+    close_margin: float = setting(0.1, ge=0, allow_inf_nan=False)
+    """largest difference of a close debate"""
+    feedback_to: Literal["both", "winner"] = setting("both")
+    """a pair's feedback goes to both sides, or to its winner"""
 
     @model_validator(mode="after")
     def _is_decidable(self) -> Options:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, mode
 from typing import Annotated, ClassVar, Final
 
-from pydantic import Field
-
 from touche_rad.calls import time_left
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import OptionError, UserError
@@ -36,10 +34,8 @@ class Jury:
     class Options(PluginOptions):
         """Options."""
 
-        of: Annotated[str, NamesPlugins(("judge",))] = Field(
-            "grounded,length",
-            description="judges, separated by commas: NAME or NAME(KEY=VALUE,...)",
-        )
+        of: Annotated[str, NamesPlugins(("judge",))] = "grounded,length"
+        """judges, separated by commas: NAME or NAME(KEY=VALUE,...)"""
 
     def __init__(self, options: Options, services: Services) -> None:
         names = split_plugins(options.of)

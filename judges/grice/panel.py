@@ -29,12 +29,10 @@ class GricePanel:
     class Options(PluginOptions):
         """The judge of the speeches, and the margin of a tie."""
 
-        judge: Annotated[str, NamesPlugins(("judge",))] = Field(
-            "grounded", description="the judge, as NAME or NAME(KEY=VALUE,...)"
-        )
-        margin: float = Field(
-            0.02, ge=0, le=1, description="largest difference of the means that is a tie"
-        )
+        judge: Annotated[str, NamesPlugins(("judge",))] = "grounded"
+        """the judge, as NAME or NAME(KEY=VALUE,...)"""
+        margin: float = Field(0.02, ge=0, le=1)
+        """largest difference of the means that is a tie"""
 
     def __init__(self, options: Options, services: Services) -> None:
         self._judge = make("judge", options.judge, services)

@@ -34,7 +34,7 @@ class RandomJudge:
         """Options."""
 
         p: Annotated[float, Field(ge=0, le=1)] = 0.5
-        """Probability of yes."""
+        """probability of yes"""
 
     def __init__(self, options: Options, services: Services) -> None:
         self._criteria = services.criteria
@@ -77,9 +77,9 @@ class LengthJudge:
         """Options."""
 
         shortest: Annotated[int, Field(ge=1)] = 15
-        """Minimum words for yes."""
+        """minimum words for yes"""
         longest: Annotated[int, Field(ge=1)] = 60
-        """Maximum words for yes."""
+        """maximum words for yes"""
 
         @model_validator(mode="after")
         def _in_order(self) -> Self:

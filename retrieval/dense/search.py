@@ -8,7 +8,6 @@ from functools import cache, lru_cache
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
-from pydantic import Field
 
 from retrieval._arrays import Array
 from retrieval._searching import Searcher
@@ -78,8 +77,10 @@ class DenseRetriever(Searcher):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        field: str = Field("attacks", description="text, attacks or supports")
-        encoder: str = Field("", description="encoder, if the index has vectors of several")
+        field: str = "attacks"
+        """text, attacks or supports"""
+        encoder: str = ""
+        """encoder, if the index has vectors of several"""
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)

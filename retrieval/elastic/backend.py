@@ -24,8 +24,10 @@ class ElasticIndexes(IndexBackend):
     class Options(plugins.Options):
         """How an index is spread over a cluster."""
 
-        shards: int = Field(1, ge=1, le=1024, description="number of shards")
-        replicas: int = Field(0, ge=0, le=64, description="copies of each shard on other nodes")
+        shards: int = Field(1, ge=1, le=1024)
+        """number of shards"""
+        replicas: int = Field(0, ge=0, le=64)
+        """copies of each shard on other nodes"""
 
     def __init__(self, options: Any, services: Services) -> None:
         self._options = options

@@ -23,13 +23,17 @@ class StanceRetriever(Reranking):
     class Options(plugins.Options):
         """The options of the retriever."""
 
-        of: plugins.RetrieverName = Field("hybrid", description="retriever whose hits are reranked")
+        of: plugins.RetrieverName = "hybrid"
+        """retriever whose hits are reranked"""
         by: Annotated[str, plugins.MayNameFile(after="nli:")] = Field(
             "model", description=", ".join(NAMES)
         )
-        weight: float = Field(0.5, ge=0, description="weight of stance; the best hit's score is 1")
-        side: Literal["against", "for"] = Field("against", description="wanted side")
-        top: int = Field(30, ge=1, le=1000, description="number of hits that are reranked")
+        weight: float = Field(0.5, ge=0)
+        """weight of stance; the best hit's score is 1"""
+        side: Literal["against", "for"] = "against"
+        """wanted side"""
+        top: int = Field(30, ge=1, le=1000)
+        """number of hits that are reranked"""
 
     def __init__(self, options: Any, services: Services) -> None:
         super().__init__(options, services)

@@ -50,9 +50,9 @@ PROFILE_FILE: Final = ".toml"
 _SETTING: Final[JsonDict] = {"setting": True}
 
 
-def setting(default: Any, *, description: str, **constraints: Any) -> Any:
+def setting(default: Any, **constraints: Any) -> Any:
     """Declare a field of `Options` that only a profile can set."""
-    return Field(default, description=description, json_schema_extra=_SETTING, **constraints)
+    return Field(default, json_schema_extra=_SETTING, **constraints)
 
 
 def is_setting(field: FieldInfo) -> bool:
@@ -75,10 +75,11 @@ class Options(BaseModel):
     """Base class of a plugin's typed options.
 
     A subclass with a field `profile: str` has profiles: the values of the profile replace the
-    defaults, and values that are given explicitly replace those of the profile.
+    defaults, and values that are given explicitly replace those of the profile. The text under a
+    field is its description.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod

@@ -44,19 +44,20 @@ class ModelUser:
     class Options(PluginOptions):
         """Options."""
 
-        persona: Annotated[str, MayNameFile()] = Field(
-            DEFAULT, description="name of a persona, or its file"
-        )
-        max_words: int = Field(60, ge=20, description="maximum words of an utterance")
-        evidence: int = Field(
-            3, ge=0, le=20, description="arguments of the user's side in the prompt"
-        )
-        candidates: int = Field(20, ge=1, description="hits per search for these arguments")
-        reason: bool = Field(True, description="give a reason in the first utterance")
-        again: int = Field(1, ge=0, le=5, description="new requests after an unsuitable utterance")
-        alike: float = Field(
-            0.7, ge=0, le=1, description="minimum word overlap that counts as a repetition, 0 to 1"
-        )
+        persona: Annotated[str, MayNameFile()] = DEFAULT
+        """name of a persona, or its file"""
+        max_words: int = Field(60, ge=20)
+        """maximum words of an utterance"""
+        evidence: int = Field(3, ge=0, le=20)
+        """arguments of the user's side in the prompt"""
+        candidates: int = Field(20, ge=1)
+        """hits per search for these arguments"""
+        reason: bool = True
+        """give a reason in the first utterance"""
+        again: int = Field(1, ge=0, le=5)
+        """new requests after an unsuitable utterance"""
+        alike: float = Field(0.7, ge=0, le=1)
+        """minimum word overlap that counts as a repetition, 0 to 1"""
 
     def __init__(
         self,

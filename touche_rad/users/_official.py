@@ -35,10 +35,14 @@ class OfficialUser:
     class Options(PluginOptions):
         """Options."""
 
-        model: str = Field("", description="the user's name at the endpoint (default: column USER)")
-        max_words: int = Field(100, ge=20, description="maximum words of an utterance")
-        timeout: float = Field(60, gt=0, le=3600, description="time limit of a request in seconds")
-        tries: int = Field(4, ge=1, le=20, description="maximum requests for an utterance")
+        model: str = ""
+        """the user's name at the endpoint (default: column USER)"""
+        max_words: int = Field(100, ge=20)
+        """maximum words of an utterance"""
+        timeout: float = Field(60, gt=0, le=3600)
+        """time limit of a request in seconds"""
+        tries: int = Field(4, ge=1, le=20)
+        """maximum requests for an utterance"""
 
     def __init__(self, url: str, options: Options | None = None) -> None:
         """Check the address; nothing is sent yet."""

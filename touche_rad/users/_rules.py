@@ -73,8 +73,10 @@ class RuleUser:
     class Options(PluginOptions):
         """Options."""
 
-        max_words: int = Field(60, ge=20, description="maximum words of an utterance")
-        candidates: int = Field(20, ge=1, description="hits per search for a counter-argument")
+        max_words: int = Field(60, ge=20)
+        """maximum words of an utterance"""
+        candidates: int = Field(20, ge=1)
+        """hits per search for a counter-argument"""
 
     def __init__(
         self, index: ArgumentIndex | None, seed: int = 0, options: Options | None = None

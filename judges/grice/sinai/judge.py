@@ -87,19 +87,16 @@ class _SinaiJudge:
     class Options(PluginOptions):
         """Number of calls, and the examples."""
 
-        profile: str = Field("lean", description="paper: one call per maxim")
-        per: Literal["turn", "debate", "maxim"] = Field(
-            "turn", description="one call per turn, per debate, or per maxim of a turn"
-        )
-        examples: Path | None = Field(None, description="file of labelled examples (default: ours)")
-        shown: int | None = Field(
-            None,
-            ge=0,
-            description="cited arguments in the prompt; 0: all (default: as the criteria say)",
-        )
-        evidence: Literal["none", "quality", "all"] = setting(
-            "none", description="the model quotes evidence before its verdict: on which maxims"
-        )
+        profile: str = "lean"
+        """paper: one call per maxim"""
+        per: Literal["turn", "debate", "maxim"] = "turn"
+        """one call per turn, per debate, or per maxim of a turn"""
+        examples: Path | None = None
+        """file of labelled examples (default: ours)"""
+        shown: int | None = Field(None, ge=0)
+        """cited arguments in the prompt; 0: all (default: as the criteria say)"""
+        evidence: Literal["none", "quality", "all"] = setting("none")
+        """the model quotes evidence before its verdict: on which maxims"""
 
         @model_validator(mode="after")
         def _can_quote(self) -> _SinaiJudge.Options:

@@ -127,16 +127,19 @@ class Composed:
     class Options(PluginOptions):
         """Options."""
 
-        k: int = Field(40, ge=1, le=1_000, description="hits per search")
-        shown: int = Field(8, ge=1, le=50, description="arguments shown to the model")
-        cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
-        max_words: int = Field(60, ge=5, le=1_000, description="maximum words of a response")
+        k: int = Field(40, ge=1, le=1_000)
+        """hits per search"""
+        shown: int = Field(8, ge=1, le=50)
+        """arguments shown to the model"""
+        cited: int = Field(2, ge=1, le=9)
+        """maximum cited arguments"""
+        max_words: int = Field(60, ge=5, le=1_000)
+        """maximum words of a response"""
         stance: StanceName = Field("words", description=STANCE)
         retriever: RetrieverName = Field("", description=f"{RETRIEVER}; else that of grounded")
         guard: GuardName = Field("quotation", description=GUARD)
-        sure: float = Field(
-            0.9, ge=0.5, le=1, description="minimum probability of entailment, for guard=nli:MODEL"
-        )
+        sure: float = Field(0.9, ge=0.5, le=1)
+        """minimum probability of entailment, for guard=nli:MODEL"""
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options

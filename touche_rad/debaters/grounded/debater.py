@@ -91,22 +91,25 @@ class Grounded:
     class Options(PluginOptions):
         """Options, and the details of search and quotation as settings."""
 
-        profile: str = Field("default", description="a profile file may change the settings")
-        k: int = Field(40, ge=1, le=1_000, description="hits per search")
-        max_words: int = Field(60, ge=1, le=1_000, description="maximum words of a response")
-        frame: bool = Field(True, description="name what is answered, or a stance, first")
+        profile: str = "default"
+        """a profile file may change the settings"""
+        k: int = Field(40, ge=1, le=1_000)
+        """hits per search"""
+        max_words: int = Field(60, ge=1, le=1_000)
+        """maximum words of a response"""
+        frame: bool = True
+        """name what is answered, or a stance, first"""
         stance: StanceName = Field("words", description=STANCE)
         retriever: RetrieverName = Field(
             "", description=f"{RETRIEVER}; else the searches of its own"
         )
         floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
-        shown: int = setting(12, ge=2, le=100, description="candidates shown to the model")
-        whole: int = setting(
-            45, ge=1, le=1_000, description="texts of at most this many words are quoted whole"
-        )
-        judged: int = setting(
-            24, ge=1, le=1_000, description="candidates that the stance model reads"
-        )
+        shown: int = setting(12, ge=2, le=100)
+        """candidates shown to the model"""
+        whole: int = setting(45, ge=1, le=1_000)
+        """texts of at most this many words are quoted whole"""
+        judged: int = setting(24, ge=1, le=1_000)
+        """candidates that the stance model reads"""
 
     def __init__(self, options: Options, services: Services) -> None:
         """Load the model of the option `stance`, and the retriever."""

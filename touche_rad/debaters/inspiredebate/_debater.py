@@ -61,36 +61,39 @@ class InspireDebate:
     class Options(PluginOptions):
         """Options, and the details that the paper leaves open as settings."""
 
-        profile: str = Field("lean", description="paper: the two calls as published")
-        keywords: int = Field(
-            3, ge=0, le=3, description="maximum search terms; 0: no call for them"
-        )
-        web: Annotated[str, MayNameFile(variable=VARIABLE)] = Field(
-            "", description="SearXNG address or folder of texts (default: no web)"
-        )
-        max_words: int = Field(60, ge=5, le=1_000, description="maximum words of an argument")
-        cited: int = Field(2, ge=0, le=9, description="maximum cited arguments")
-        shows: Shows = Field("argument", description="the response; both: reasoning and argument")
-        repeat: bool = Field(False, description="may cite an argument again")
-        retrieval: bool = setting(True, description="evidence in the prompt")
-        arguments: bool = setting(True, description="search the index; false: only the web")
-        field: SearchField = setting("attacks", description="the field that is searched")
-        message: bool = setting(True, description="search for the message and the topic too")
+        profile: str = "lean"
+        """paper: the two calls as published"""
+        keywords: int = Field(3, ge=0, le=3)
+        """maximum search terms; 0: no call for them"""
+        web: Annotated[str, MayNameFile(variable=VARIABLE)] = ""
+        """SearXNG address or folder of texts (default: no web)"""
+        max_words: int = Field(60, ge=5, le=1_000)
+        """maximum words of an argument"""
+        cited: int = Field(2, ge=0, le=9)
+        """maximum cited arguments"""
+        shows: Shows = "argument"
+        """the response; both: reasoning and argument"""
+        repeat: bool = False
+        """may cite an argument again"""
+        retrieval: bool = setting(True)
+        """evidence in the prompt"""
+        arguments: bool = setting(True)
+        """search the index; false: only the web"""
+        field: SearchField = setting("attacks")
+        """the field that is searched"""
+        message: bool = setting(True)
+        """search for the message and the topic too"""
         on_topic: bool = setting(True, description=ON_TOPIC)
-        per_term: int = setting(3, ge=1, le=20, description="hits of each search")
-        shown: int = setting(5, ge=1, le=30, description="pieces of evidence in the prompt")
-        wording: Wording = setting(
-            "close", description="close to the evidence's words, and checked; or free"
-        )
-        sends_refusals: bool = setting(
-            False, description="a refusal to argue is sent, and not replaced by a quotation"
-        )
-        new_attempts: int = setting(
-            1,
-            ge=0,
-            le=3,
-            description="new requests after a refusal, a long argument or unsupported sentences",
-        )
+        per_term: int = setting(3, ge=1, le=20)
+        """hits of each search"""
+        shown: int = setting(5, ge=1, le=30)
+        """pieces of evidence in the prompt"""
+        wording: Wording = setting("close")
+        """close to the evidence's words, and checked; or free"""
+        sends_refusals: bool = setting(False)
+        """a refusal to argue is sent, and not replaced by a quotation"""
+        new_attempts: int = setting(1, ge=0, le=3)
+        """new requests after a refusal, a long argument or unsupported sentences"""
 
     @staticmethod
     def works_without_index(options: Options) -> bool:

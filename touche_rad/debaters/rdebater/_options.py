@@ -17,49 +17,58 @@ Match = Literal["index", "literal"]
 class RdebaterOptions(Options):
     """What users set, and what profiles set."""
 
-    profile: str = Field("lean", description="paper: all agents as published; or an ablation")
-    calls: int = Field(5, ge=0, le=10_000, description="maximum model calls per turn")
-    k: int = Field(5, ge=1, le=50, description="number of retrieved arguments")
-    annotate: Literal["hits", "never"] = Field(
-        "hits", description="hits: annotate retrieved arguments without annotations in the index"
-    )
-    max_words: int = Field(60, ge=5, le=2_000, description="maximum words of a response")
-    cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
-    repeat: bool = Field(False, description="may cite an argument again")
-    trace: bool = Field(False, description="add all intermediate results to the response")
+    profile: str = "lean"
+    """paper: all agents as published; or an ablation"""
+    calls: int = Field(5, ge=0, le=10_000)
+    """maximum model calls per turn"""
+    k: int = Field(5, ge=1, le=50)
+    """number of retrieved arguments"""
+    annotate: Literal["hits", "never"] = "hits"
+    """hits: annotate retrieved arguments without annotations in the index"""
+    max_words: int = Field(60, ge=5, le=2_000)
+    """maximum words of a response"""
+    cited: int = Field(2, ge=1, le=9)
+    """maximum cited arguments"""
+    repeat: bool = False
+    """may cite an argument again"""
+    trace: bool = False
+    """add all intermediate results to the response"""
 
-    agents: Literal["merged", "separate"] = setting(
-        "merged", description="several agents in one call, or one call per agent"
-    )
-    mode: Literal["full", "direct", "naive_rag"] = setting(
-        "full", description="full, or a baseline: no retrieval, or retrieved texts in the prompt"
-    )
-    optimization_module: bool = setting(True, description="summary, judgement and modification")
-    logic_summarization: bool = setting(
-        True, description="predicates, reasoning chain and flaws of the opponent"
-    )
-    argumentation_schemes: bool = setting(True, description="annotations and scheme priors")
-    keywords: int = setting(8, ge=1, le=16, description="maximum keywords")
-    coarse: int = setting(100, ge=1, le=10_000, description="candidates per searched field")
-    fields: str = setting("attacks,text", description="fields that the keywords search")
-    rule_match: Match = setting("index", description="keywords match by their stem, or literally")
+    agents: Literal["merged", "separate"] = setting("merged")
+    """several agents in one call, or one call per agent"""
+    mode: Literal["full", "direct", "naive_rag"] = setting("full")
+    """full, or a baseline: no retrieval, or retrieved texts in the prompt"""
+    optimization_module: bool = setting(True)
+    """summary, judgement and modification"""
+    logic_summarization: bool = setting(True)
+    """predicates, reasoning chain and flaws of the opponent"""
+    argumentation_schemes: bool = setting(True)
+    """annotations and scheme priors"""
+    keywords: int = setting(8, ge=1, le=16)
+    """maximum keywords"""
+    coarse: int = setting(100, ge=1, le=10_000)
+    """candidates per searched field"""
+    fields: str = setting("attacks,text")
+    """fields that the keywords search"""
+    rule_match: Match = setting("index")
+    """keywords match by their stem, or literally"""
     on_topic: bool = setting(True, description=ON_TOPIC)
-    scheme_rule: bool = setting(True, description="skip arguments known to use no scheme")
-    likeness: Literal["text", "attacks", "supports", "topic", "all"] = setting(
-        "attacks", description="the field whose cosine with the debate ranks candidates"
-    )
-    standalone: bool = setting(
-        True, description="skip arguments that refer to a text that is not shown"
-    )
-    prior_threshold: float = setting(
-        2.0, ge=0, le=4, description="minimum mean label of a prior scheme (exclusive)"
-    )
-    exemplars: Exemplars = setting("levels", description="one example per label, or paper's pairs")
-    max_revisions: int = setting(3, ge=0, le=20, description="maximum revisions of a draft")
-    task_rules: bool = setting(
-        True, description="also check length, repetition and support by the cited arguments"
-    )
-    wording: Wording = setting("close", description="close to the arguments' words, or free")
+    scheme_rule: bool = setting(True)
+    """skip arguments known to use no scheme"""
+    likeness: Literal["text", "attacks", "supports", "topic", "all"] = setting("attacks")
+    """the field whose cosine with the debate ranks candidates"""
+    standalone: bool = setting(True)
+    """skip arguments that refer to a text that is not shown"""
+    prior_threshold: float = setting(2.0, ge=0, le=4)
+    """minimum mean label of a prior scheme (exclusive)"""
+    exemplars: Exemplars = setting("levels")
+    """one example per label, or paper's pairs"""
+    max_revisions: int = setting(3, ge=0, le=20)
+    """maximum revisions of a draft"""
+    task_rules: bool = setting(True)
+    """also check length, repetition and support by the cited arguments"""
+    wording: Wording = setting("close")
+    """close to the arguments' words, or free"""
 
     @field_validator("fields")
     @classmethod

@@ -51,30 +51,33 @@ class Sinai:
     class Options(PluginOptions):
         """Options, and the details of the paper's steps as settings."""
 
-        profile: str = Field("lean", description="paper: the steps as published")
-        queries: int = Field(3, ge=1, le=9, description="maximum queries per turn")
-        max_words: int = Field(60, ge=5, le=1000, description="maximum words of a response")
-        cited: int = Field(2, ge=1, le=9, description="maximum cited arguments")
-        wording: Wording = Field("close", description="close to the arguments' words, or free")
-        repeat: bool = Field(False, description="may cite an argument again")
-        retriever: RetrieverName = Field("attack", description="retriever of the strategy ATTACK")
-        calls: Literal["merged", "separate"] = setting(
-            "merged", description="step 2, 3 and 4 in one call, and 5; or one call a step"
-        )
-        plan: bool = setting(
-            True, description="step 1, with one call a step; without it a fixed plan"
-        )
+        profile: str = "lean"
+        """paper: the steps as published"""
+        queries: int = Field(3, ge=1, le=9)
+        """maximum queries per turn"""
+        max_words: int = Field(60, ge=5, le=1000)
+        """maximum words of a response"""
+        cited: int = Field(2, ge=1, le=9)
+        """maximum cited arguments"""
+        wording: Wording = "close"
+        """close to the arguments' words, or free"""
+        repeat: bool = False
+        """may cite an argument again"""
+        retriever: RetrieverName = "attack"
+        """retriever of the strategy ATTACK"""
+        calls: Literal["merged", "separate"] = setting("merged")
+        """step 2, 3 and 4 in one call, and 5; or one call a step"""
+        plan: bool = setting(True)
+        """step 1, with one call a step; without it a fixed plan"""
         on_topic: bool = setting(True, description=ON_TOPIC)
-        support: Literal["turned", "paper"] = setting(
-            "turned", description="search as in the paper's figures; paper: as in its section 2.1"
-        )
-        selection: bool = setting(
-            True, description="steps 3 and 4; without them the best of each query"
-        )
-        selected: int = setting(2, ge=1, le=9, description="step 4: arguments kept of all")
-        shorter_attempts: int = setting(
-            1, ge=0, le=3, description="step 5: requests for a shorter response"
-        )
+        support: Literal["turned", "paper"] = setting("turned")
+        """search as in the paper's figures; paper: as in its section 2.1"""
+        selection: bool = setting(True)
+        """steps 3 and 4; without them the best of each query"""
+        selected: int = setting(2, ge=1, le=9)
+        """step 4: arguments kept of all"""
+        shorter_attempts: int = setting(1, ge=0, le=3)
+        """step 5: requests for a shorter response"""
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options

@@ -120,13 +120,12 @@ class SchemeAnnotator:
     class Options(PluginOptions):
         """Which calls are made."""
 
-        calls: Literal["merged", "separate"] = Field(
-            "merged", description="one call for several texts, or two calls per text (paper)"
-        )
-        per_call: int = Field(4, ge=1, le=16, description="texts of a merged call")
-        exemplars: Exemplars = Field(
-            "levels", description="examples in the prompt: one per label, the paper's pairs, both"
-        )
+        calls: Literal["merged", "separate"] = "merged"
+        """one call for several texts, or two calls per text (paper)"""
+        per_call: int = Field(4, ge=1, le=16)
+        """texts of a merged call"""
+        exemplars: Exemplars = "levels"
+        """examples in the prompt: one per label, the paper's pairs, both"""
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
