@@ -20,6 +20,7 @@ VOCABULARY = (
     "debate",
     "errors",
     "events",
+    "frozen",
     "lists",
     "samples",
     "text",

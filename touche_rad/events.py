@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from touche_rad.frozen import FrozenRecord
 
 
 class EventKind(StrEnum):
@@ -59,10 +61,8 @@ OF_FALLBACKS: Final = (
 """Kinds of events on single fallbacks, which a run's warnings sum up."""
 
 
-class _Record(BaseModel):
+class _Record(FrozenRecord):
     """A frozen record; its JSON form has only the fields that say something."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_serializer(mode="wrap")
     def _without_empty_fields(self, dump: SerializerFunctionWrapHandler) -> Mapping[str, Any]:

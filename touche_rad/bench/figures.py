@@ -20,6 +20,7 @@ from touche_rad.bench.plan import PlanFile
 from touche_rad.criteria import Criteria
 from touche_rad.errors import WorkError
 from touche_rad.files.outputs import all_replaced, read_status
+from touche_rad.frozen import FrozenRecord
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements
@@ -34,7 +35,7 @@ from touche_rad.score.rates import (
 from touche_rad.score.reports import rank_notes
 from touche_rad.score.result import MEAN, RunComparison
 from touche_rad.score.shares import ShareReport, share_report
-from touche_rad.score.tables import FrozenRecord, Notes, Part, Printed, Table
+from touche_rad.score.tables import Notes, Part, Printed, Table
 from touche_rad.score.words import number
 from touche_rad.text import count_words
 

@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
 
 from touche_rad.criteria import Criteria, grice, shipped_names
@@ -33,6 +33,7 @@ from touche_rad.files import read_labelled
 from touche_rad.files.criteria import criteria_of, read_criteria
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import field_error, read_toml
+from touche_rad.frozen import FrozenRecord
 from touche_rad.plugins import (
     Configured,
     LoadedDebater,
@@ -59,11 +60,7 @@ DATA: Final = ("claims", "debates", "labels", "criteria")
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PlanEntry(_Part):
+class PlanEntry(FrozenRecord):
     """A plugin with its options, and the language model that it uses."""
 
     plugin: str
@@ -78,7 +75,7 @@ def _as_table(value: object) -> object:
 Entries = dict[Name, Annotated[PlanEntry, BeforeValidator(_as_table)]]
 
 
-class Pages(_Part):
+class Pages(FrozenRecord):
     """What the leaderboard page shows."""
 
     title: str = ""
@@ -88,7 +85,7 @@ class Pages(_Part):
     """Whether the page contains all debates, to read and filter."""
 
 
-class BenchPlan(_Part):
+class BenchPlan(FrozenRecord):
     """The content of the TOML file."""
 
     format: Literal[1] = FORMAT
@@ -104,7 +101,7 @@ class BenchPlan(_Part):
     index: str = ""
     index_fingerprint: str = ""
     """What the index must contain; empty for any index."""
-    sha256: dict[str, str] = {}
+    sha256: Mapping[str, str] = {}
     """The hashes of the claims, debates and labels, by key; a file with another hash is refused."""
     turns: int = Field(5, ge=1, le=1000)
     max_words: int = Field(60, ge=0)
@@ -115,8 +112,8 @@ class BenchPlan(_Part):
     """Bootstrap samples for confidence intervals."""
     model: str = ""
     """The language model of the entries that name none."""
-    users: Entries = {}
-    debaters: Entries = {}
+    users: Entries = Field({})
+    debaters: Entries = Field({})
     judges: Entries = Field({}, min_length=1)
     pages: Pages = Pages()
 

@@ -31,6 +31,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
+from touche_rad.frozen import FrozenRecord
 from touche_rad.text import packaged_table
 
 __all__ = [
@@ -70,11 +71,7 @@ Value = StrictInt | Annotated[str, StringConstraints(pattern=r'^[^\s"]([^"\n\r\t
 """An answer as verdicts and labels have it: `yes`, `no`, a number of a scale, or a category."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Choice(_Part):
+class Choice(FrozenRecord):
     """A possible answer to a question."""
 
     value: Value
@@ -82,7 +79,7 @@ class Choice(_Part):
     """What the value means."""
 
 
-class Answers(_Part):
+class Answers(FrozenRecord):
     """All possible answers to a question; on a scale, from the worst to the best."""
 
     kind: Literal["yes-no", "scale", "categories"] = "yes-no"
@@ -161,7 +158,7 @@ Answered = Annotated[
 """Answers as a file has them: a list, in which each may be a pair of the answer and its meaning."""
 
 
-class CriterionExample(_Part):
+class CriterionExample(FrozenRecord):
     """A text with the right answer on it."""
 
     text: Sentence
@@ -169,7 +166,7 @@ class CriterionExample(_Part):
     why: Text = ""
 
 
-class Criterion(_Part):
+class Criterion(FrozenRecord):
     """One question, which a verdict answers."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -196,7 +193,7 @@ class Criterion(_Part):
     or of the first of `each_answers`. People read `reminder`, and give the share by `answers`."""
     each_answers: Answered | None = None
     """The answers of a model on each part; by default yes and no."""
-    expect: dict[Probe, Value] = {}
+    expect: Mapping[Probe, Value] = {}
     """The answer that a change of the response must lead to, by the name of the audit's probe."""
     notes: Text = ""
     """Further advice for people who label."""
@@ -204,7 +201,7 @@ class Criterion(_Part):
     """Examples for people and for models."""
 
 
-class Sees(_Part):
+class Sees(FrozenRecord):
     """What a judge sees besides the text that it judges."""
 
     conversation: bool = True
@@ -227,7 +224,7 @@ _NOT_OF_LABELS: Final[Mapping[str, Any]] = {
 """What people who label do not see."""
 
 
-class Criteria(_Part):
+class Criteria(FrozenRecord):
     """Criteria in the order of columns, prompts and answers."""
 
     name: str

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
+from touche_rad.frozen import FrozenRecord
 from touche_rad.text import packaged_table
 
 Think = Literal["off", "auto", "on"]
@@ -21,17 +20,15 @@ _OLLAMA: Final = re.compile(r":[^/]*$")
 """A name with a tag, such as `qwen3:8b`."""
 
 
-class Family(BaseModel):
+class Family(FrozenRecord):
     """What is known of the models with a name: see `families.toml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     pattern: str
     thinks: Literal["never", "asked", "default", "always"]
-    off: dict[str, Any] = {}
-    on: dict[str, Any] = {}
-    vllm: dict[str, str] = {}
+    off: Mapping[str, Any] = {}
+    on: Mapping[str, Any] = {}
+    vllm: Mapping[str, str] = {}
 
 
 class Switch(NamedTuple):

@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
+from touche_rad.frozen import FrozenRecord
 from touche_rad.papers.tables import PaperColumn, PaperPart, PaperRow, Reproduction
 from touche_rad.score.result import MEAN
-from touche_rad.score.tables import INTERVAL, NONE, FrozenRecord, Part, Printed, Table
+from touche_rad.score.tables import INTERVAL, NONE, Part, Printed, Table
 
 Records = Sequence[Mapping[str, Any]]
 

@@ -20,7 +20,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from touche_rad import files
 from touche_rad.contests.tournament.folder import CONTESTS
@@ -29,6 +29,7 @@ from touche_rad.criteria import grice
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import numbered_lines, parse
+from touche_rad.frozen import FrozenRecord
 from touche_rad.plugins import find, parse_plugin
 from touche_rad.plugins.digests import digest_of
 from touche_rad.plugins.registry import plugin_text
@@ -41,11 +42,7 @@ WEB: Final = "TOUCHE_RAD_WEB"
 _BY_PEOPLE: Final = ("sinai/table3", "rdebater/table6", "rdebater/figure3")
 
 
-class _TableRecord(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PaperColumn(_TableRecord):
+class PaperColumn(FrozenRecord):
     """Where a value stands: a measure of the record that fulfils the conditions."""
 
     measure: str = ""
@@ -56,7 +53,7 @@ class PaperColumn(_TableRecord):
     """The paper's unit, such as 100 for percent."""
 
 
-class PaperPart(_TableRecord):
+class PaperPart(FrozenRecord):
     """Runs that are scored against one truth."""
 
     runs: str
@@ -73,7 +70,7 @@ class PaperPart(_TableRecord):
         return any(column.measure == "rmse" for column in self.columns.values())
 
 
-class PaperRow(_TableRecord):
+class PaperRow(FrozenRecord):
     """A row of the paper."""
 
     name: str
@@ -94,7 +91,7 @@ class PaperRow(_TableRecord):
         return re.sub(r"[^a-z0-9]+", "-", (self.runs_of or self.name).lower()).strip("-")
 
 
-class PaperTable(_TableRecord):
+class PaperTable(FrozenRecord):
     """A table of a paper."""
 
     title: str

@@ -43,6 +43,7 @@ from pydantic.fields import FieldInfo
 
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.records import parse_toml, read_file
+from touche_rad.frozen import FrozenRecord
 from touche_rad.models.prompts import Prompt
 
 PROFILE_FILE: Final = ".toml"
@@ -71,7 +72,7 @@ class Profile:
     extends: str = ""
 
 
-class Options(BaseModel):
+class Options(FrozenRecord):
     """Base class of a plugin's typed options.
 
     A subclass with a field `profile: str` has profiles: the values of the profile replace the
@@ -79,7 +80,7 @@ class Options(BaseModel):
     field is its description.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod

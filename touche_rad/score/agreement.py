@@ -20,11 +20,12 @@ from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import AnnotationLine
 from touche_rad.files.models import validate
+from touche_rad.frozen import FrozenRecord
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score import confusion
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, names
-from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, cell, table
+from touche_rad.score.tables import Columns, Part, Printed, cell, table
 
 Grades = Mapping[str, float]
 """The grades of a text's labels; a missing label and the grade 0 are the same."""

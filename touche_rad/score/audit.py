@@ -19,6 +19,7 @@ from touche_rad.criteria import Criteria, Criterion, grice
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
+from touche_rad.frozen import FrozenRecord
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.runs.work import Progress
@@ -26,7 +27,6 @@ from touche_rad.score.naming import each_run, names
 from touche_rad.score.significance import share_interval
 from touche_rad.score.tables import (
     NONE,
-    FrozenRecord,
     Notes,
     Part,
     Printed,

@@ -11,13 +11,14 @@ from pydantic import Field
 from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
 from touche_rad.files.labels import is_unsettled, say_unsettled
+from touche_rad.frozen import FrozenRecord
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.judgements import FEW_DEBATES
 from touche_rad.score.rates import AnswerShare, answer_shares, describe_scales
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL
-from touche_rad.score.tables import Columns, FrozenRecord, Part, Printed, table
+from touche_rad.score.tables import Columns, Part, Printed, table
 
 
 class CorrectedRow(FrozenRecord):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from touche_rad.score.tables import NONE, FrozenRecord
+from touche_rad.frozen import FrozenRecord
+from touche_rad.score.tables import NONE
 
 BASELINE: Final = "always-yes"
 """The official baseline, which gives every criterion the score 1."""

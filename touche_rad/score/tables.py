@@ -13,8 +13,7 @@ from itertools import zip_longest
 from string import Formatter
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
-
+from touche_rad.frozen import FrozenRecord
 from touche_rad.text import printable, wrap
 
 NONE: Final = "–"
@@ -133,12 +132,6 @@ class Notes:
 
 Part = Table | Notes | Iterable[str]
 """A table, or lines of text."""
-
-
-class FrozenRecord(BaseModel):
-    """A frozen record; unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Printed(FrozenRecord):

@@ -13,10 +13,11 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from touche_rad.errors import InputError, UserError, nearest, why
 from touche_rad.files.records import at_line, field_error, read_file, write_text
+from touche_rad.frozen import FrozenRecord
 from touche_rad.models.endpoint import parse_address
 
 SubTask = Literal[1, 2]
@@ -29,11 +30,7 @@ MODEL_VARIABLES: Final = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")
 _AS_TIRA_MOUNTS: Final = "--target slim --build-arg RUN_AS=0"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Software(_Strict):
+class Software(FrozenRecord):
     """One submission."""
 
     sub_task: SubTask
@@ -81,7 +78,7 @@ class Software(_Strict):
         return self.model_copy(update={"build": build})
 
 
-class Submission(_Strict):
+class Submission(FrozenRecord):
     """The whole file."""
 
     task: str

@@ -8,21 +8,20 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from touche_rad.errors import OptionError, nearest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import at_line, field_error, read_toml
+from touche_rad.frozen import FrozenRecord
 
 DEFAULT: Final = "curious"
 
 Move = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400)]
 
 
-class PersonaFile(BaseModel):
+class PersonaFile(FrozenRecord):
     """The content of a persona file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     character: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000)

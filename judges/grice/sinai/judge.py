@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 
 from touche_rad.criteria import Criterion
 from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.files.criteria import EVIDENCE
 from touche_rad.files.records import read_models
+from touche_rad.frozen import FrozenRecord
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
@@ -42,10 +43,8 @@ BEST_STRATEGY: Final[Mapping[str, Strategy]] = {
 """The strategy that was best for each maxim on the paper's development data."""
 
 
-class Example(BaseModel):
+class Example(FrozenRecord):
     """A labelled response; a maxim without a clear verdict has no label."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: int = EXAMPLES_FORMAT
     debate: str = ""
