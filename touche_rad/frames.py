@@ -24,7 +24,7 @@ from touche_rad.files.criteria import criteria_of
 from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
 from touche_rad.score.judgements import score_judgements
-from touche_rad.score.naming import names
+from touche_rad.score.naming import named
 from touche_rad.score.reference import Policy
 from touche_rad.score.retrieval import MEASURES, score_retrieval
 from touche_rad.score.units import verdict_rows
@@ -173,10 +173,9 @@ def calls(*runs: File) -> DataFrame:
 def _read(runs: Sequence[File], criteria: Criteria | None = None) -> list[Source]:
     """Read runs of one or several kinds; a bad line is an error."""
     paths = [Path(run) for run in runs]
-    by_name = dict(zip(names(paths), paths, strict=True))
     skipped = {path: BadLines() for path in paths}
     refused: dict[str, str] = {}
-    sources = read_sources(by_name, criteria or grice(), origins_of(paths), skipped, refused)
+    sources = read_sources(named(paths), criteria or grice(), origins_of(paths), skipped, refused)
     for error in refused.values():
         raise UserError(error)
     return sources

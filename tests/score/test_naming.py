@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.records import read_table
-from touche_rad.score.naming import names
+from touche_rad.score.naming import named
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from touche_rad.score.naming import names
     read_table("score/names_of_paths.tsv"),
 )
 def test_names_are_short_and_unique(paths: str, wanted: str) -> None:
-    assert names([*map(Path, paths.split())]) == wanted.split()
+    assert list(named([*map(Path, paths.split())])) == wanted.split()

@@ -132,14 +132,14 @@ def judge_command(options: JudgeOptions) -> int:
 
 def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
     """Yield the options of each file: its output is in the folder of all."""
-    from touche_rad.score.naming import names
+    from touche_rad.score.naming import named
 
     folder = options.output
     if folder is None or folder.is_file() or options.shard is not None:
         raise UserError("judge: several DEBATES need a folder, and no --shard: -o FOLDER")
     # A name may have folders; those of an absolute path lead to no folder above ours.
     sources = [Path(os.path.abspath(source)) for source in options.sources]
-    for name, source in zip(names(sources), options.sources, strict=True):
+    for name, source in zip(named(sources), options.sources, strict=True):
         yield replace(options, sources=(source,), output=folder / f"{name}.jsonl")
 
 

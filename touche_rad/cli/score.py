@@ -102,7 +102,7 @@ def score_command(options: ScoreOptions) -> int:
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad.score.cautions import equal_files
-    from touche_rad.score.naming import names
+    from touche_rad.score.naming import named
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
 
@@ -111,9 +111,8 @@ def score_command(options: ScoreOptions) -> int:
     refused: dict[str, str] = report.refused
     is_truth = not isinstance(report, ShareReport) or report.truth
     runs = options.paths[:-1] if is_truth else options.paths
-    tags = list(zip(runs, names(runs), strict=True))
-    scored = [path for path, tag in tags if tag not in refused]
-    names_of_scored = {str(path) for path in scored}
+    scored = [path for name, path in named(runs).items() if name not in refused]
+    names_of_scored = set(map(str, scored))
     skipped = [error for error in bad.errors if error.path in names_of_scored]
     if skipped:
         count = len(skipped)

@@ -53,7 +53,7 @@ from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.samples import SAMPLES
 from touche_rad.score.measures import correlations
-from touche_rad.score.naming import each_run, names
+from touche_rad.score.naming import Runs, each_run, named
 from touche_rad.score.result import RunComparison
 from touche_rad.score.significance import Measured, rank, ratio_interval, resampled_sums
 
@@ -169,7 +169,7 @@ def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator
 
 
 def score_contests(
-    runs: Sequence[Path],
+    runs: Runs,
     truth: Path,
     *,
     samples: int = SAMPLES,
@@ -177,24 +177,21 @@ def score_contests(
     against: Against = "winner",
     compare: bool = True,
     bad: files.BadLines | None = None,
-    tags: Sequence[str] | None = None,
 ) -> ContestReport:
     """Score runs of panels against contests; without known winners, count who won.
 
     Args:
-        runs: Outcomes files; several of one panel are repeats.
+        runs: Outcomes files, by name or named after themselves; several of one panel are repeats.
         truth: Contests; with `gold` (winners, people's scores) the panels are compared with it.
         samples: Number of bootstrap samples of debates.
         seed: Random seed of the bootstrap.
         against: Compute errors against the winner of each debate, or against each vote.
         compare: Whether the report has the comparisons that the ranks are from.
         bad: What to do with bad lines of the runs.
-        tags: Names of the runs, instead of those of their files.
     """
     contests = _read_truth(truth)
     refused: dict[str, str] = {}
-    paths = dict(zip(tags or names(runs), runs, strict=True))
-    judgements_of = each_run(paths, lambda _, path: _read_run(path, contests, bad), refused)
+    judgements_of = each_run(named(runs), lambda _, path: _read_run(path, contests, bad), refused)
 
     rows: list[ContestRow] = []
     comparisons: list[RunComparison] = []

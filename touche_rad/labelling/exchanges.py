@@ -18,7 +18,7 @@ from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import read_status
 from touche_rad.score.evaluations import JudgedLine, read_judged
-from touche_rad.score.naming import each_run, names, plugin_of
+from touche_rad.score.naming import each_run, named, plugin_of
 from touche_rad.score.reference import Reference
 
 
@@ -119,7 +119,7 @@ def read_verdicts(
             raise InputError(path, f"has no verdict on the debates of {source}")
         return verdicts_by_place
 
-    runs = dict(zip(names(paths), paths, strict=True))
+    runs = named(paths)
     result: dict[str, dict[TurnPlace, Verdicts]] = {}
     for name, verdicts in each_run(runs, read, refused).items():
         judge = plugin_of(read_status(runs[name]), "judge")

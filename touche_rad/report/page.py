@@ -50,7 +50,7 @@ from touche_rad.samples import SAMPLES
 from touche_rad.score import kind_of, score
 from touche_rad.score.cautions import different_indexes, equal_files, without_model
 from touche_rad.score.conversations import Conversation, topics
-from touche_rad.score.naming import names
+from touche_rad.score.naming import named
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
 from touche_rad.score.reports import RANKS, RetrievalReport
@@ -135,8 +135,7 @@ def write_report(
     criteria = _criteria_of(criteria, [*paths, *filter(None, [labels])])
     origins = origins_of(paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
-    by_name = dict(zip(names(paths), paths, strict=True))
-    sources = read_sources(by_name, criteria, origins, skipped, refused)
+    sources = read_sources(named(paths), criteria, origins, skipped, refused)
     names_of_runs = [source.name for source in sources]
     scored = None if boards else _score(sources, labels, criteria, policy, seed, bad)
     unscored = scored.refused if scored else {}
@@ -405,12 +404,8 @@ def _score(
             expected = ", ".join(f"{kind} needs {truths}" for kind, truths in needed.items())
             raise UserError(f"--labels {labels} contains {truth}: {expected}")
         return None
-    paths = list(fitting.values())
-    tags = list(fitting)
     if kind is Kind.OUTCOMES:
-        return score_contests(paths, labels, seed=seed, bad=bad, tags=tags)
-    if truth is Kind.LABELS and are_debaters(paths):
-        return score_people(
-            paths, labels, criteria=criteria, policy=policy, seed=seed, tags=tags, bad=bad
-        )
-    return score(paths, labels, criteria=criteria, policy=policy, seed=seed, bad=bad, tags=tags)
+        return score_contests(fitting, labels, seed=seed, bad=bad)
+    if truth is Kind.LABELS and are_debaters(fitting.values()):
+        return score_people(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)
+    return score(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)

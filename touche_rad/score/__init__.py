@@ -13,6 +13,7 @@ from touche_rad.runs.work import Progress
 from touche_rad.samples import SAMPLES
 from touche_rad.score.export import export
 from touche_rad.score.judgements import score_judgements
+from touche_rad.score.naming import Runs
 from touche_rad.score.reference import DEFAULT_POLICY, Policy
 from touche_rad.score.reports import JudgementReport, Report, RetrievalReport
 from touche_rad.score.result import ProblemKind
@@ -38,7 +39,7 @@ def kind_of(truth: Path) -> files.Kind:
 
 
 def score(
-    runs: Sequence[Path],
+    runs: Runs,
     truth: Path,
     *,
     criteria: Criteria | None = None,
@@ -50,16 +51,15 @@ def score(
     exclude: Path | None = None,
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
-    tags: Sequence[str] | None = None,
     measures: Sequence[str] = (),
 ) -> JudgementReport | RetrievalReport:
     """Score evaluations against labels, or TREC runs against qrels.
 
-    The runs are named by `tags`, or after their files; `measures` are for TREC runs. For whole
+    The runs are files by name, or are named after them; `measures` are for TREC runs. For whole
     debates use `touche_rad.contests.scoring.score_contests`.
     """
     how: dict[str, Any] = {"compare": compare, "samples": samples, "seed": seed}
-    how |= {"baselines": baselines, "bad": bad, "progress": progress, "tags": tags}
+    how |= {"baselines": baselines, "bad": bad, "progress": progress}
     kind = kind_of(truth)
     if kind is files.Kind.LABELS:
         return score_judgements(

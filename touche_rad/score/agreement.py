@@ -24,7 +24,7 @@ from touche_rad.frozen import FrozenRecord
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.score import confusion
 from touche_rad.score.measures import correlations
-from touche_rad.score.naming import each_run, names
+from touche_rad.score.naming import each_run, named
 from touche_rad.score.tables import Columns, Part, Printed, cell, table
 
 Grades = Mapping[str, float]
@@ -171,7 +171,7 @@ def score_annotations(
         return annotator
 
     refused: dict[str, str] = {}
-    annotators = each_run(dict(zip(names(runs), runs, strict=True)), read, refused)
+    annotators = each_run(named(runs), read, refused)
     all_annotators = [*annotators.values(), gold]
     used_labels: set[str] = set()
     for annotator in all_annotators:

@@ -23,7 +23,7 @@ from touche_rad.frozen import FrozenRecord
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.runs.work import Progress
-from touche_rad.score.naming import each_run, names
+from touche_rad.score.naming import each_run, named
 from touche_rad.score.significance import share_interval
 from touche_rad.score.tables import (
     NONE,
@@ -257,7 +257,7 @@ async def audit(
         return views
 
     views: list[tuple[str, Debate]] = []
-    for of_run in each_run(dict(zip(names(runs), runs, strict=True)), read, refused).values():
+    for of_run in each_run(named(runs), read, refused).values():
         views += of_run
     if most is not None and len(views) > most:
         views = [views[at] for at in sorted(random.Random(seed).sample(range(len(views)), most))]

@@ -6,7 +6,7 @@ reports the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,7 +233,7 @@ def _rows(
         yield row, record
 
 
-def criteria_of_all(chosen: Criteria | None, runs: Sequence[Path], truth: Path) -> Criteria:
+def criteria_of_all(chosen: Criteria | None, runs: Iterable[Path], truth: Path) -> Criteria:
     """Return the criteria of labels: those that are chosen, or that a run or the labels name."""
     for run in runs:
         with suppress(UserError):  # a run that cannot be read, or has others, is reported later

@@ -17,7 +17,7 @@ from touche_rad.samples import SAMPLES
 from touche_rad.score._figures import measure, trivial_scores
 from touche_rad.score.evaluations import Run, criteria_of_all, read_evaluated
 from touche_rad.score.matching import Alignment, Matcher, Scored, check_places, match_strictly
-from touche_rad.score.naming import baseline_names, each_run, names
+from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.reference import (
     DEFAULT_POLICY,
     NO_TEXTS_FIX,
@@ -43,7 +43,7 @@ without an effect had p < .05."""
 
 
 def score_judgements(
-    runs: Sequence[Path],
+    runs: Runs,
     truth: Path,
     *,
     criteria: Criteria | None = None,
@@ -55,7 +55,6 @@ def score_judgements(
     exclude: Path | None = None,
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
-    tags: Sequence[str] | None = None,
 ) -> JudgementReport:
     """Score evaluations files against labels; without criteria, on those of the task.
 
@@ -66,14 +65,13 @@ def score_judgements(
             "--strict cannot be used with --exclude or --debates: the official scorer scores all "
             "turns by their places"
         )
-    criteria = criteria_of_all(criteria, runs, truth)
+    paths = named(runs)
+    criteria = criteria_of_all(criteria, paths.values(), truth)
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
     labels: Labelled = list(files.read_labels(truth, criteria=criteria))
     excluded = 0
-    tags = tags or names(runs)
-    paths = dict(zip(tags, runs, strict=True))
-    marked = baseline_names(baselines, runs, tags)
+    marked = baseline_names(baselines, paths)
     refused: dict[str, str] = {}
     read = partial(read_evaluated, criteria=criteria, bad=bad)
     evaluated = each_run(paths, read, refused, progress)

@@ -14,13 +14,17 @@ from touche_rad.text import clean, printable
 
 T = TypeVar("T")
 S = TypeVar("S")
+Runs = Mapping[str, Path] | Sequence[Path]
+"""Runs by name, or files, after which they are named."""
 _ENDINGS = (".gz", ".jsonl", ".json", ".txt", ".run", ".trec")
 
 
-def names(paths: Sequence[Path]) -> list[str]:
-    """Name each run after its file; equal names get their folders as a prefix, or a number."""
+def named(runs: Runs) -> Mapping[str, Path]:
+    """Return runs by name; equal names of files get their folders as a prefix, or a number."""
+    if isinstance(runs, Mapping):
+        return runs
     by_stem: dict[str, list[Path]] = {}
-    for path in dict.fromkeys(paths):
+    for path in dict.fromkeys(runs):
         by_stem.setdefault(_stem(path), []).append(path)
     name_of: dict[Path, str] = {}
     for stem, group in by_stem.items():
@@ -31,11 +35,11 @@ def names(paths: Sequence[Path]) -> list[str]:
                 break
         name_of |= {path: printable(clean("/".join((*folders[path], stem)))) for path in group}
     seen: Counter[str] = Counter()
-    numbered = []
-    for path in paths:
+    numbered = {}
+    for path in runs:
         name = name_of[path]
         seen[name] += 1
-        numbered.append(f"{name}#{seen[name]}" if seen[name] > 1 else name)
+        numbered[f"{name}#{seen[name]}" if seen[name] > 1 else name] = path
     return numbered
 
 
@@ -50,14 +54,12 @@ def plugin_of(status: Mapping[str, Any], kind: str) -> str:
     return f"{name} with {model}" if model and used else name
 
 
-def baseline_names(
-    baselines: Sequence[Path], runs: Sequence[Path], tags: Sequence[str]
-) -> list[str]:
+def baseline_names(baselines: Sequence[Path], runs: Mapping[str, Path]) -> list[str]:
     """Return the names of the runs that are baselines, which are given as paths or as names."""
-    name_of = dict(zip((*map(Path, tags), *runs), (*tags, *tags), strict=True))
+    name_of = {Path(name): name for name in runs} | {path: name for name, path in runs.items()}
     for path in baselines:
         if path not in name_of:
-            hint = nearest(str(path), map(str, runs))
+            hint = nearest(str(path), map(str, runs.values()))
             raise UserError(f"the baseline {path} is not one of the runs{hint}")
     return list(dict.fromkeys(name_of[path] for path in baselines))
 

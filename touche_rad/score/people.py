@@ -6,7 +6,7 @@ Where people labelled some turns only, the verdicts of a judge on all turns corr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -24,7 +24,7 @@ from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.conversations import topics
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
-from touche_rad.score.naming import baseline_names, each_run, names
+from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.rates import (
     AnswerShare,
     answer_shares,
@@ -38,7 +38,7 @@ from touche_rad.score.shares import ShareReport, present_debates, share_report
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
 
 
-def are_debaters(runs: Sequence[Path]) -> bool:
+def are_debaters(runs: Iterable[Path]) -> bool:
     """Whether runs are of debaters: simulations, or evaluations of different debates.
 
     Judges have verdicts on the same debates, each on all or on some of them. So runs are of
@@ -67,7 +67,7 @@ def are_debaters(runs: Sequence[Path]) -> bool:
 
 
 def score_people(
-    runs: Sequence[Path],
+    runs: Runs,
     truth: Path,
     *,
     criteria: Criteria | None = None,
@@ -77,14 +77,14 @@ def score_people(
     samples: int = SAMPLES,
     seed: int = 0,
     baselines: Sequence[Path] = (),
-    tags: Sequence[str] | None = None,
     bad: files.BadLines | None = None,
 ) -> ShareReport:
     """Rank the debaters of runs by people's answers; scales count from 0 to 1.
 
     With `correct`, the runs are evaluations, and the answers to all turns are estimated.
     """
-    all_criteria = criteria_of_all(criteria, runs, truth)
+    paths = named(runs)
+    all_criteria = criteria_of_all(criteria, paths.values(), truth)
     notes = categories_in_words(all_criteria)
     labels: Labelled = list(files.read_labels(truth, criteria=all_criteria))
     turns_of_labels = list(chain.from_iterable(labels))
@@ -142,9 +142,8 @@ def score_people(
         return result
 
     refused: dict[str, str] = {}
-    tags = tags or names(runs)
     # Sorted, so that the bootstrap samples do not depend on the order of the files.
-    turns_of = each_run(dict(sorted(zip(tags, runs, strict=True))), read, refused)
+    turns_of = each_run(dict(sorted(paths.items())), read, refused)
     # Which part of the turns that are expected each run has: the others count as no.
     present, lost = present_debates([pairs_of[tag] for tag in turns_of], criteria.unit)
     counts, debates_text, problems = count_verdicts(topics(present), list(turns_of), lost, criteria)
@@ -177,7 +176,7 @@ def score_people(
         is_corrected=correct,
         unsettled=unsettled,
         refused=refused,
-        baselines=[tag for tag in baseline_names(baselines, runs, tags) if tag in figures],
+        baselines=[tag for tag in baseline_names(baselines, paths) if tag in figures],
         criteria=criteria,
         debates=debates_text,
         problems=problems,

@@ -13,7 +13,7 @@ from touche_rad.errors import InputError, OptionError
 from touche_rad.plugins import index_backend_of
 from touche_rad.runs.work import Progress
 from touche_rad.samples import SAMPLES
-from touche_rad.score.naming import baseline_names, each_run, names
+from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.reports import RetrievalReport
 from touche_rad.score.result import Problem, ProblemKind, RetrievalRow
 from touche_rad.score.significance import Measured, measured, rank, resampled_sums
@@ -35,7 +35,7 @@ def read_qrels(qrels: Path) -> Iterable[tuple[str, str, int]]:
 
 
 def score_retrieval(
-    runs: Sequence[Path],
+    runs: Runs,
     qrels: Path,
     *,
     compare: bool = True,
@@ -44,7 +44,6 @@ def score_retrieval(
     baselines: Sequence[Path] = (),
     bad: files.BadLines | None = None,
     progress: Progress | None = None,
-    tags: Sequence[str] | None = None,
     measures: Sequence[str] = MEASURES,
 ) -> RetrievalReport:
     """Score TREC runs against qrels. A query without results counts as 0.
@@ -64,8 +63,8 @@ def score_retrieval(
     relevance: dict[str, dict[str, int]] = {}
     for query, document, grade in read_qrels(qrels):
         relevance.setdefault(query, {})[document] = grade
-    tags = tags or names(runs)
-    marked = baseline_names(baselines, runs, tags)
+    paths = named(runs)
+    marked = baseline_names(baselines, paths)
     problems: list[Problem] = []
 
     def measure(tag: str, path: Path) -> dict[str, Measured]:
@@ -95,7 +94,7 @@ def score_retrieval(
         return dict(zip(measures, measured(table.mean(axis=0), draws), strict=True))
 
     refused: dict[str, str] = {}
-    figures = each_run(dict(zip(tags, runs, strict=True)), measure, refused, progress)
+    figures = each_run(paths, measure, refused, progress)
     marked = [tag for tag in marked if tag in figures]
     first, *others = measures
     ranking = rank(figures, first, len(relevance), baselines=marked, others=others)

@@ -19,7 +19,7 @@ from touche_rad.score.cautions import different_judges, without_model
 from touche_rad.score.confusion import missing_answer
 from touche_rad.score.conversations import DebateOfRun, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
-from touche_rad.score.naming import baseline_names, each_run, names
+from touche_rad.score.naming import baseline_names, each_run, named
 from touche_rad.score.rates import (
     OTHER_DEBATES,
     answers_name,
@@ -149,8 +149,7 @@ def score_shares(
     Runs are ranked if one judge gave their verdicts on different debates.
     """
     criteria = criteria_of(criteria, *runs)
-    tags = names(runs)
-    paths = dict(zip(tags, runs, strict=True))
+    paths = named(runs)
     refused: dict[str, str] = {}
 
     def read(tag: str, path: Path) -> list[tuple[Debate, tuple[Verdicts, ...]]]:
@@ -160,7 +159,7 @@ def score_shares(
 
     debates_of_runs = each_run(paths, read, refused)
     debates, lost = present_debates(debates_of_runs.values(), criteria.unit)
-    marked = baseline_names(baselines, runs, tags)
+    marked = baseline_names(baselines, paths)
     return shares_of_debates(
         {tag: paths[tag] for tag in debates_of_runs},
         debates,
