@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from touche_rad.criteria import Unit
 from touche_rad.errors import nearest
+from touche_rad.frozen import FrozenRecord
 
 Role = Literal["user", "assistant"]
 
@@ -39,16 +40,25 @@ class Maxim(StrEnum):
 _NONE_IS_EMPTY: Final = BeforeValidator(lambda value: () if value is None else value)
 
 
-class Record(BaseModel):
+class OpenRecord(BaseModel):
+    """A record that keeps unknown fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def rest(self) -> dict[str, Any]:
+        """The fields that the model does not have."""
+        return self.model_extra or {}
+
+
+class Record(OpenRecord):
     """A frozen record that keeps unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True)
 
 
-class Result(BaseModel):
+class Result(FrozenRecord):
     """A frozen record that plugins make: a field that it does not have is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod

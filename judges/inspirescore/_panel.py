@@ -53,7 +53,7 @@ class InspireScore:
         options = self.options
         speakers = speakers_of(contest)
         responses = responses_of(contest, speakers, options.max_characters)
-        if options.speeches == "last" or SAMPLED in (contest.model_extra or {}):
+        if options.speeches == "last" or SAMPLED in contest.rest:
             last = {response.speaker: response for response in responses}
             responses = tuple(last.values())
         spoken = [response for response in responses if not response.empty]

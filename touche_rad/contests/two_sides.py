@@ -35,7 +35,7 @@ FALLBACK: Final = "by"
 
 def debaters_of(contest: Contest) -> dict[str, str]:
     """Return the debater of each speaker; empty if the contest does not name them."""
-    names = (contest.model_extra or {}).get("debaters")
+    names = contest.rest.get("debaters")
     return {str(who): str(name) for who, name in names.items()} if isinstance(names, dict) else {}
 
 

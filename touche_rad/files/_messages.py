@@ -110,7 +110,7 @@ def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
     """Return turns as messages."""
     messages: list[JsonObject] = []
     for turn in turns:
-        rest = drop_keys(turn.model_extra or {}, _MESSAGE)
+        rest = drop_keys(turn.rest, _MESSAGE)
         messages.append({"role": "user", "content": turn.utterance, **rest})
         if turn.response is not None:
             messages.append({**body_of(turn.response), "role": "assistant"})

@@ -389,7 +389,7 @@ def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:
         for turn in debate.turns:
             arguments: list[Argument] = []
             # What the user's side cites, where it is a citation: anything may stand there.
-            of_user = (turn.model_extra or {}).get("arguments")
+            of_user = turn.rest.get("arguments")
             if isinstance(of_user, list):
                 for value in of_user:
                     with suppress(FieldError):

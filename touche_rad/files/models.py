@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from touche_rad.debate import OpenRecord
 from touche_rad.files.records import JsonObject, drop_keys, field_error
 
 M = TypeVar("M", bound=BaseModel)
@@ -55,15 +56,8 @@ def lenient_text(value: object) -> str:
     return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
-class FileRecord(BaseModel):
+class FileRecord(OpenRecord):
     """A record that may have more fields, which are kept."""
-
-    model_config = ConfigDict(extra="allow")
-
-    @property
-    def rest(self) -> JsonObject:
-        """The fields that the model does not have."""
-        return self.model_extra or {}
 
 
 class LenientRecord(FileRecord):

@@ -248,7 +248,7 @@ def body_of(response: Response) -> JsonObject:
 
 def user_turn(turn: Turn) -> JsonObject:
     """Write a turn in the official client's shape."""
-    record = {**drop_keys(turn.model_extra or {}, (SYSTEM,)), "utterance": turn.utterance}
+    record = {**drop_keys(turn.rest, (SYSTEM,)), "utterance": turn.utterance}
     if turn.response is not None:
         record[SYSTEM] = system_response(turn.response)
     return record

@@ -233,7 +233,7 @@ class Reproduction:
                 for contest in files.read_contests(out / CONTESTS):
                     names = debaters_of(contest)
                     count += sum(
-                        FALLBACK in (speech.model_extra or {}) and names[speech.speaker] == debater
+                        FALLBACK in speech.rest and names[speech.speaker] == debater
                         for speech in contest.speeches
                     )
         return count

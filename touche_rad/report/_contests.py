@@ -54,7 +54,7 @@ def _record(
     gold: dict[str, list[str]] = {}
     if contest:
         for speech in contest.speeches:
-            by = (speech.model_extra or {}).get(FALLBACK)
+            by = speech.rest.get(FALLBACK)
             speeches.append((speech.speaker, sides[speech.speaker], speech.text, by))
         for dimension, winners in contest.gold.items():
             if isinstance(winners, str):

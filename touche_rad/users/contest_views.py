@@ -109,7 +109,7 @@ def task_view(contest: Contest, speaker: str) -> Debate:
     """
     motion = contest.motion
     claim = motion if contest.sides[speaker] == "con" else negate(motion)
-    opening = (contest.model_extra or {}).get(OPENING)
+    opening = contest.rest.get(OPENING)
     return _view(contest, speaker, claim, opening if isinstance(opening, str) else "")
 
 
@@ -120,7 +120,7 @@ def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
     for speech in contest.speeches:
         if speech.speaker == speaker:
             utterance = " ".join(waiting) or (claim if turns else opening or claim)
-            extra = speech.model_extra or {}
+            extra = speech.rest
             response = Response(
                 content=speech.text,
                 arguments=tuple(citations(speech)),
@@ -137,7 +137,7 @@ def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
 
 def citations(speech: Speech) -> Sequence[Argument]:
     """Return the arguments that a speech cites; invalid ones in a file are left out."""
-    values = (speech.model_extra or {}).get("arguments")
+    values = speech.rest.get("arguments")
     arguments: list[Argument] = []
     if isinstance(values, list | tuple):
         for value in values:

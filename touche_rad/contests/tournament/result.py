@@ -231,7 +231,7 @@ def _standing(
                 for speech in contest.speeches:
                     if speech.speaker == speaker:
                         count["speeches"] += 1
-                        count["fallbacks"] += FALLBACK in (speech.model_extra or {})
+                        count["fallbacks"] += FALLBACK in speech.rest
                         words += len(speech.text.split())
     low, high = rating.interval
     decided = count["wins"] + count["ties"] + count["losses"]

@@ -69,7 +69,7 @@ def answered_in_contest(contest: Contest) -> list[Answered]:
         for number, turn in enumerate(debate.turns):
             if turn.response is not None:
                 answers.append(Answered(speaker, side, contest.motion, debate.view(number)))
-    if SAMPLED in (contest.model_extra or {}):  # the speeches before are those of other contests
+    if SAMPLED in contest.rest:  # the speeches before are those of other contests
         last = contest.speeches[-1].speaker
         return [answered for answered in answers if answered.speaker == last][-1:]
     return answers
