@@ -207,3 +207,28 @@ def test_a_run_without_labels_is_named(folder: Path) -> None:
         code=1,
         err="other.jsonl: quantity: no turn has a label on quantity",
     )
+
+
+def test_debates_of_one_run_say_which_labels_of_several_runs_count(folder: Path) -> None:
+    """The judge of a run is scored on all debates of the run, and on no other run's."""
+    labels = read_records(folder / "labels.jsonl")
+    run_file(folder / "of-team1.jsonl", labels[CLAIMS:])
+    expected = score(folder, "team1.judged.jsonl", "of-team1.jsonl")
+    words = ("labels.jsonl", "--debates", "team1.jsonl")
+    report = score(folder, "team1.judged.jsonl", *words)
+    assert report["rows"] == expected["rows"]
+    (problem,) = [problem for problem in report["problems"] if problem["run"] == "labels.jsonl"]
+    assert problem["message"].startswith(f"{CLAIMS} labelled debates are not in team1.jsonl")
+    # A judge does not gain by the debates that it leaves out.
+    run_file(folder / "part.jsonl", read_records(folder / "team1.judged.jsonl")[:-3])
+    part = score(folder, "part.jsonl", *words)
+    assert part["lost"] == {"part": 3}
+    assert part["rows"][0]["recall"] < report["rows"][0]["recall"]
+    for run in (("team1.jsonl", *words), ("team1.judged.jsonl", *words, "--correct")):
+        people = score(folder, *run)["rows"]
+        assert people[0]["yes"] == pytest.approx(LABELS["team1"].mean())
+    page = ("report", "team1.judged.jsonl", "--labels", *words, "-o", "page.html")
+    touche_rad(*page, cwd=folder, code=0)
+    (board,) = Page(folder / "page.html").data["report"]["boards"]
+    means = {row["run"]: row["value"] for row in report["rows"] if row["maxim"] == "mean"}
+    assert {row["run"]: row["value"] for row in board["rows"]} == pytest.approx(means)

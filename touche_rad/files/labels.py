@@ -96,7 +96,7 @@ def read_labelled(
         if debate is None or words not in (texts, (None,) * len(texts)):
             raise UserError(
                 f"{debates}: debate {number} of {len(texts)} turns does not fit its labels in "
-                f"{labels}: give the labelled debates in the labels' order"
+                f"{labels}: give the labelled debates, with responses, in the labels' order"
             )
         pairs.append((debate, labelled))
     return pairs

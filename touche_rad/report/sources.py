@@ -29,7 +29,7 @@ from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, plugin_of
-from touche_rad.score.reference import known_reference
+from touche_rad.score.reference import known_reference, read_truth
 from touche_rad.score.validation import count_fallbacks
 from touche_rad.score.words import names_of
 
@@ -175,7 +175,7 @@ def _labels_by_words(
     """
     if labels is None or kind_of(labels) is not Kind.LABELS:
         return {}
-    truth = list(files.read_labels(labels, criteria=criteria))
+    truth = read_truth(labels, criteria, labelled)
     reference = known_reference(labels, truth, criteria, labelled)
     if reference is not None:
         return dict(zip(map(tuple, reference.turns), truth, strict=True))

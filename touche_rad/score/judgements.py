@@ -25,6 +25,7 @@ from touche_rad.score.reference import (
     Policy,
     exclude_examples,
     find_reference,
+    read_truth,
 )
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
@@ -69,14 +70,18 @@ def score_judgements(
     criteria = criteria_of_all(criteria, paths.values(), truth)
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
-    labels: Labelled = list(files.read_labels(truth, criteria=criteria))
+    all_labels = read_truth(truth, criteria)
+    labels = all_labels
     excluded = 0
     marked = baseline_names(baselines, paths)
     refused: dict[str, str] = {}
     read = partial(read_evaluated, criteria=criteria, bad=bad)
     evaluated = each_run(paths, read, refused, progress)
-    all_labels = labels
-    if not (policy.strict or policy.debates):
+    others = "of no run, and are left out (--debates FILE tells which of them a run lacks)"
+    if policy.debates is not None:
+        labels = read_truth(truth, criteria, policy.debates)
+        others = f"not in {policy.debates}, and are left out"
+    elif not policy.strict:
         labels = _with_words_of(list(evaluated.values()), labels)
     with_examples = list(chain.from_iterable(labels))
     reference = None
@@ -117,8 +122,8 @@ def score_judgements(
             label_rows.append(LabelRow(maxim=row.maxim, yes=row.tp, no=row.fp, unknown=unknown))
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     left_out = len(all_labels) - len(labels)
-    if left_out:
-        message = f"{left_out} labelled debates are of no run, and are left out"
+    if left_out > 0:
+        message = f"{left_out} labelled debates are {others}"
         problems.append(Problem(run=str(truth), kind=ProblemKind.MISSING_DEBATE, message=message))
     return JudgementReport(
         truth=str(truth),

@@ -33,7 +33,13 @@ from touche_rad.score.rates import (
     shares,
     with_mean,
 )
-from touche_rad.score.reference import NO_TEXTS, NO_TEXTS_FIX, Labelled, Policy, find_reference
+from touche_rad.score.reference import (
+    NO_TEXTS,
+    NO_TEXTS_FIX,
+    Policy,
+    find_reference,
+    read_truth,
+)
 from touche_rad.score.shares import ShareReport, present_debates, share_report
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
 
@@ -86,7 +92,7 @@ def score_people(
     paths = named(runs)
     all_criteria = criteria_of_all(criteria, paths.values(), truth)
     notes = categories_in_words(all_criteria)
-    labels: Labelled = list(files.read_labels(truth, criteria=all_criteria))
+    labels = read_truth(truth, all_criteria, policy.debates)
     turns_of_labels = list(chain.from_iterable(labels))
     labelled_criteria = []
     for criterion in all_criteria:

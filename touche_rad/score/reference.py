@@ -116,6 +116,16 @@ class Reference:
             raise InputError(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")
 
 
+def read_truth(truth: Path, criteria: Criteria, debates: Path | None = None) -> Labelled:
+    """Return the labels; with a file of labelled debates, those of its debates in its order.
+
+    The file says what had to be judged: labels of several runs have further debates.
+    """
+    if debates is None:
+        return list(files.read_labels(truth, criteria=criteria))
+    return [labels for _, labels in files.read_labelled(debates, truth, criteria)]
+
+
 def find_reference(
     runs: Sequence[Run], truth: Path, labels: Labelled, policy: Policy, criteria: Criteria
 ) -> Reference | None:
@@ -145,13 +155,12 @@ def known_reference(
 ) -> Reference | None:
     """Return the labelled debates: of a file, of the digests in the labels, or of the file beside.
 
-    The last is `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`; a file of another shape is not
+    The labels are those of `read_truth`. The last is `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`; a file of another shape is not
     theirs.
     """
     unit = criteria.unit if criteria is not None else "response"
     if debates is not None:
-        labelled = [debate for debate, _ in files.read_labelled(debates, truth, criteria)]
-        return Reference.of_debates(debates, labelled, unit)
+        return Reference.of_debates(debates, list(files.read_debates(debates)), unit)
     of_labels = Reference.of_labels(truth, labels)
     stem = truth.name.removesuffix(".gz").removesuffix(".jsonl")
     if of_labels is not None or not stem.endswith("labels"):
