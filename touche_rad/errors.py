@@ -73,7 +73,7 @@ def nearest(wrong: str, right: Iterable[str], otherwise: str | None = None) -> s
     If no word is close, return `otherwise`, by default the list of valid words.
     """
     words = sorted(right)
-    close = get_close_matches(wrong, words, n=1, cutoff=0.5)
+    close = get_close_matches(wrong, words, n=1, cutoff=0.6)
     if close:
         return f" (did you mean {close[0]!r}?)"
     if otherwise is not None:

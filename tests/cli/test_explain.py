@@ -53,6 +53,8 @@ def test_an_explanation_begins_with_the_answer_and_has_whole_texts_that_fit(
     words = " ".join(shown.out.split())
     answer = touche_rad(*ZOOS, "-d", debater, "--json").json
     assert words.startswith(answer["content"])
+    more = len(explain_as_json(*ZOOS, "-d", debater)) - 5
+    assert f"{more} more candidates (--json lists all)" in lines[-1]
     for argument in demo_arguments(re.findall(r"^[> ] +\d+\. (\S+)", shown.out, re.MULTILINE)):
         assert " ".join(argument["text"].split()) in words
 

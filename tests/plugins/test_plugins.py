@@ -228,7 +228,10 @@ class R(Made):
             "Response has no field 'argument' (did you mean 'arguments'?)",
         ),
         ("respond -d gives-a-dict", "Response has no field 'citations'"),
-        ("judge -j explains", "Verdict has no field 'explanation' (did you mean 'rationale'?)"),
+        (
+            "judge -j explains",
+            "Verdict has no field 'explanation' (there is answer, extra, fallback, rationale",
+        ),
         ("judge -j explains-in-a-dict", "Verdict has no field 'explanation'"),
         ("retrieve -r points", "Hit has no field 'points'"),
     ],

@@ -93,6 +93,9 @@ def test_a_missing_line_needs_the_debates(less: Path) -> None:
     for fact in ("less.jsonl: ", "24 lines", "got 23", "--debates FILE"):
         assert fact in ended.err
     debates_file(less / "debates.jsonl", dict.fromkeys(NAMES, 2))
+    run_file(less / "bare.jsonl", [evaluation(labels) for labels in LABELS])
+    shown = score(less, "bare.jsonl", "less.jsonl", "labels.jsonl").out
+    assert "bare has no texts: matched by position" in shown
     assert report(less, "less.jsonl", "labels.jsonl")["matched_by"] == "debates.jsonl"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pytest
 
+from tests.records import END_OF_RUN
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad.score import ProblemKind, RetrievalReport, score, score_retrieval
@@ -66,6 +68,14 @@ def test_figures_by_hand(run: Path, qrels: Path) -> None:
     ndcg = (1 / math.log2(3)) / (1 + 1 / math.log2(3))
     assert result["nDCG@10"] == pytest.approx((ndcg + 1 + 0) / 3)
     assert report.queries == 3
+
+
+def test_runs_from_different_indexes_are_named(run: Path, second_run: Path, qrels: Path) -> None:
+    for path in (run, second_run):
+        record = END_OF_RUN | {"output": path.name, "identity": {"index": path.name}}
+        path.with_name(f"{path.name}.status.json").write_text(json.dumps(record))
+    ended = touche_rad("score", run, second_run, qrels, code=0)
+    assert "warning: runs from different indexes: one; two" in ended.err
 
 
 def test_missing_and_unknown_queries_are_reported(run: Path, qrels: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -48,7 +50,10 @@ def test_labels_on_all_turns_stay_with_their_turns() -> None:
             "the runs were judged with different indexes",
         ),
         ("grounded.length verbatim.length.demo", ""),
-        ("grounded.grounded verbatim.unknown", "the verdicts are of an unknown judge and grounded"),
+        (
+            "grounded.grounded verbatim.unknown",
+            "the verdicts are of grounded and an unknown judge (verbatim.unknown has no status)",
+        ),
     ],
 )
 def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> None:
@@ -63,7 +68,7 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
         touche_rad(*call, cwd=folder, code=0)
         if judge == "unknown":
             (folder / f"{run}.status.json").unlink()
-    scored = touche_rad("score", *runs.split(), "--pairs", cwd=folder).out
+    scored = touche_rad("score", *runs.split(), "--pairs", cwd=folder, env={"COLUMNS": "120"}).out
     assert scored.startswith(f"Not ranked: {reason}" if reason else "verbatim.length")
     touche_rad("report", *runs.split(), "-o", f"{runs}.html", cwd=folder, code=0)
     (board,) = Page(folder / f"{runs}.html").data["report"]["boards"]
@@ -172,13 +177,20 @@ def test_fallback_answers_are_named(folder: Path) -> None:
     first["simulation"]["userTurns"][0]["systemResponse"]["response"]["fallback"] = "timeout"
     write_records(folder / "late.jsonl", first, *others)
     touche_rad("judge", "late.jsonl", "-o", "late.j.jsonl", cwd=folder, code=0)
-    touche_rad(
-        "score",
-        "late.j.jsonl",
-        cwd=folder,
-        err="late.j.jsonl: 1 of 20 answers are fallbacks",
-        out="grounded judged without a language model",
-    )
+    warning = "late.j.jsonl: 1 of 20 answers are fallbacks"
+    without_model = "grounded judged without a language model"
+    touche_rad("score", "late.j.jsonl", cwd=folder, err=warning, out=without_model)
+    first["simulation"]["userTurns"][1]["systemResponse"]["utterance"] = ""
+    write_records(folder / "late.jsonl", first, *others)
+    for call in (
+        ("judge", "late.jsonl", "-o", "late.j.jsonl", "--restart", "--replace"),
+        ("score", "late.j.jsonl"),
+        ("report", "late.j.jsonl", "-o", "late.html"),
+    ):
+        assert (
+            "1 of 20 answers are fall"
+            in touche_rad(*call, cwd=folder, err="1 of 20 answers are empty").err
+        )
     causes = frames.responses(folder / "late.j.jsonl")["fallback"].tolist()
     assert causes == ["timeout", *[""] * 19]
 
@@ -191,14 +203,15 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
     for baseline in (runs[1], "verbatim.j"):
         compared = touche_rad(*call, "--baseline", baseline, "--csv", cwd=folder)
         assert compared.out.count("grounded.j,verbatim.j,") == 5
-    touche_rad(
-        *call,
-        "--baseline",
-        "verbatin.j",
-        cwd=folder,
-        code=2,
-        err="(did you mean 'verbatim.j.jsonl'?)",
-    )
+    (first, second) = csv.DictReader(touche_rad(*call[:-3], "--csv", cwd=folder).out.splitlines())
+    assert (first["rank"], first["debates"], first["p_holm"]) == ("1", "10 of 10", "")
+    assert float(second["mean"]) > float(second["mean_low"])
+    assert 0 < float(second["p_holm"]) <= 1
+    touche_rad("report", *runs, "-o", "page.html", cwd=folder, code=0)
+    (board,) = Page(folder / "page.html").data["report"]["boards"]
+    assert "rank,run,baseline,debates,p_holm,mean" in unquote(board["tables"][0]["csv"])
+    near = "(did you mean 'verbatim.j.jsonl'?)"
+    touche_rad(*call, "--baseline", "verbatin.j", cwd=folder, code=2, err=near)
     shown = touche_rad(*call, "--baseline", "verbatim.j", cwd=folder).out
     assert "* baseline, without a rank." in shown
     assert "over all comparisons of the measure that ranks" in shown

@@ -90,6 +90,9 @@ def print_explanation(explanation: Explanation, console: Console, *heads: str) -
         lines.append(Text(head, "bold" if chosen else ""))
         lines += _feature_lines(candidate.features, width)
         lines += wrapped(Text(plain(candidate.text), "" if chosen else "dim"), width, _INDENT)
+    more = len(ranked) - _MOST_CANDIDATES
+    if more > 0:
+        lines.append(Text(f"{count_of(more, 'more candidate')} (--json lists all)", "dim"))
     for line in lines:
         console.print(line, no_wrap=True, overflow="crop")
 

@@ -16,6 +16,7 @@ from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, ToucheRadError, nearest
 from touche_rad.plugins import KINDS, Plugin, registered
 from touche_rad.plugins.profiles import is_setting
+from touche_rad.users import USERS
 
 HEADINGS: Final = {"index": "Index backends"}
 _print: Final = partial(print_text, limit=100)
@@ -31,7 +32,7 @@ class ListOptions:
 
 @command("list", "list", "list judges", "list grounded", "list papers", "list criteria")
 def list_command(options: ListOptions) -> None:
-    """List debaters, judges, panels, retrievers, index backends and annotators.
+    """List debaters, judges, panels, retrievers, index backends, annotators and simulated users.
 
     With KIND (such as judges), list the plugins of this kind. With NAME, show the options and
     profiles of this plugin. With papers, list the tables of papers for bench run; with criteria,
@@ -56,21 +57,23 @@ def list_command(options: ListOptions) -> None:
         for table, title in titles.items():
             click.echo(f"{table:{width}}  {title}")
         return
-    plurals = {kind: "indexes" if kind == "index" else f"{kind}s" for kind in KINDS}
+    plugins_of = {kind: registered(kind) for kind in KINDS} | {"user": USERS}
+    plurals = {kind: "indexes" if kind == "index" else f"{kind}s" for kind in plugins_of}
     kinds = [
-        kind for kind in KINDS if name in (kind, plurals[kind], HEADINGS.get(kind, "").lower())
+        kind for kind in plurals if name in (kind, plurals[kind], HEADINGS.get(kind, "").lower())
     ]
     plugins: list[Plugin] = []
-    for kind in kinds or KINDS:
-        plugins += registered(kind).values()
+    for kind in kinds or plurals:
+        plugins += plugins_of[kind].values()
     if name is None or kinds:
         rows = [describe(plugin, detailed=False) for plugin in plugins]
     else:
         rows = [describe(plugin, detailed=True) for plugin in plugins if plugin.name == name]
         if not rows:
             names = {*(plugin.name for plugin in plugins), *plurals.values()}
-            hint = nearest(name, names, otherwise=" (touche-rad list shows all)")
-            raise OptionError(f"there is no plugin {name!r}{hint}")
+            known = ", ".join([*plurals.values(), "papers, criteria"])
+            hint = nearest(name, names, otherwise=f" (touche-rad list shows all; kinds: {known})")
+            raise OptionError(f"there is no plugin or kind {name!r}{hint}")
     if options.as_json:
         print_json(rows)
     elif name is None or kinds:

@@ -101,7 +101,8 @@ def score_command(options: ScoreOptions) -> int:
     """
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
-    from touche_rad.score.cautions import equal_files
+    from touche_rad.files.outputs import read_status
+    from touche_rad.score.cautions import different_indexes, equal_files
     from touche_rad.score.naming import named
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
@@ -130,7 +131,8 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
-    for warning in equal_files(scored):
+    statuses = [(tag, read_status(path)) for path, tag in tags]
+    for warning in (*different_indexes(statuses), *equal_files(scored)):
         say(warning, Label.WARNING)
     warn_of_fallbacks(scored)
     click.echo(_printed(report, options, refused))
@@ -140,14 +142,18 @@ def score_command(options: ScoreOptions) -> int:
 
 
 def warn_of_fallbacks(runs: Iterable[Path]) -> None:
-    """Warn of results that are not from the plugin that a run names."""
+    """Warn of results that are not from the plugin that a run names, and of empty answers."""
     from touche_rad.files.outputs import say_replaced
-    from touche_rad.score.validation import count_fallbacks
+    from touche_rad.runs.fallbacks import ANSWERS
+    from touche_rad.score.validation import counts_of
 
     for run in runs:
-        fallbacks = count_fallbacks(run)
-        if fallbacks:
-            say(f"{run}: {say_replaced(fallbacks)}", Label.WARNING)
+        counts = counts_of(run)
+        if counts.replaced:
+            say(f"{run}: {say_replaced(counts.replaced)}", Label.WARNING)
+        if counts.empty:
+            text = f"{counts.empty} of {counts.totals[ANSWERS]} answers are empty"
+            say(f"{run}: {text}", Label.WARNING)
 
 
 def score_runs(

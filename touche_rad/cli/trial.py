@@ -169,7 +169,7 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
             else:
                 results.append(name)
 
-    click.secho("\nRun next (tira-cli submits without --dry-run):", bold=True)
+    click.secho("\nnext (tira-cli submits without --dry-run):", bold=True)
     lines = list(_preparations(options, entries, is_clone=is_clone))
     for name, software in entries.items():
         tag = f"touche-rad-{name.lower()}"

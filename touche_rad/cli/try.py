@@ -153,18 +153,20 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
         table = replace(figures.board(), optional=0)
     difference = by_pair(report.comparisons, MEAN)
     rows = []
-    for _, name, *values in table.rows:
+    for rank, name, *values in table.rows:
         compared = difference(tried, name)
-        gap = [NONE, NONE]  # to itself
+        gap = [NONE, NONE, NONE]  # to itself
         if compared is not None:
             gap = [
                 cell("{difference:+.3f}", compared),
                 interval_cell("[{low:+.3f}, {high:+.3f}]", compared),
+                cell("{p_holm:.3f}", compared),
             ]
-        rows.append([name, *values[:2], *gap, *values[2:]])
+        shown = f"* {name}" if rank == "*" else name
+        rows.append([shown, *values[:2], *gap, *values[2:]])
     _, head, *heads = table.heads
     *_, notes = report.parts()
-    columns = [head, *heads[:2], "difference", heads[1], *heads[2:]]
+    columns = [head, *heads[:2], "difference", heads[1], "p", *heads[2:]]
     return [report.sentences(), Table(columns, rows, optional=table.optional), notes]
 
 

@@ -27,7 +27,7 @@ from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalRe
 from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RankedRun, rank_text
 from touche_rad.score.shares import ShareReport
 from touche_rad.score.significance import compare_runs
-from touche_rad.score.tables import NONE, Columns, Table, cells, csv_rows, table
+from touche_rad.score.tables import NONE, Columns, Table, cells, csv_rows, csv_text, table
 from touche_rad.score.words import (
     between,
     by_pair,
@@ -69,8 +69,7 @@ def page_table(
     plain = []
     for row in rows:
         plain.append([cell[0] if isinstance(cell, list) else cell for cell in row])
-    text = csv_rows([heads, *plain])
-    csv = "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
+    csv = _csv_link(csv_rows([heads, *plain]))
     return {"caption": caption, "heads": list(heads), "rows": rows, "csv": csv, "note": note}
 
 
@@ -85,7 +84,10 @@ def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Boa
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
     empty: Board = {"text": [], "warnings": [], "note": "", "digits": 2, "columns": []}
     empty |= {"tables": [], "matrix": None, "pairs": [], "link": ""}
-    return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
+    filled = {**empty, "title": title, "rows": rows, "measure": measure, **fields}
+    if filled["text"][:1] == [f"{title}."]:  # the title says it
+        del filled["text"][0]
+    return filled
 
 
 def boards_of(report: Scored) -> list[Board]:
@@ -93,12 +95,11 @@ def boards_of(report: Scored) -> list[Board]:
     if isinstance(report, ContestReport):
         return list(_boards_of_panels(report))
     if isinstance(report, JudgementReport):
-        return [{**_judgements(report), "pairs": _pairs(report, MEAN, report.debates)}]
+        return [_compared(_judgements(report), report, MEAN, report.debates)]
     if isinstance(report, ShareReport):
-        pairs = [] if report.not_ranked else _pairs(report, MEAN, report.claims)
-        return [{**_shares(report), "pairs": pairs}]
+        return [_compared(_shares(report), report, MEAN, report.claims)]
     assert isinstance(report, RetrievalReport)
-    return [{**_retrieval(report), "pairs": _pairs(report, report.measures[0], report.queries)}]
+    return [_compared(_retrieval(report), report, report.measures[0], report.queries)]
 
 
 def faults_of(report: Scored) -> Iterator[Fault]:
@@ -111,6 +112,25 @@ def faults_of(report: Scored) -> Iterator[Fault]:
             yield run, len(ids), text
     for run, error in report.refused.items():
         yield run, 1, f"not scored: {error}"
+
+
+def _compared(content: Board, report: Report, measure: str, units: int) -> Board:
+    """Add the differences of the runs, and a table of all measures, whose CSV has all digits."""
+    is_ranked = not (isinstance(report, ShareReport) and report.not_ranked)
+    pairs = _pairs(report, measure, units) if is_ranked else []
+    p_values = {row.run: report.p_against_first(row.run, measure) for row in report.ranking}
+    if any(p is not None for p in p_values.values()):
+        content["columns"].append(["p (Holm)", "against the first"])
+        for row in content["rows"]:
+            row["cells"].append(words.probability(p_values[row["run"]]))
+    table = _page_table("All measures", report.board())
+    table["csv"] = _csv_link(csv_text(report.records()))
+    return {**content, "pairs": pairs, "tables": [*content["tables"], table]}
+
+
+def _csv_link(text: str) -> str:
+    """Return a link that downloads a CSV file."""
+    return "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
 
 
 def _pairs(report: Report, measure: str, units: int) -> list[tuple[object, ...]]:
@@ -135,7 +155,9 @@ def lead(rows: Sequence[Board], measure: str) -> str:
     if not runs:
         return "Nothing is ranked"
     if len(runs) == 1:
-        return f"{runs[0]['run']}: {measure} {number(runs[0]['value'])}"
+        (run,) = runs
+        limits = between(run["low"], run["high"])
+        return f"{run['run']}: {measure} {number(run['value'])} {limits}".rstrip()
     first = [row["run"] for row in runs if row["rank"] == 1]
     if len(first) > 1:
         return f"{names_of(first)} lead, not significantly different"
@@ -146,7 +168,7 @@ def _judgements(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     by_name = {(row.run, row.maxim): row for row in report.rows}
     names = [ranked.run for ranked in report.ranking]
-    baselines = [name for name in names if name in (BASELINE, *report.baselines)]
+    baselines = [name for name in names if report.is_baseline(name)]
     base = BASELINE if BASELINE in names else baselines[0]
     shown = report.used(_MEASURES)
     heads_of_details = ["criterion", "score", "yes where label no", "no where label yes"]
@@ -174,7 +196,7 @@ def _judgements(report: JudgementReport) -> Board:
             }
         )
     title = lead(rows, report.measure)
-    tables = [_page_table("All measures", report.board())]
+    tables: list[Board] = []
     text = report.sentences()
     runs = [row for row in rows if not row["baseline"]]
     if runs and measured and any(row.p_holm is not None for row in report.comparisons):
@@ -264,7 +286,7 @@ def _ranked_row(report: Report, ranked: RankedRun, row: Any, field: str = "value
         "run": ranked.run,
         "rank": ranked.rank,
         "place": report.rank_text(ranked),
-        "baseline": ranked.run in (BASELINE, *report.baselines),
+        "baseline": report.is_baseline(ranked.run),
         "value": getattr(row, field),
         "low": row.low,
         "high": row.high,

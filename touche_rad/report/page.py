@@ -57,7 +57,7 @@ from touche_rad.score.reports import RANKS, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import ShareReport, shares_of_debates
 from touche_rad.score.words import names_of
-from touche_rad.text import count_of, count_words
+from touche_rad.text import count_of, count_words, is_blank
 
 LinkedFault = tuple[str, int, str, str]
 """A fault, and the address of the turns that have it in the reader; empty without one."""
@@ -196,7 +196,7 @@ def write_report(
         *faults,
         *((name, 1, error, "") for name, error in refused.items()),
         *_faults_of_sources(sources, skipped, tournaments),
-        *_long_responses(conversations, names_of_runs),
+        *_odd_responses(conversations, names_of_runs),
     ]
     ranked: set[str] = set()
     if scored is not None:
@@ -319,15 +319,21 @@ def _faults_of_sources(
             yield source.name, len(reasons), f"{count} are in part; the first: {reasons[0]}", ""
 
 
-def _long_responses(
+def _odd_responses(
     conversations: Sequence[Conversation], names: Sequence[str]
 ) -> Iterator[LinkedFault]:
-    """Yield the number of each run's responses with more words than the task allows."""
+    """Yield how many answers of each run are empty, or have more words than the task allows."""
+    answers: Counter[str] = Counter()
+    empty: Counter[str] = Counter()
     long: Counter[str] = Counter()
     for debate in conversations:
         responses = [turn.response.content for turn in debate.turns if turn.response]
         for run in debate.runs:
+            answers[names[run]] += len(responses)
+            empty[names[run]] += sum(map(is_blank, responses))
             long[names[run]] += sum(count_words(text) > WORD_LIMIT for text in responses)
+    for name, count in (+empty).items():
+        yield name, count, f"{count} of {answers[name]} answers are empty", ""
     for name, count in (+long).items():
         text = f"{count_of(count, 'response')} with more than {WORD_LIMIT} words"
         yield name, count, text, reader_link(mark="long", run=name)

@@ -30,7 +30,7 @@ from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, plugin_of
 from touche_rad.score.reference import known_reference, read_truth
-from touche_rad.score.validation import count_fallbacks
+from touche_rad.score.validation import counts_of
 from touche_rad.score.words import names_of
 
 LOST: Final = (Debate(), ())
@@ -100,7 +100,7 @@ class Source:
     @property
     def fallbacks(self) -> dict[Result, tuple[int, int]]:
         """How many results of each kind are fallbacks, by the statuses or else by the lines."""
-        of_lines = count_fallbacks(self.path) if self.debates else {}
+        of_lines = counts_of(self.path).replaced if self.debates else {}
         return of_lines | self.origin.fallbacks
 
 
@@ -178,9 +178,9 @@ def _labels_by_words(
     truth = read_truth(labels, criteria, labelled)
     reference = known_reference(labels, truth, criteria, labelled)
     if reference is not None:
-        return dict(zip(map(tuple, reference.turns), truth, strict=True))
+        return dict(zip(map(tuple, reference.turns), map(tuple, truth), strict=True))
     fitting = [source for source in sources if len(source.debates) == len(truth)]
     best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
     debates = best.debates if best else ()
     pairs = zip(debates, truth, strict=False)
-    return {digests(debate, criteria.unit): of_debate for (debate, _), of_debate in pairs}
+    return {digests(debate, criteria.unit): tuple(of_debate) for (debate, _), of_debate in pairs}

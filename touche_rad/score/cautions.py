@@ -30,11 +30,19 @@ def different_judges(runs: Iterable[Path]) -> str:
     """Return why verdicts cannot be compared; empty if one judge gave them, with one index."""
     judges = set()
     indexes = set()
-    for status in map(read_status, runs):
-        judges.add(plugin_of(status, "judge") or "an unknown judge")
+    unknown = []
+    for run in runs:
+        status = read_status(run)
+        judge = plugin_of(status, "judge")
+        judges.add(judge)
+        unknown += [] if judge else [str(run)]
         indexes.add(status.get("identity", {}).get("index"))
     if len(judges) > 1:
-        return f"the verdicts are of {names_of(sorted(judges))}; labels tell who is right"
+        names = sorted(judges - {""})
+        if unknown:
+            have = "has" if len(unknown) == 1 else "have"
+            names.append(f"an unknown judge ({names_of(unknown)} {have} no status)")
+        return f"the verdicts are of {names_of(names)}; labels tell who is right"
     if len(indexes) > 1:
         return "the runs were judged with different indexes (or none): judge all with the same -i"
     return ""

@@ -133,6 +133,7 @@ def score_judgements(
         baselines=tuple(marked),
         policy="strict" if policy.strict else "no",
         matched_by=str(reference.source) if reference else None,
+        without_texts=tuple(tag for tag in aligned if not evaluated[tag].has_words),
         official=criteria.official
         and all(alignment.official is OfficialResult.SAME for alignment in aligned.values()),
         by_official_scorer={

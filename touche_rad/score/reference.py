@@ -155,8 +155,8 @@ def known_reference(
 ) -> Reference | None:
     """Return the labelled debates: of a file, of the digests in the labels, or of the file beside.
 
-    The labels are those of `read_truth`. The last is `X.jsonl` of `X-labels.jsonl`, or `debates.jsonl`; a file of another shape is not
-    theirs.
+    The labels are those of `read_truth`. The file beside is `X.jsonl` of `X-labels.jsonl`, or
+    `debates.jsonl`; a file of another shape is not theirs.
     """
     unit = criteria.unit if criteria is not None else "response"
     if debates is not None:

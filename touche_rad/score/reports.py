@@ -134,7 +134,7 @@ class Report(Printed):
         baselines: dict[str, float] = {}
         for row in self.ranking:
             value = getattr(rows[row.run], field)
-            if row.run in (BASELINE, *self.baselines):
+            if self.is_baseline(row.run):
                 baselines[row.run] = value
             elif row.rank or not has_ranks:
                 runs[row.run] = value
@@ -173,14 +173,30 @@ class Report(Printed):
 
     def rank_text(self, ranked: RankedRun) -> str:
         """Return the rank of a run; a star for a baseline, a dash with too few debates."""
-        if ranked.run in (BASELINE, *self.baselines):
+        if self.is_baseline(ranked.run):
             return "*"
         return rank_text(ranked.rank, ranked.place)
 
-    def _record_of(self, ranked: RankedRun) -> dict[str, Any]:
-        """Return what begins the record of a run."""
-        is_baseline = ranked.run in (BASELINE, *self.baselines)
-        return {"rank": ranked.rank, "run": ranked.run, "baseline": is_baseline}
+    def _record_of(self, ranked: RankedRun, measure: str, **counts: object) -> dict[str, Any]:
+        """Return what begins the record of a run; its p is against the first run."""
+        return {
+            "rank": ranked.rank,
+            "run": ranked.run,
+            "baseline": self.is_baseline(ranked.run),
+            **counts,
+            "p_holm": self.p_against_first(ranked.run, measure),
+        }
+
+    def is_baseline(self, run: str) -> bool:
+        """Whether a run is a baseline, which has no rank."""
+        return run in (BASELINE, *self.baselines)
+
+    def p_against_first(self, run: str, measure: str) -> float | None:
+        """Return the corrected p of the difference to the first run; None for itself."""
+        difference = by_pair(self.comparisons, measure)
+        first = next((row.run for row in self.ranking if not self.is_baseline(row.run)), "")
+        compared = difference(run, first) or difference(first, run)
+        return None if compared is None else compared.p_holm
 
     def unit_rows(self, per: str) -> Iterator[Row]:
         """Yield a row for each verdict, each debate and criterion, or each query and measure."""
@@ -237,6 +253,8 @@ class JudgementReport(Report):
     """What a missing verdict is: a no, or a reason to refuse the run."""
     matched_by: str | None = None
     """The file whose words match the runs with the labels; None if they are matched by place."""
+    without_texts: tuple[str, ...] = ()
+    """The runs that have no texts, and are matched by place."""
     official: bool
     """Whether the official scorer accepts every run and gives the same scores."""
     by_official_scorer: Mapping[str, OfficialResult] = Field({}, exclude=True)
@@ -357,7 +375,7 @@ class JudgementReport(Report):
         rows = self._rows_by_place
         for ranked in self.ranking:
             run = ranked.run
-            record = self._record_of(ranked)
+            record = self._record_of(ranked, MEAN, debates=self.debates)
             for maxim in (MEAN, *self.criteria.keys):
                 for name in _CSV_FIELDS:
                     if self.criteria.official and name in _OF_OTHER_KINDS:
@@ -367,12 +385,14 @@ class JudgementReport(Report):
 
     def _head(self) -> Iterator[str]:
         without = f", {self.excluded} of them left out" if self.excluded else ""
-        yield f"{self.truth}: {self.debates} debates, {self.turns} turns{without}"
+        yield f"{self.truth}: {self.debates} debates, {self.turns} labelled turns{without}"
         if self.policy == "strict":
             yield "policy: strict, as in the official scorer"
         else:
             by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
             yield f"runs are matched to labels {by}"
+            if self.without_texts:
+                yield f"{names_of(self.without_texts)} has no texts: matched by position"
             yield f"missing verdicts count as {missing_answer(self.criteria)}"
         yield self.drawn("debates")
 
@@ -445,7 +465,7 @@ class RetrievalReport(Report):
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
         for ranked in self.ranking:
-            record = self._record_of(ranked)
+            record = self._record_of(ranked, self.measures[0], queries=self.queries)
             for row in self.rows:
                 if row.run == ranked.run:
                     record[row.measure] = row.value

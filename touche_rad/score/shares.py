@@ -118,6 +118,8 @@ class ShareReport(Report):
     def source(self) -> str:
         """Where the answers are from."""
         text = self.judges or f"missing verdicts count as {missing_answer(self.criteria)}"
+        if len(self.debates) == 1:
+            text += "; whether a debate is missing: touche-rad check RUN --input INPUT"
         if self.truth:
             text = f"answers of people: {self.truth}"
         if self.is_corrected:
@@ -128,9 +130,24 @@ class ShareReport(Report):
             )
         return text + describe_scales(self.criteria)
 
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """Yield a row per run, best first, with its share on each criterion."""
+        for ranked in self.ranking:
+            rows = [row for row in self.rows if row.run == ranked.run]
+            debates = self.debates.get(ranked.run)
+            record = self._record_of(ranked, rows[0].maxim, debates=debates)
+            for row in rows:
+                record |= {row.maxim: row.yes, f"{row.maxim}_low": row.low}
+                record[f"{row.maxim}_high"] = row.high
+                if row.unsettled is not None:
+                    record[f"{row.maxim}_unsettled"] = row.unsettled
+            yield record
+
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
-        heads = list(dict.fromkeys(row.maxim for row in self.rows))
+        columns = {criterion.key: criterion.column for criterion in self.criteria}
+        maxims = dict.fromkeys(row.maxim for row in self.rows)
+        heads = [columns.get(maxim, maxim) for maxim in maxims]
         return self.board_of(heads, "{yes:.3f}", self.debates)
 
 

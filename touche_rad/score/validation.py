@@ -99,6 +99,13 @@ class Validation:
     """The results by kind, such as answers."""
     fallbacks: Counter[Result] = field(default_factory=Counter)
     """Those that are fallbacks, as their lines say, or else the status."""
+    empty: int = 0
+    """Answers without a text."""
+
+    @property
+    def replaced(self) -> dict[Result, tuple[int, int]]:
+        """How many results of each kind are fallbacks, and how many there are."""
+        return {what: (count, self.totals[what]) for what, count in self.fallbacks.items()}
 
     @property
     def good(self) -> bool:
@@ -283,6 +290,7 @@ def _count_answer(result: Validation, line: int, number: int, turn: Turn) -> Non
     result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
     if turn.response is not None:
         result.count(ANSWERS, fallback_of(turn.response.extra), line, place)
+        result.empty += is_blank(turn.response.content)
 
 
 def _check_debate(
@@ -454,12 +462,11 @@ def _name(debate: Debate) -> str:
     return f"“{shorten(debate.claim, _LONGEST_CLAIM, placeholder=' …')}”"
 
 
-def count_fallbacks(run: Path) -> dict[Result, tuple[int, int]]:
-    """Return how many results of each kind are fallbacks, and how many there are."""
-    with suppress(UserError):  # the status is that of a newer version
-        result = check(run, words=0)
-        return {what: (count, result.totals[what]) for what, count in result.fallbacks.items()}
-    return {}
+def counts_of(run: Path) -> Validation:
+    """Return the counts of a run; all are 0 if its status is that of a newer version."""
+    with suppress(UserError):
+        return check(run, words=0)
+    return Validation(str(run))
 
 
 def _add_fallbacks(result: Validation, run: Path) -> None:

@@ -47,12 +47,18 @@ def tested(row: RunComparison) -> str:
 def _limits(low: float | None, high: float | None, p: float | None) -> str:
     if p is None:
         return ""
-    corrected = f"= {number(p, 3)}"
-    if p < 0.001:
-        corrected = "< .001"
-    elif p < SIGNIFICANT and number(p, 3) == ".050":
-        corrected = "< .05"
+    corrected = probability(p)
+    if not corrected.startswith("<"):
+        corrected = f"= {corrected}"
     return f"{between(low, high)}, p (Holm) {corrected}"
+
+
+def probability(p: float | None) -> str:
+    """Format a p-value, such as `.034`, or `< .001`; a dash if there is none."""
+    if p is not None and p < 0.001:
+        return "< .001"
+    text = number(p, 3)
+    return "< .05" if p is not None and p < SIGNIFICANT and text == ".050" else text
 
 
 def names_of(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from touche_rad.errors import OptionError, nearest
 from touche_rad.plugins import Configured, Options, Plugin, Services, parse_plugin
@@ -71,23 +71,23 @@ def parse_user(text: str, values: Mapping[str, str]) -> UserChoice:
         UserError: The user, persona or option does not exist.
     """
     if text.lower().startswith(("http://", "https://")):
-        configured, options = _configure("official", OfficialUser, OfficialUser.Options, values)
+        configured, options = _configure("official", OfficialUser.Options, values)
         user = OfficialUser(text, options)
         return UserChoice(configured, "official", lambda _: user, {"user_url": user.place}, user)
     kind, options_in_text = parse_plugin(text)
     values = {**options_in_text, **values}
     if kind == "rules":
-        configured, rule_options = _configure("rules", RuleUser, RuleUser.Options, values)
+        configured, rule_options = _configure("rules", RuleUser.Options, values)
         return UserChoice(
             configured,
             "rules",
             lambda services: RuleUser(services.index, services.seed, rule_options),
         )
     if kind == "model":
-        configured, model_options = _configure("model", ModelUser, ModelUser.Options, values)
+        configured, model_options = _configure("model", ModelUser.Options, values)
         persona = load_persona(model_options.persona)
         # The path of a persona may be private.
-        plain, _ = _configure("model", ModelUser, ModelUser.Options, {**values, "persona": DEFAULT})
+        plain, _ = _configure("model", ModelUser.Options, {**values, "persona": DEFAULT})
         configured = replace(configured, tag=plain.tag)
         name = f"model:{persona.name}"
 
@@ -99,9 +99,17 @@ def parse_user(text: str, values: Mapping[str, str]) -> UserChoice:
     raise OptionError(f"there is no user {text!r}{nearest(text, ('rules', 'model', 'URL'))}")
 
 
+USERS: Final = {
+    "rules": Plugin("user", "rules", "touche-rad", lambda: RuleUser),
+    "model": Plugin("user", "model", "touche-rad", lambda: ModelUser),
+    "official": Plugin("user", "official", "touche-rad", lambda: OfficialUser),
+}
+"""The users by name; the official one is selected by a URL."""
+
+
 def _configure(
-    name: str, user: type, options: type[OptionsOf], values: Mapping[str, str]
+    name: str, options: type[OptionsOf], values: Mapping[str, str]
 ) -> tuple[Configured, OptionsOf]:
-    configured = Plugin("user", name, "touche-rad", lambda: user).configure(values)
+    configured = USERS[name].configure(values)
     assert isinstance(configured.options, options)
     return configured, configured.options

@@ -30,7 +30,7 @@ _CHECK: Final = http.RequestPolicy(seconds=3.0, connect=1.5)
 
 
 class OfficialUser:
-    """Asks a user-simulation endpoint, such as the organisers'."""
+    """Asks a user-simulation endpoint, such as the organisers': --user URL."""
 
     class Options(PluginOptions):
         """Options."""
