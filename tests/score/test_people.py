@@ -218,7 +218,7 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count(folder: Path)
     report = score(folder, "team1.judged.jsonl", *words)
     assert report["rows"] == expected["rows"]
     (problem,) = [problem for problem in report["problems"] if problem["run"] == "labels.jsonl"]
-    assert problem["message"].startswith(f"{CLAIMS} labelled debates are not in team1.jsonl")
+    assert problem["message"].startswith(f"{CLAIMS} labelled debates are of other runs")
     # A judge does not gain by the debates that it leaves out.
     run_file(folder / "part.jsonl", read_records(folder / "team1.judged.jsonl")[:-3])
     part = score(folder, "part.jsonl", *words)

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,8 +93,8 @@ def read_verdicts(
     """Read evaluations of the debates, matched by their texts; bad files go to `refused`."""
     criteria = exchanges.criteria
     source = Path(", ".join(map(str, exchanges.paths)))
-    reference = Reference.of_debates(source, exchanges.debates, criteria.unit)
-    known = set(chain.from_iterable(exchanges.words))
+    # An evaluations file may have further debates.
+    reference = Reference(source, exchanges.words, is_pooled=True)
 
     def read(_: str, path: Path) -> dict[TurnPlace, Verdicts]:
         criteria_of(criteria, path)  # refuses others
@@ -108,10 +107,11 @@ def read_verdicts(
             number = line - 1
             if debate.turns:
                 texts = digests(debate, criteria.unit)
-                if known.isdisjoint(texts):  # a debate that is not to be labelled
-                    continue
                 row = JudgedLine(line, id=debate.id, conversation=texts)
-                number = reference.find(path, row, number, matched)
+                place = reference.find(path, row, number, matched)
+                if place is None:  # a debate that is not to be labelled
+                    continue
+                number = place
             matched.add(number)
             places = [place for place in exchanges.views if place.debate == number]
             verdicts_by_place |= zip(places, verdicts, strict=False)

@@ -47,6 +47,16 @@ class _Line(BaseModel):
     userTurnsEvaluations: list[_Turn]
 
 
+DebateKey = tuple[str, str]
+"""The claim and the id of a debate, by which the debates of several runs on it are known."""
+
+
+def key_of(debate: Debate, line: int) -> DebateKey:
+    """Return what a debate is on; an id that only says its line is none."""
+    name = "" if debate.id == f"debate-{line}" else debate.id
+    return debate.claim or debate.thesis, name
+
+
 @dataclass(frozen=True)
 class ReadScore:
     """The score of one verdict, and its problem."""
@@ -67,6 +77,8 @@ class JudgedLine:
     fault: InputError | None = None
     """Why the official scorer refuses the line."""
     id: str = ""
+    key: DebateKey = ("", "")
+    """What the debate is on."""
     conversation: tuple[str, ...] = ()
     """A digest of each user turn with its response, answered or not."""
     words: tuple[int, ...] = ()
@@ -224,6 +236,7 @@ def _rows(
             problem=ProblemKind.LOST if lost else None,
             fault=fault,
             id=debate.id,
+            key=key_of(debate, number),
             conversation=digests(debate, criteria.unit),
             words=words,
             answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),

@@ -21,7 +21,6 @@ from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.reference import (
     DEFAULT_POLICY,
     NO_TEXTS_FIX,
-    Labelled,
     Policy,
     exclude_examples,
     find_reference,
@@ -70,23 +69,20 @@ def score_judgements(
     criteria = criteria_of_all(criteria, paths.values(), truth)
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
-    all_labels = read_truth(truth, criteria)
-    labels = all_labels
+    labels = read_truth(truth, criteria, policy.debates)
     excluded = 0
     marked = baseline_names(baselines, paths)
     refused: dict[str, str] = {}
     read = partial(read_evaluated, criteria=criteria, bad=bad)
     evaluated = each_run(paths, read, refused, progress)
-    others = "of no run, and are left out (--debates FILE tells which of them a run lacks)"
-    if policy.debates is not None:
-        labels = read_truth(truth, criteria, policy.debates)
-        others = f"not in {policy.debates}, and are left out"
-    elif not policy.strict:
-        labels = _with_words_of(list(evaluated.values()), labels)
-    with_examples = list(chain.from_iterable(labels))
     reference = None
     if not policy.strict:
         reference = find_reference(list(evaluated.values()), truth, labels, policy, criteria)
+    if reference is not None:
+        places = reference.expected_of(list(evaluated.values()))
+        labels = [labels[place] for place in places]
+        reference = reference.only(places)
+    with_examples = list(chain.from_iterable(labels))
     labelled = 0
     for turn in chain.from_iterable(labels):
         labelled += any(turn.get(key) is not None for key in criteria.keys)
@@ -121,9 +117,11 @@ def score_judgements(
             unknown = [turn.get(row.maxim) for turn in with_examples].count(None)
             label_rows.append(LabelRow(maxim=row.maxim, yes=row.tp, no=row.fp, unknown=unknown))
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
-    left_out = len(all_labels) - len(labels)
+    left_out = sum(1 for _ in files.read_labels(truth, criteria=criteria)) - len(labels)
     if left_out > 0:
-        message = f"{left_out} labelled debates are {others}"
+        message = f"{left_out} labelled debates are of other runs, and are left out"
+        if policy.debates is None:
+            message += " (with --debates FILE, debates that a judge lost count as no)"
         problems.append(Problem(run=str(truth), kind=ProblemKind.MISSING_DEBATE, message=message))
     return JudgementReport(
         truth=str(truth),
@@ -155,17 +153,6 @@ def score_judgements(
         labels=labels,
         scores=scores,
     )
-
-
-def _with_words_of(runs: Sequence[Run], labels: Sequence[Sequence[Mapping[str, Any]]]) -> Labelled:
-    """Return the labels that are of debates of the runs, if they are of several pooled runs."""
-    judged = {None} | {words for run in runs for turns in run.conversations for words in turns}
-    known = []
-    for turns in labels:
-        # Of official labels, a debate that no run has counts as no.
-        if all("criteria" not in turn or turn.get("words") in judged for turn in turns):
-            known.append(turns)
-    return known or labels
 
 
 def _problems_of_labels(

@@ -147,10 +147,15 @@ class Matcher:
             if not row.conversation:
                 continue
             place = reference.find(self.run.path, row, position, places)
+            if place is None:
+                self.note(ProblemKind.UNMATCHED, "has no labels, and is left out", line=row.line)
+                continue
             if place in places:
                 message = "the first one counts"
                 self.note(ProblemKind.TWICE, message, line=row.line, debate=place + 1)
             places.setdefault(place, row)
+        if not places:
+            raise InputError(self.run.path, f"none of its debates is in {reference.source}")
         # The official scorer matches by place only: it would score these lines wrongly.
         for place, ordered in zip(places, sorted(places), strict=True):
             if place != ordered:

@@ -7,8 +7,9 @@ from another run that has a line for each label.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -20,7 +21,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digest, digests
 from touche_rad.files.records import read_models
-from touche_rad.score.evaluations import REPAIR, JudgedLine, Run
+from touche_rad.score.evaluations import REPAIR, DebateKey, JudgedLine, Run, key_of
 
 Labelled = Sequence[Sequence[Mapping[str, int | None]]]
 """The labels of each turn of each debate, by the key of the criterion."""
@@ -47,9 +48,20 @@ DEFAULT_POLICY = Policy()
 class Reference:
     """The labelled debates in the labels' order; finds the debate of a line by words and by id."""
 
-    def __init__(self, source: Path, ids: Sequence[str], turns: Sequence[Sequence[str]]) -> None:
+    def __init__(
+        self,
+        source: Path,
+        turns: Sequence[Sequence[str]],
+        keys: Sequence[DebateKey] = (),
+        *,
+        is_pooled: bool = False,
+    ) -> None:
         self.source = source
         self.turns = turns
+        self.keys = keys or [("", "")] * len(turns)
+        self.is_pooled = is_pooled
+        """Whether it has the debates of several runs."""
+        ids = [name for _, name in self.keys]
         count = Counter(ids)
         self._by_id = {name: place for place, name in enumerate(ids) if name and count[name] == 1}
         self._by_turn: dict[str, set[int]] = defaultdict(set)
@@ -63,19 +75,59 @@ class Reference:
     ) -> Reference:
         """Make it of the labelled debates."""
         texts = [digests(debate, unit) for debate in debates]
-        return cls(source, [debate.id for debate in debates], texts)
+        keys = [key_of(debate, number) for number, debate in enumerate(debates, 1)]
+        different = set(zip(keys, texts, strict=True))
+        return cls(source, texts, keys, is_pooled=len(set(keys)) < len(different))
 
     @classmethod
     def of_labels(cls, source: Path, labels: Sequence[Sequence[Mapping[Any, Any]]]) -> Self | None:
-        """Make it of the digests in the labels; None if a turn has none."""
-        turns = [[turn.get("words") or "" for turn in of_debate] for of_debate in labels]
-        return cls(source, [""] * len(turns), turns) if all(map(all, turns)) else None
+        """Make it of the digests in the labels; None if a turn has none.
 
-    def find(self, path: Path, row: JudgedLine, position: int, matched: Container[int]) -> int:
+        Labels of several runs name the criteria; in those of a dataset, a run has all debates.
+        """
+        turns = [[turn.get("words") or "" for turn in of_debate] for of_debate in labels]
+        is_pooled = any("criteria" in turn for turn in chain.from_iterable(labels))
+        return cls(source, turns, is_pooled=is_pooled) if all(map(all, turns)) else None
+
+    def expected_of(self, runs: Sequence[Run]) -> list[int]:
+        """Return the places of the debates that the runs must have: not those of other runs.
+
+        Of a claim (and id) on which no run has a debate, one debate is lost. So a run does not gain
+        by what it leaves out. Without claims, what no run has is of other runs.
+        """
+        everything = list(range(len(self.turns)))
+        if not self.is_pooled:
+            return everything
+        lines = [line for run in runs for line in run.rows if line.conversation]
+        known = {place for line in lines for place in self._equal(line)}
+        keys = {("", ""), *(line.key for line in lines)}
+        expected = []
+        for place in everything:
+            if place in known or self.keys[place] not in keys:
+                expected.append(place)
+                keys.add(self.keys[place])
+        return expected if any(run.has_words for run in runs) else everything
+
+    def _equal(self, row: JudgedLine) -> Iterator[int]:
+        """Yield the debates that have the words of a line, as far as it goes."""
+        for place in self._by_turn.get(row.conversation[0], ()):
+            pairs = zip(row.conversation, self.turns[place], strict=False)
+            if all(words == expected for words, expected in pairs):
+                yield place
+
+    def only(self, places: Sequence[int]) -> Reference:
+        """Return the reference of some debates."""
+        turns = [self.turns[place] for place in places]
+        keys = [self.keys[place] for place in places]
+        return Reference(self.source, turns, keys, is_pooled=self.is_pooled)
+
+    def find(
+        self, path: Path, row: JudgedLine, position: int, matched: Container[int]
+    ) -> int | None:
         """Return the debate that shares most turns with a line.
 
         Of several, that with the line's id is preferred, then the one at the line's own position,
-        then one that is not taken.
+        then one that is not taken. None: the line has no labels, but other lines of the run have.
 
         Raises:
             InputError: There is none, or a turn differs.
@@ -84,6 +136,10 @@ class Reference:
         votes: Counter[int] = Counter()
         for turn in row.conversation:
             votes.update(self._by_turn.get(turn, ()))
+        if self.is_pooled:  # another run's debate may have some of the turns
+            votes = Counter(self._equal(row))
+            if not votes:
+                return None
         most_votes = max(votes.values(), default=0)
         best = sorted(place for place, count in votes.items() if count == most_votes)
         best = best or [min(position, len(self.turns) - 1)]
@@ -146,7 +202,7 @@ def find_reference(
         problem = f"runs have different debates or orders, and {NO_TEXTS}"
         raise UserError(f"{truth}: {problem}: {NO_TEXTS_FIX}")
     for conversations, path in orders.items():
-        return Reference(path, [""] * len(sizes), conversations)
+        return Reference(path, conversations)
     return None
 
 
