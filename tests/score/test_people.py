@@ -219,11 +219,21 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count(folder: Path)
     assert report["rows"] == expected["rows"]
     (problem,) = [problem for problem in report["problems"] if problem["run"] == "labels.jsonl"]
     assert problem["message"].startswith(f"{CLAIMS} labelled debates are of other runs")
+    # The file may have the debates of all runs, and labels only on some of the debates of the run.
+    debates = [*read_records(folder / "team2.jsonl"), *read_records(folder / "team1.jsonl")]
+    run_file(folder / "all.jsonl", debates)
+    pooled = ("labels.jsonl", "--debates", "all.jsonl")
+    assert score(folder, "team1.judged.jsonl", *pooled)["rows"] == expected["rows"]
     # A judge does not gain by the debates that it leaves out.
     run_file(folder / "part.jsonl", read_records(folder / "team1.judged.jsonl")[:-3])
-    part = score(folder, "part.jsonl", *words)
-    assert part["lost"] == {"part": 3}
-    assert part["rows"][0]["recall"] < report["rows"][0]["recall"]
+    for truth in (words, pooled):
+        part = score(folder, "part.jsonl", *truth)
+        assert part["lost"] == {"part": 3}
+        assert part["rows"][0]["recall"] < report["rows"][0]["recall"]
+    run_file(folder / "few.jsonl", debates[:-8])
+    run_file(folder / "few-labels.jsonl", labels[:-8])
+    some = score(folder, "team1.judged.jsonl", "few-labels.jsonl", "--debates", "few.jsonl")
+    assert (some["debates"], some["lost"]) == (CLAIMS - 8, {"team1.judged": 0})
     for run in (("team1.jsonl", *words), ("team1.judged.jsonl", *words, "--correct")):
         people = score(folder, *run)["rows"]
         assert people[0]["yes"] == pytest.approx(LABELS["team1"].mean())

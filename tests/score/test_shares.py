@@ -52,7 +52,7 @@ def test_labels_on_all_turns_stay_with_their_turns() -> None:
         ("grounded.length verbatim.length.demo", ""),
         (
             "grounded.grounded verbatim.unknown",
-            "the verdicts are of grounded and an unknown judge (verbatim.unknown has no status)",
+            "the verdicts are of an unknown judge (verbatim.unknown has no status) and grounded",
         ),
     ],
 )
@@ -205,11 +205,11 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
         assert compared.out.count("grounded.j,verbatim.j,") == 5
     (first, second) = csv.DictReader(touche_rad(*call[:-3], "--csv", cwd=folder).out.splitlines())
     assert (first["rank"], first["debates"], first["p_holm"]) == ("1", "10 of 10", "")
-    assert float(second["mean"]) > float(second["mean_low"])
+    assert float(second["mean_yes"]) > float(second["mean_low"])
     assert 0 < float(second["p_holm"]) <= 1
     touche_rad("report", *runs, "-o", "page.html", cwd=folder, code=0)
     (board,) = Page(folder / "page.html").data["report"]["boards"]
-    assert "rank,run,baseline,debates,p_holm,mean" in unquote(board["tables"][0]["csv"])
+    assert "rank,run,baseline,debates,p_holm,mean_yes," in unquote(board["tables"][0]["csv"])
     near = "(did you mean 'verbatim.j.jsonl'?)"
     touche_rad(*call, "--baseline", "verbatin.j", cwd=folder, code=2, err=near)
     shown = touche_rad(*call, "--baseline", "verbatim.j", cwd=folder).out

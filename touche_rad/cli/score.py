@@ -131,7 +131,7 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
-    statuses = [(tag, read_status(path)) for path, tag in tags]
+    statuses = ((tag, read_status(path)) for path, tag in tags)
     for warning in (*different_indexes(statuses), *equal_files(scored)):
         say(warning, Label.WARNING)
     warn_of_fallbacks(scored)

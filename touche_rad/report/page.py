@@ -323,20 +323,19 @@ def _odd_responses(
     conversations: Sequence[Conversation], names: Sequence[str]
 ) -> Iterator[LinkedFault]:
     """Yield how many answers of each run are empty, or have more words than the task allows."""
-    answers: Counter[str] = Counter()
-    empty: Counter[str] = Counter()
-    long: Counter[str] = Counter()
+    texts: dict[str, list[str]] = {}
     for debate in conversations:
         responses = [turn.response.content for turn in debate.turns if turn.response]
         for run in debate.runs:
-            answers[names[run]] += len(responses)
-            empty[names[run]] += sum(map(is_blank, responses))
-            long[names[run]] += sum(count_words(text) > WORD_LIMIT for text in responses)
-    for name, count in (+empty).items():
-        yield name, count, f"{count} of {answers[name]} answers are empty", ""
-    for name, count in (+long).items():
-        text = f"{count_of(count, 'response')} with more than {WORD_LIMIT} words"
-        yield name, count, text, reader_link(mark="long", run=name)
+            texts.setdefault(names[run], []).extend(responses)
+    for name, answers in texts.items():
+        empty = sum(map(is_blank, answers))
+        if empty:
+            yield name, empty, f"{empty} of {len(answers)} answers are empty", ""
+        long = sum(count_words(text) > WORD_LIMIT for text in answers)
+        if long:
+            text = f"{count_of(long, 'response')} with more than {WORD_LIMIT} words"
+            yield name, long, text, reader_link(mark="long", run=name)
 
 
 def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], seed: int) -> Path:

@@ -28,21 +28,16 @@ def without_model(runs: Iterable[Path]) -> list[str]:
 
 def different_judges(runs: Iterable[Path]) -> str:
     """Return why verdicts cannot be compared; empty if one judge gave them, with one index."""
-    judges = set()
+    judges: dict[str, str] = {}  # what they are called, by name
     indexes = set()
-    unknown = []
     for run in runs:
         status = read_status(run)
         judge = plugin_of(status, "judge")
-        judges.add(judge)
-        unknown += [] if judge else [str(run)]
+        judges.setdefault(judge, judge or f"an unknown judge ({run} has no status)")
         indexes.add(status.get("identity", {}).get("index"))
     if len(judges) > 1:
-        names = sorted(judges - {""})
-        if unknown:
-            have = "has" if len(unknown) == 1 else "have"
-            names.append(f"an unknown judge ({names_of(unknown)} {have} no status)")
-        return f"the verdicts are of {names_of(names)}; labels tell who is right"
+        names = names_of(sorted(judges.values()))
+        return f"the verdicts are of {names}; labels tell who is right"
     if len(indexes) > 1:
         return "the runs were judged with different indexes (or none): judge all with the same -i"
     return ""

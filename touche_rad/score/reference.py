@@ -89,24 +89,24 @@ class Reference:
         is_pooled = any("criteria" in turn for turn in chain.from_iterable(labels))
         return cls(source, turns, is_pooled=is_pooled) if all(map(all, turns)) else None
 
-    def expected_of(self, runs: Sequence[Run]) -> list[int]:
+    def expected_of(self, runs: Sequence[Run]) -> Sequence[int]:
         """Return the places of the debates that the runs must have: not those of other runs.
 
         Of a claim (and id) on which no run has a debate, one debate is lost. So a run does not gain
         by what it leaves out. Without claims, what no run has is of other runs.
         """
-        everything = list(range(len(self.turns)))
-        if not self.is_pooled:
-            return everything
+        places = range(len(self.turns))
         lines = [line for run in runs for line in run.rows if line.conversation]
+        if not (self.is_pooled and lines):
+            return places
         known = {place for line in lines for place in self._equal(line)}
         keys = {("", ""), *(line.key for line in lines)}
         expected = []
-        for place in everything:
+        for place in places:
             if place in known or self.keys[place] not in keys:
                 expected.append(place)
                 keys.add(self.keys[place])
-        return expected if any(run.has_words for run in runs) else everything
+        return expected
 
     def _equal(self, row: JudgedLine) -> Iterator[int]:
         """Yield the debates that have the words of a line, as far as it goes."""

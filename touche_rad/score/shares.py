@@ -134,13 +134,10 @@ class ShareReport(Report):
         """Yield a row per run, best first, with its share on each criterion."""
         for ranked in self.ranking:
             rows = [row for row in self.rows if row.run == ranked.run]
-            debates = self.debates.get(ranked.run)
-            record = self._record_of(ranked, rows[0].maxim, debates=debates)
+            record = self._record_of(ranked, rows[0].maxim, debates=self.debates.get(ranked.run))
             for row in rows:
-                record |= {row.maxim: row.yes, f"{row.maxim}_low": row.low}
-                record[f"{row.maxim}_high"] = row.high
-                if row.unsettled is not None:
-                    record[f"{row.maxim}_unsettled"] = row.unsettled
+                for name in ("yes", "low", "high", "unsettled"):
+                    record[f"{row.maxim}_{name}"] = getattr(row, name)
             yield record
 
     def board(self) -> Table:
