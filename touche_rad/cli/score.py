@@ -112,8 +112,8 @@ def score_command(options: ScoreOptions) -> int:
     refused: dict[str, str] = report.refused
     is_truth = not isinstance(report, ShareReport) or report.truth
     runs = options.paths[:-1] if is_truth else options.paths
-    scored = [path for name, path in named(runs).items() if name not in refused]
-    names_of_scored = set(map(str, scored))
+    scored = {name: path for name, path in named(runs).items() if name not in refused}
+    names_of_scored = set(map(str, scored.values()))
     skipped = [error for error in bad.errors if error.path in names_of_scored]
     if skipped:
         count = len(skipped)
@@ -131,10 +131,10 @@ def score_command(options: ScoreOptions) -> int:
             raise UserError("score: -o is for evaluations; use --json for other results")
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
-    statuses = ((tag, read_status(path)) for path, tag in tags)
-    for warning in (*different_indexes(statuses), *equal_files(scored)):
+    statuses = ((name, read_status(path)) for name, path in scored.items())
+    for warning in (*different_indexes(statuses), *equal_files(scored.values())):
         say(warning, Label.WARNING)
-    warn_of_fallbacks(scored)
+    warn_of_fallbacks(scored.values())
     click.echo(_printed(report, options, refused))
     for error in refused.values():
         say(f"not scored: {error}", Label.ERROR)

@@ -75,11 +75,12 @@ def score_judgements(
     refused: dict[str, str] = {}
     read = partial(read_evaluated, criteria=criteria, bad=bad)
     evaluated = each_run(paths, read, refused, progress)
+    read_runs = list(evaluated.values())
     reference = None
     if not policy.strict:
-        reference = find_reference(list(evaluated.values()), truth, labels, policy, criteria)
+        reference = find_reference(read_runs, truth, labels, policy, criteria)
     if reference is not None:
-        places = reference.expected_of(list(evaluated.values()))
+        places = reference.expected_of(read_runs)
         labels = [labels[place] for place in places]
         reference = reference.only(places)
     with_examples = list(chain.from_iterable(labels))
@@ -87,7 +88,7 @@ def score_judgements(
     for turn in chain.from_iterable(labels):
         labelled += any(turn.get(key) is not None for key in criteria.keys)
     if exclude is not None:
-        labels, excluded = exclude_examples(labels, list(evaluated.values()), reference, exclude)
+        labels, excluded = exclude_examples(labels, read_runs, reference, exclude)
 
     def align(_: str, run: Run) -> Alignment:
         if policy.strict:
