@@ -52,7 +52,7 @@ def count_words(text: str) -> int:
 
 def clean(text: str) -> str:
     """Return the text on one line, without lone surrogates and control characters."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = text.encode("utf-8", "replace").decode()
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
@@ -66,7 +66,7 @@ _TERMINAL_SEQUENCE = re.compile(
 
 def encodable(text: str) -> str:
     """Replace lone surrogates, which tokenizers and servers reject and a debate may contain."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode()
 
 
 def printable(text: str) -> str:

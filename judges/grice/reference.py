@@ -65,7 +65,7 @@ class RandomJudge:
 
 def uniform(key: str) -> float:
     """Return a number from 0 to 1 that depends only on the key."""
-    digest = hashlib.sha256(key.encode("utf-8")).digest()
+    digest = hashlib.sha256(key.encode()).digest()
     # 53 bits are what a float can hold.
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 

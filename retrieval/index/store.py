@@ -177,7 +177,7 @@ def distinct(arguments: Iterable[Argument]) -> Iterator[tuple[Argument, bytes]]:
     """Yield each argument once, with its line."""
     lines: dict[str, int] = {}
     for argument in arguments:
-        line = (files.argument_line(argument) + "\n").encode("utf-8")
+        line = (files.argument_line(argument) + "\n").encode()
         id_ = argument.id
         if id_ not in lines:
             if not may_be_id(id_):

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
@@ -173,52 +174,42 @@ def _use_global_option(ctx: click.Context, parameter: click.Parameter, value: An
         import_plugins(settings.plugins)
 
 
+_global_option: Final = partial(
+    help_text.Option,
+    section=help_text.Section.GLOBAL,
+    is_eager=True,
+    expose_value=False,
+    callback=_use_global_option,
+)
 GLOBAL_OPTIONS: Final = (
-    help_text.Option(
+    _global_option(
         ["--config", "config_file"],
-        section=help_text.Section.GLOBAL,
         is_rare=True,
-        is_eager=True,
-        expose_value=False,
         envvar="TOUCHE_RAD_CONFIG",
         type=click.Path(),
         metavar="FILE",
         help="Settings file.",
-        callback=_use_global_option,
     ),
-    help_text.Option(
+    _global_option(
         ["--plugin", "plugins"],
-        section=help_text.Section.GLOBAL,
-        is_eager=True,
-        expose_value=False,
         multiple=True,
         envvar="TOUCHE_RAD_PLUGIN",
         metavar="MODULE|FILE.py",
         help="Import this module with plugins first; repeatable.",
-        callback=_use_global_option,
     ),
-    help_text.Option(
+    _global_option(
         ["-v", "--verbose"],
-        section=help_text.Section.GLOBAL,
         is_rare=True,
         is_flag=True,
-        is_eager=True,
-        expose_value=False,
         help="Print the log, and the traceback of an error.",
-        callback=_use_global_option,
     ),
 )
 """The options that stand before or after a command."""
-HELP_ALL: Final = help_text.Option(
-    ["--help-all"],
-    section=help_text.Section.GLOBAL,
-    place=1,
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_use_global_option,
-    help="Show this message with all options, and exit.",
+
+HELP_ALL: Final = _global_option(
+    ["--help-all"], place=1, is_flag=True, help="Show this message with all options, and exit."
 )
+
 STOPPED: Final = 130
 """Exit code after Ctrl-C."""
 

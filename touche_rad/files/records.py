@@ -117,7 +117,7 @@ def read_json(path: Place) -> Any:
         OSError: It cannot be read.
         ValueError: It is no strict JSON.
     """
-    return parse(read_file(Path(path)).decode("utf-8"))
+    return parse(read_file(Path(path)).decode())
 
 
 def read_file(path: Path) -> bytes:
@@ -236,7 +236,7 @@ def dump(value: object) -> str:
     """Return strict JSON on one line; lone surrogates are escaped."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     try:
-        line.encode("utf-8")
+        line.encode()
     except UnicodeEncodeError:
         return json.dumps(value, allow_nan=False)
     return line

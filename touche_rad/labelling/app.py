@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
-from pydantic import BaseModel, ConfigDict
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.errors import why
+from touche_rad.frozen import FrozenRecord
 from touche_rad.labelling._views import (
     answers_record,
     question_record,
@@ -46,10 +46,8 @@ _HEADERS: Final = {
 }
 
 
-class LabelBody(BaseModel):
+class LabelBody(FrozenRecord):
     """An answer: its place among the answers, such as 1 yes and 0 no; null unknown."""
-
-    model_config = ConfigDict(extra="forbid")
 
     debate: int
     turn: int

@@ -13,16 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from touche_rad.files.records import read_models
+from touche_rad.frozen import FrozenRecord
 from touche_rad.models.endpoint import Backend, completion
 from touche_rad.models.errors import BadRequest
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Line(FrozenRecord):
     answer: object
     when: str = ""
 

@@ -90,8 +90,8 @@ class Cache:
         Both processes go on with the same answer, so that a replay gives the results of both. An
         error is replaced. A write error is only logged.
         """
-        text = redact_line(json.dumps(answer, ensure_ascii=True))
-        request = redact(json.dumps(body, ensure_ascii=True))
+        text = redact_line(json.dumps(answer))
+        request = redact(json.dumps(body))
         row = (key, str(body.get("model", "")), request, text, VERSION, time.time())
         try:
             with self._database as database:

@@ -43,7 +43,7 @@ class Message:
 
     def wire(self) -> dict[str, str]:
         """Return the message for the request, with unpaired surrogates replaced."""
-        content = self.content.encode("utf-8", "replace").decode("utf-8")
+        content = self.content.encode("utf-8", "replace").decode()
         return {"role": self.role, "content": content}
 
 
@@ -68,7 +68,7 @@ class Prompt:
         import jinja2
 
         try:
-            prompt = cls(name, read_file(place).decode("utf-8"))
+            prompt = cls(name, read_file(place).decode())
             prompt.variables  # noqa: B018 - errors show now and not in a debate
         except jinja2.TemplateSyntaxError as error:
             raise UserError(f"{place}: line {error.lineno}: {error.message}") from None

@@ -186,7 +186,7 @@ class Trace:
             "answer": answer,
             "fault": fault,
         }
-        line = redact(json.dumps(record, ensure_ascii=True)) + "\n"
+        line = redact(json.dumps(record)) + "\n"
         try:
             with self._lock:
                 append_text(self.path, line)

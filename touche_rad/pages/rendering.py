@@ -51,7 +51,7 @@ def json_island(name: str, value: object) -> Markup:
 def to_json(value: object) -> str:
     """Return JSON that may stand in a script element: without tags, and valid as UTF-8."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate(_ISLAND).encode("utf-8", "replace").decode("utf-8")
+    return text.translate(_ISLAND).encode("utf-8", "replace").decode()
 
 
 @cache
@@ -115,7 +115,7 @@ def _render(template: str, context: Mapping[str, Any], **frame: object) -> str:
     values = {"version": __version__, **context, **dict.fromkeys(parts, ()), **frame}
     values["json_island"] = json_island
     page = _environment().get_template(template).render(values)
-    return page.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd").strip() + "\n"
+    return page.encode("utf-8", "replace").decode().replace("\0", "\ufffd").strip() + "\n"
 
 
 @cache

@@ -138,7 +138,7 @@ class _File(BaseModel):
 def _read(path: Path, options: type[Options]) -> _File:
     """Read and validate a profile file."""
     try:
-        content = parse_toml(read_file(path).decode("utf-8"))
+        content = parse_toml(read_file(path).decode())
     except (OSError, ValueError) as error:
         raise OptionError(f"{path}: not a TOML file: {error}") from error
     for key in content:

@@ -53,7 +53,7 @@ class Recorded:
     ) -> Done:
         """Return the recorded result of a unit, or do its work and record it, unless it failed."""
         text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
-        digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+        digest = hashlib.sha256(text.encode()).hexdigest()
         if digest in self._journal.places:
             return next(self._journal.read([digest]))
         done = await work(item)

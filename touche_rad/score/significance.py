@@ -42,7 +42,7 @@ def resampled_sums(values: NDArray[Any], samples: int, seed: int) -> Floats | No
     if units < FEWEST_FOR_INTERVAL:
         return None
     flat = values.reshape(units, -1).astype(np.float64)
-    blocks = [counts.astype(np.float64) @ flat for counts in weights(units, samples, seed)]
+    blocks = [counts @ flat for counts in weights(units, samples, seed)]
     return np.concatenate(blocks).reshape(samples, *values.shape[1:])
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from touche_rad.debate import MOST_CHARACTERS, Argument
+from touche_rad.debate import MOST_CHARACTERS, Argument, OpenRecord
 from touche_rad.files.models import lenient_text
 from touche_rad.files.records import each_key_once, writable_again
 from touche_rad.text import packaged_text
@@ -39,8 +39,6 @@ def read_json(body: bytes) -> Any:
 class RequestBody(BaseModel):
     """Base: unknown fields are ignored."""
 
-    model_config = ConfigDict(extra="ignore")
-
 
 class Message(RequestBody):
     """One utterance of the conversation.
@@ -65,23 +63,19 @@ _SIMULATION_SCHEMA: Final[dict[str, Any]] = json.loads(
 MAX_TURNS: Final[int] = _SIMULATION_SCHEMA["properties"]["userTurns"]["maxItems"]
 
 
-class JudgeRequest(RequestBody):
+class JudgeRequest(OpenRecord):
     """The simulation, and the user turn whose response is judged.
 
     Without `userTurnIndex` the request is about the whole debate, which only criteria for whole
     debates evaluate.
     """
 
-    model_config = ConfigDict(extra="allow")
-
     simulation: Annotated[dict[str, Any], WithJsonSchema(_SIMULATION_SCHEMA)]
     userTurnIndex: int | None = None
 
 
-class AnswerBody(BaseModel):
+class AnswerBody(OpenRecord):
     """The answer; a debater may add fields."""
-
-    model_config = ConfigDict(extra="allow")
 
     content: str
     arguments: list[Argument]

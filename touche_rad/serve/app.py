@@ -70,7 +70,7 @@ def to_debate(request: ChatRequest) -> Debate:
 
 def to_view(request: JudgeRequest) -> Debate:
     """Return the debate, or up to the judged response of one, parsed as a simulation file is."""
-    debate = parse_simulation({**(request.model_extra or {}), "simulation": request.simulation})
+    debate = parse_simulation({**request.rest, "simulation": request.simulation})
     count = len(request.simulation["userTurns"])
     if count > MAX_TURNS:
         expected = f"expected at most {MAX_TURNS} turns, got {count}"

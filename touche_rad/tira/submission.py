@@ -146,7 +146,7 @@ def check_host(addresses: str, variable: str = "") -> None:
 def load(path: Path) -> Submission:
     """Read tira.yml."""
     try:
-        return Submission.model_validate(yaml.safe_load(read_file(path).decode("utf-8")))
+        return Submission.model_validate(yaml.safe_load(read_file(path).decode()))
     except FileNotFoundError:
         raise InputError(
             path,
