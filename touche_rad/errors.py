@@ -118,8 +118,7 @@ def traceback_text(error: BaseException) -> str:
     """Return the traceback of an error, without keys and characters that act on a screen."""
     import traceback  # only failures need it
 
-    lines = traceback.format_exception(type(error), error, error.__traceback__)
-    return safe_lines("".join(lines))
+    return safe_lines("".join(traceback.format_exception(type(error), error, error.__traceback__)))
 
 
 def safe_lines(text: str) -> str:

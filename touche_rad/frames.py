@@ -110,9 +110,8 @@ def agreement(
     A debate is the number of its line in the labels. A verdict that a run lacks is a row without a
     score, and counts as no. `agree` says whether verdict and label are equal.
     """
-    paths = [Path(run) for run in runs]
     report = score_judgements(
-        paths,
+        [Path(run) for run in runs],
         Path(labels),
         criteria=criteria,
         policy=Policy(debates=Path(debates) if debates else None),

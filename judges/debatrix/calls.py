@@ -141,8 +141,7 @@ class JudgeCalls:
     async def _comment(self, name: str, **values: object) -> str:
         """Ask for a comment; its score or winner is asked for in another call."""
         description = "A judge's comment; its score or winner is asked for in another call."
-        comment = (_long_text(self.most), ...)
-        schema = create_model("Comment", __doc__=description, comment=comment)
+        schema = create_model("Comment", __doc__=description, comment=(_long_text(self.most), ...))
         answer = await self._ask(name, schema, **values)
         return str(answer.comment)
 

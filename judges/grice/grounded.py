@@ -156,8 +156,7 @@ def read_response(debate: Debate, index: ArgumentIndex | None) -> ResponseFeatur
     # The topic is what the claims, and the arguments that they use, share with the user and the
     # thesis. A question claims nothing, so its words are no topic. The arguments of the index say
     # what their topic is called; without them, each word of the user may name it.
-    thesis = topical_words(read_words(debate.thesis))
-    asked_words = topical_words(users[-1]) | thesis
+    asked_words = topical_words(users[-1]) | topical_words(read_words(debate.thesis))
     user_words = asked_words.keys() | set().union(*map(topical_words, users))
     claimed_words: dict[str, str] = {}
     # A bare denial claims nothing new, and may still be on the topic.

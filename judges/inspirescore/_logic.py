@@ -163,8 +163,7 @@ class LogicChecker:
         for logic, answer in zip(batch, answers, strict=True):
             parts = dict(answer)
             conclusions = tuple(parts[name] for name in logic.names)
-            plan_text = clean(parts.get("plan", ""))
-            inferred.append(replace(logic, inferred=conclusions, plan=plan_text))
+            inferred.append(replace(logic, inferred=conclusions, plan=clean(parts.get("plan", ""))))
         return inferred
 
 

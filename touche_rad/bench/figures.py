@@ -116,7 +116,6 @@ def compute(plan_file: PlanFile, results: Path) -> Figures:
     """Compute all figures from the files of the results and the labels."""
     plan = plan_file.plan
     criteria = plan_file.criteria
-    judges = _score_judges(plan_file, results, criteria) if plan.labels else None
     figures = Figures(
         name=plan.name,
         entries=tuple(
@@ -126,7 +125,7 @@ def compute(plan_file: PlanFile, results: Path) -> Figures:
         ),
         claims=0,
         samples=plan.samples,
-        judges=judges,
+        judges=_score_judges(plan_file, results, criteria) if plan.labels else None,
     )
     if plan_file.debaters:
         figures = figures.model_copy(update=_debater_figures(plan_file, results, criteria))

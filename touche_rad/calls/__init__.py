@@ -248,9 +248,8 @@ class Calls:
                     if len(_running) >= MOST_HANGING and hanging() >= MOST_HANGING:
                         raise TooManyCalls(f"{hanging()} calls that timed out are still running")
                     # The slots limit the calls; an abandoned one keeps no thread from the next.
-                    threads = anyio.CapacityLimiter(math.inf)
                     result = await anyio.to_thread.run_sync(
-                        call.run, abandon_on_cancel=True, limiter=threads
+                        call.run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(math.inf)
                     )
                 else:
                     result = function(*args)

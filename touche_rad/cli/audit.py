@@ -56,8 +56,7 @@ def audit_command(options: AuditOptions) -> int:
     with prepare.open_session(options, *judges.values(), out=out) as session:
         if session.model is not None:
             session.model.begin_trace()
-        describe = partial(prepare.calls_so_far, session.model)
-        with progress("auditing", describe=describe) as report:
+        with progress("auditing", describe=partial(prepare.calls_so_far, session.model)) as report:
             work = partial(
                 audit,
                 options.runs,

@@ -106,9 +106,8 @@ def index_command(options: IndexOptions) -> None:
         if annotator_spec is not None:
             if not prepare.names_model(options):
                 raise UserError(f"index --annotate needs {A_MODEL}")
-            services = Services(model=prepare.open_model(session, options))
             annotator = find("annotator", annotator_spec.name).make(
-                services, annotator_spec.options
+                Services(model=prepare.open_model(session, options)), annotator_spec.options
             )
         elif options.model:
             say("-m is not used: only --annotate uses a model", Label.NOTE)

@@ -67,11 +67,10 @@ def report_command(options: ReportOptions) -> int:
     from touche_rad.report import write_report
     from touche_rad.score import Policy
 
-    bad = files.BadLines(skip=options.skip_bad)
     summary = write_report(
         runs,
         out,
-        bad=bad,
+        bad=files.BadLines(skip=options.skip_bad),
         criteria=read_criteria(options.criteria) if options.criteria else None,
         labels=options.labels,
         title=options.title,

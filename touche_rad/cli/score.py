@@ -213,10 +213,9 @@ def score_runs(
         ("measure",) if kind is files.Kind.LABELS else _ONLY_FOR_LABELS,
         kind.value,
     )
-    policy = Policy(options.strict, options.debates)
     how: dict[str, Any] = {
         "criteria": criteria,
-        "policy": policy,
+        "policy": Policy(options.strict, options.debates),
         # One run is always compared with the baseline.
         "compare": options.pairs or len(runs) == 1,
         "baselines": options.baseline,

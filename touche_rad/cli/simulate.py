@@ -86,9 +86,8 @@ def simulate_command(options: SimulateOptions) -> int:
     from touche_rad.users import parse_user
 
     turns = options.turns or configured_turns() or TURNS
-    kinds = {files.Kind.CLAIMS}
     places = run_files.find_places(
-        "simulate", options, options.claims, kinds, files.Kind.SIMULATIONS
+        "simulate", options, options.claims, {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
     )
     user = parse_user(options.user, options.plugin_options["user"])
     debater = find("debater", options.debater.name).configure(options.debater.options)

@@ -44,7 +44,6 @@ class Verbatim:
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
         """Return the best hits of the attacks field."""
-        hits = self.index.search("attacks", debate.last.utterance, _MOST)
         return [
             ExplainedCandidate(
                 hit.argument.id,
@@ -53,5 +52,5 @@ class Verbatim:
                 {"attacks": Feature(hit.score, phrase=_PHRASE)},
                 topic=hit.argument.topic,
             )
-            for hit in hits
+            for hit in self.index.search("attacks", debate.last.utterance, _MOST)
         ]

@@ -171,8 +171,7 @@ class Sources:
         """Whether the nearest argument says the opposite of a claim."""
         words = read_words(claim)
         opening, _, quoted = claim.partition(" that ")
-        denies = lexicon().denials.fullmatch(read_words(opening).joined)
-        if denies and self._quoted_in(quoted):
+        if lexicon().denials.fullmatch(read_words(opening).joined) and self._quoted_in(quoted):
             return True
         supports = [find_support(words, text) for text in self._arguments]
         nearest = max(

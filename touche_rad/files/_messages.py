@@ -162,8 +162,7 @@ def response_line(debate: Debate, turn: int, response: Response) -> str:
         ]
     else:
         read: Debate = debate.wire["read"]
-        before = messages_of(read.before_response().turns)
-        messages = renewed(old["messages"], before, messages)
+        messages = renewed(old["messages"], messages_of(read.before_response().turns), messages)
         if (read.id, debate.wire["turn"], read.last.response) == (debate.id, turn, response):
             return dump({**old, "messages": messages})
     return dump({**body_of(response), "debate": debate.id, "turn": turn, "messages": messages})

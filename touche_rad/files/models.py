@@ -77,8 +77,7 @@ class LenientRecord(FileRecord):
         try:
             return read(value)
         except ValidationError as error:
-            lenient = info.context
-            if not lenient:
+            if not info.context:
                 raise
             wrong = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
         record = value if isinstance(value, dict) else cls.of_text(value)

@@ -99,8 +99,7 @@ def read_transcript(path: Path) -> Iterator[Contest]:
     `Motion: ...` begins a debate, `Stage: ...` a part of it; `Pro-1 (rebuttal): ...` and the like
     begin an utterance, which goes on until the next. Moderators and free debates are left out.
     """
-    text = read_whole(path)
-    _, *parts = _MOTION.split(text)
+    _, *parts = _MOTION.split(read_whole(path))
     if not parts:
         raise InputError(path, "expected a transcript that begins with a line 'Motion: ...'")
     for motion, body in zip(parts[::2], parts[1::2], strict=True):

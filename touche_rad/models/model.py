@@ -345,8 +345,7 @@ class Model:
                 repaired = True
                 request = f"That is not valid: {error}. {question.how}."
                 answered = Message("assistant", error.text).wire()
-                asked_again = Message("user", request).wire()
-                wires = [*body["messages"], answered, asked_again]
+                wires = [*body["messages"], answered, Message("user", request).wire()]
             except PromptTooLong:
                 shorter = shorten(messages) if shorten else None
                 if shorter is None or list(shorter) == list(messages):

@@ -434,8 +434,7 @@ def _named(kind: Kind, name: str, *, needs: Sequence[str] = ()) -> Callable[[C],
         # A fallback, and what a run's tag names, must be what we ship.
         if name in _installed(kind, tuple(sys.path)):
             raise UserError(f"there is a {kind} {name!r} already: choose another name")
-        module = plugin.__module__
-        _decorated[kind, name] = Plugin(kind, name, module, lambda: plugin, tuple(needs))
+        _decorated[kind, name] = Plugin(kind, name, plugin.__module__, lambda: plugin, tuple(needs))
         return plugin
 
     return register

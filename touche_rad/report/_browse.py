@@ -141,8 +141,7 @@ def _filters(
         filters.append(("disagree", "", [("1", red)]))
     if any(debate[8] for debate in debates):  # labelled
         red = "judges against the label"
-        differs = ("differs", "differs from the verdict")
-        filters.append(("label", "Label", [*answers, differs]))
+        filters.append(("label", "Label", [*answers, ("differs", "differs from the verdict")]))
     filters.append(("mark", "Response", _RESPONSES))
     return {"filters": filters, "red": red}
 

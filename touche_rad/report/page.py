@@ -191,11 +191,10 @@ def write_report(
         if section:
             sections.append(section)
 
-    tournaments = {path.parent for path in ratings}
     all_faults = [
         *faults,
         *((name, 1, error, "") for name, error in refused.items()),
-        *_faults_of_sources(sources, skipped, tournaments),
+        *_faults_of_sources(sources, skipped, {path.parent for path in ratings}),
         *_odd_responses(conversations, names_of_runs),
     ]
     ranked: set[str] = set()

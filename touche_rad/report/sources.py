@@ -181,6 +181,5 @@ def _labels_by_words(
         return dict(zip(map(tuple, reference.turns), map(tuple, truth), strict=True))
     fitting = [source for source in sources if len(source.debates) == len(truth)]
     best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
-    debates = best.debates if best else ()
-    pairs = zip(debates, truth, strict=False)
+    pairs = zip(best.debates if best else (), truth, strict=False)
     return {digests(debate, criteria.unit): tuple(of_debate) for (debate, _), of_debate in pairs}

@@ -81,8 +81,7 @@ def fallback_verdict(criterion: Criterion, reason: str) -> Verdict:
     answer = criterion.answers.fallback
     score = criterion.answers.score(answer)
     value = answer if score is None else f"score {score}"
-    rationale = f"no verdict ({reason}); fallback {value}"
-    return Verdict(score=score, answer=answer, rationale=rationale)
+    return Verdict(score=score, answer=answer, rationale=f"no verdict ({reason}); fallback {value}")
 
 
 def report_fallback(

@@ -230,7 +230,6 @@ def _rows(
         texts = [turn.utterance for turn in debate.turns]
         if criteria.unit == "response":
             texts = [turn.response.content if turn.response else "" for turn in debate.turns]
-        words = tuple(map(count_words, texts))
         row = JudgedLine(
             line=number,
             problem=ProblemKind.LOST if lost else None,
@@ -238,7 +237,7 @@ def _rows(
             id=debate.id,
             key=key_of(debate, number),
             conversation=digests(debate, criteria.unit),
-            words=words,
+            words=tuple(map(count_words, texts)),
             answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
             turns=tuple(scores),
             unknown=tuple(unknown),

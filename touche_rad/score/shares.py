@@ -173,7 +173,6 @@ def score_shares(
 
     debates_of_runs = each_run(paths, read, refused)
     debates, lost = present_debates(debates_of_runs.values(), criteria.unit)
-    marked = baseline_names(baselines, paths)
     return shares_of_debates(
         {tag: paths[tag] for tag in debates_of_runs},
         debates,
@@ -181,7 +180,7 @@ def score_shares(
         criteria,
         samples=samples,
         seed=seed,
-        baselines=marked,
+        baselines=baseline_names(baselines, paths),
         refused=refused,
         compare=compare,
     )

@@ -73,8 +73,7 @@ def to_view(request: JudgeRequest) -> Debate:
     debate = parse_simulation({**request.rest, "simulation": request.simulation})
     count = len(request.simulation["userTurns"])
     if count > MAX_TURNS:
-        expected = f"expected at most {MAX_TURNS} turns, got {count}"
-        raise FieldError("simulation.userTurns", expected)
+        raise FieldError("simulation.userTurns", f"expected at most {MAX_TURNS} turns, got {count}")
     number = request.userTurnIndex
     if number is None:
         return debate

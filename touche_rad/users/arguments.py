@@ -81,8 +81,7 @@ def score_for_user(argument: Argument, claim: str, answer: str, cited: Iterable[
     opposes = 0.0
     for cited_argument in cited:
         attacks = word_overlap(argument.attacks, cited_argument.text)
-        supports = word_overlap(argument.supports, cited_argument.text)
-        against = max(against, attacks - supports)
+        against = max(against, attacks - word_overlap(argument.supports, cited_argument.text))
         difference = stance(argument, cited_argument.attacks)
         difference -= stance(argument, cited_argument.supports)
         opposes = max(opposes, difference / 2, key=abs)

@@ -119,8 +119,7 @@ def _speeches(folder: Path, name: str) -> list[str]:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """Return a sort key with 2 before 10."""
-    parts = re.split(r"(\d+)", name)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _read(path: Path) -> Any:

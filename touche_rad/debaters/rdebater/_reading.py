@@ -136,8 +136,7 @@ def predicates(lines: Iterable[str]) -> tuple[str, ...]:
     If no line is a predicate, all lines are used as they are.
     """
     cleaned = list(filter(None, map(clean, lines)))
-    matches = filter(None, map(_PREDICATE.match, cleaned))
-    parsed = [f"{match[1]}({match[2]})" for match in matches]
+    parsed = [f"{match[1]}({match[2]})" for match in filter(None, map(_PREDICATE.match, cleaned))]
     formulas = unique(parsed, key=lambda predicate: "".join(predicate.lower().split()))
     return tuple(formulas or dict.fromkeys(cleaned))
 

@@ -155,8 +155,7 @@ def retrieved(
     earlier = earlier_citations(debate, index, repeat=options.repeat)
     fields = [_field(name, debate) for name in options.searched]
     # As many more hits as can drop out because they were cited before.
-    most = options.coarse + len(earlier.ids)
-    matches = coarse(index, keywords, fields, most, options.rule_match)
+    matches = coarse(index, keywords, fields, options.coarse + len(earlier.ids), options.rule_match)
     candidates: Sequence[Argument] = [
         argument for argument in matches if argument.id not in earlier.ids
     ]

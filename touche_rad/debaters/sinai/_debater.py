@@ -125,9 +125,8 @@ class Sinai:
             if options.plan:
                 with suppress(ModelError):
                     answer_plan = await plan(self.model, debate)
-            turned = options.support == "turned"
             queries = await ask_queries(
-                self.model, debate, answer_plan, options.queries, turned=turned
+                self.model, debate, answer_plan, options.queries, turned=options.support == "turned"
             )
         except ModelError:
             queries = [last_message(debate)]
