@@ -94,6 +94,12 @@ def distances(criterion: Criterion) -> Floats:
     return result
 
 
+def _total(tables: Floats) -> Floats:
+    """Return the sum of the cells of each table."""
+    result: Floats = tables.sum(axis=(-2, -1))
+    return result
+
+
 def _ratio(sums: Floats, totals: Floats, default: float = 0.0) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(totals > 0, sums / totals, default)
@@ -114,7 +120,7 @@ def macro_f1(tables: Floats) -> Floats:
 
 def distance(tables: Floats, apart: Floats) -> Floats:
     """Return the mean distance of label and answer."""
-    return _ratio((tables * apart).sum(axis=(-2, -1)), tables.sum(axis=(-2, -1)))
+    return _ratio(_total(tables * apart), _total(tables))
 
 
 def kappa(tables: Floats, apart: Floats) -> Floats:
@@ -160,8 +166,8 @@ def alpha(tables: Floats, apart: Floats) -> Floats:
     counts = tables.sum(axis=-1)
     totals = counts.sum(axis=-1)
     products = counts[..., :, None] * counts[..., None, :]
-    expected = (products * apart).sum(axis=(-2, -1))
-    observed = (totals - 1) * (tables * apart).sum(axis=(-2, -1))
+    expected = _total(products * apart)
+    observed = (totals - 1) * _total(tables * apart)
     return 1 - _ratio(observed, expected, np.nan)
 
 
@@ -174,8 +180,8 @@ def spearman(tables: Floats) -> Floats:
         total = counts.sum(axis=(-2, -1), keepdims=True)
         ranks = counts.cumsum(axis=-3 - axis) - (counts + total) / 2  # minus their mean
         products = products * ranks
-        spread = spread * (counts * ranks**2).sum(axis=(-2, -1))
-    return _ratio(products.sum(axis=(-2, -1)), np.sqrt(spread))
+        spread = spread * _total(counts * ranks**2)
+    return _ratio(_total(products), np.sqrt(spread))
 
 
 def main_measure(criterion: Criterion, tables: Floats) -> Floats:
