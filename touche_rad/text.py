@@ -17,7 +17,7 @@ from unicodedata import category
 _ABBREVIATIONS = frozenset(
     "e.g. i.e. vs. cf. mr. mrs. ms. dr. prof. approx. al. jr. sr. inc. ltd. co. pp. ca.".split()
 )
-_COUNTRIES = frozenset(("u.s.", "u.k.", "u.n.", "e.u."))
+_COUNTRIES = ("u.s.", "u.k.", "u.n.", "e.u.")
 NEGATIONS = frozenset("not no never none nothing neither nor nobody cannot without hardly".split())
 """Words that negate a statement; contractions end in n't. Some users of the list extend it."""
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 FIRST_WAIT: Final = 0.1
 LONGEST_WAIT: Final = 5.0
-_TEMPORARY: Final = frozenset((408, 425, 429, 502, 503, 504))
+_TEMPORARY: Final = (408, 425, 429, 502, 503, 504)
 
 T = TypeVar("T")
 

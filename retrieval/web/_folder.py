@@ -18,7 +18,7 @@ from touche_rad.errors import UserError
 from touche_rad.lists import unique
 from touche_rad.text import sentences
 
-SUFFIXES: Final = frozenset((".txt", ".md", ".markdown"))
+SUFFIXES: Final = (".txt", ".md", ".markdown")
 MAX_FILES: Final = 20_000
 LARGEST: Final = 2_000_000
 """Characters read of a file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
@@ -175,7 +175,7 @@ class OpenFile:
         self,
         path: Place,
         bad: BadLines | None,
-        wanted: frozenset[Kind],
+        wanted: Set[Kind],
         lines: Lines | None = None,
     ) -> None:
         """Open a file, or take its lines, and detect its kind from the first ones.
@@ -316,14 +316,14 @@ def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]
 
 def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
     """Read panels' verdicts on contests."""
-    return OpenFile(path, bad, frozenset({Kind.OUTCOMES})).each(judgement_from)
+    return OpenFile(path, bad, {Kind.OUTCOMES}).each(judgement_from)
 
 
 def read_evaluations(
     path: Place, bad: BadLines | None = None, criteria: Criteria | None = None
 ) -> Iterator[Evaluation]:
     """Read evaluations on criteria, by default on those of the task."""
-    file = OpenFile(path, bad, frozenset({Kind.EVALUATIONS}))
+    file = OpenFile(path, bad, {Kind.EVALUATIONS})
     return file.each(partial(evaluation_of, criteria=criteria or grice()))
 
 

@@ -70,7 +70,7 @@ def read_labels(
         model: Any = list
         turns = TypeAdapter(model[turn_labels(criteria)])
     read = partial(_labels_of, turns=turns, odd=odd)
-    yield from OpenFile(path, bad, frozenset({Kind.LABELS})).each(read)
+    yield from OpenFile(path, bad, {Kind.LABELS}).each(read)
     if odd:
         log.warning("%s: %d labels such as %s are read as 0 or 1", path, len(odd), dump(odd[0]))
 
@@ -248,5 +248,5 @@ class AnnotationLine(FileRecord):
 
 def read_annotations(path: Place, bad: BadLines | None) -> Iterator[AnnotationLine]:
     """Read the labels of texts."""
-    file = OpenFile(path, bad, frozenset({Kind.ANNOTATIONS}))
+    file = OpenFile(path, bad, {Kind.ANNOTATIONS})
     return file.each(lambda line: validate(AnnotationLine, line.value))

@@ -481,8 +481,8 @@ def _opened(path: Place) -> IO[bytes]:
     return gzip.open(place)  # type: ignore[return-value]
 
 
-STANDARD_OUTPUT = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
-FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a disk without space."""
 
 

@@ -304,9 +304,7 @@ def _faults_of_sources(
             status = origin.status if source.judgements else {}
             origin = replace(origin, status=status, judged={})
         for what, counts in replace(source, origin=origin).fallbacks.items():
-            link = ""
-            if what in _MARKS:
-                link = reader_link(mark=_MARKS[what], run=source.name)
+            link = reader_link(mark=_MARKS[what], run=source.name) if what in _MARKS else ""
             yield source.name, counts[0], say_replaced({what: counts}), link
         reasons = [
             judgement.outcome.reason

@@ -19,9 +19,7 @@ def export(report: JudgementReport, folder: Path) -> list[Path]:
     paths: list[Path] = []
     for run in report.runs:
         name = re.sub(r"[^\w.#-]+", "_", run).strip("._") or "run"
-        path = folder / PROTOTEXT
-        if len(report.runs) > 1:
-            path = folder / name / PROTOTEXT
+        path = folder / name / PROTOTEXT if len(report.runs) > 1 else folder / PROTOTEXT
         while path in paths:
             path = path.parent.with_name(f"{path.parent.name}_") / PROTOTEXT
         write_text(path, prototext(report, run))

@@ -33,7 +33,7 @@ from touche_rad.runs.judging import VERDICTS
 from touche_rad.text import clean, count_words, excerpt, is_blank, printable
 
 WORDS: Final = 60
-OFFICIAL: Final = frozenset((Kind.SIMULATIONS, Kind.EVALUATIONS))
+OFFICIAL: Final = (Kind.SIMULATIONS, Kind.EVALUATIONS)
 """The kinds of files that can be uploaded."""
 _ENDINGS = (".jsonl", ".jsonl.gz")
 """The files that TIRA accepts as the run in an output folder."""
