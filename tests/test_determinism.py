@@ -95,7 +95,7 @@ class World:
         """Return the output and the lines of a plugin's first run, which records the cache."""
         if (kind, name) not in self.known:
             out = self.folder / f"{kind}-{name}"
-            ended = touche_rad(*self.words(kind, name, self.server.url), *ONE, "-o", out, code=0)
+            ended = touche_rad(*self.words(kind, name, self.server.url), *ONE, "-o", out)
             self.known[kind, name] = out.read_bytes(), ended.err
         return self.known[kind, name]
 
@@ -160,7 +160,7 @@ def test_a_debate_gives_the_same_bytes_everywhere(
     first, said = world.first(kind, name)
     for way, more in RUNS.items():
         out = tmp_path / way.replace(" ", "-")
-        ended = touche_rad(*world.words(kind, name), *more, "-o", out, code=0)
+        ended = touche_rad(*world.words(kind, name), *more, "-o", out)
         assert ended.err == _without_servers_warning(said), way
         assert out.read_bytes() == first, way
     for at_once in (1, 8):
@@ -311,7 +311,6 @@ def test_what_only_a_file_says_decides_nothing(
         out,
         "--no-trace",
         "--quiet",
-        code=0,
     )
     results: dict[str, list[Any]] = {}
     for line in out.open():

@@ -26,15 +26,15 @@ QRELS = "irds:touche-rad/demo/counter/qrels"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("frames")
     for judge in ("grounded", "length"):
-        touche_rad("judge", DEBATES, "-j", judge, "-o", f"{judge}.jsonl", "-q", cwd=place, code=0)
-    touche_rad("judge", DEBATES, "-j", "grice", "-o", "outcomes.jsonl", "-q", cwd=place, code=0)
+        touche_rad("judge", DEBATES, "-j", judge, "-o", f"{judge}.jsonl", "-q", cwd=place)
+    touche_rad("judge", DEBATES, "-j", "grice", "-o", "outcomes.jsonl", "-q", cwd=place)
     queries = ("irds:touche-rad/demo/counter", "-i", "demo", "-r", "text")
-    touche_rad("retrieve", *queries, "-o", "text.run", cwd=place, code=0)
+    touche_rad("retrieve", *queries, "-o", "text.run", cwd=place)
     return place
 
 
 def rows_of(folder: Path, *words: str | Path) -> list[dict[str, str]]:
-    ended = touche_rad("score", *words, cwd=folder, code=0)
+    ended = touche_rad("score", *words, cwd=folder)
     return list(csv.DictReader(io.StringIO(ended.out)))
 
 
@@ -94,7 +94,7 @@ def test_responses_outcomes_and_calls_have_their_places(folder: Path, tmp_path: 
     answer = dict.fromkeys(("quantity", "quality", "relation", "manner"), "yes")
     script.write_text(json.dumps({"answer": answer}) + "\n")
     words = ("judge", DEBATES, "-j", "zsl", "-m", f"scripted:{script}", "--trace", "-q")
-    touche_rad(*words, "-o", tmp_path / "zsl.jsonl", code=0)
+    touche_rad(*words, "-o", tmp_path / "zsl.jsonl")
     calls = frames.calls(tmp_path / "zsl.jsonl")
     assert set(calls["turn"]) == {1, 2, 3}
     assert len(calls) >= 60
@@ -105,7 +105,7 @@ def test_measures_of_ir_measures_by_query(folder: Path) -> None:
     frame = frames.retrieval(folder / "text.run", qrels=QRELS, measures=["AP", "nDCG@5"])
     means = frame.groupby("measure")["value"].mean()
     words = ("text.run", QRELS, "-M", "AP", "-M", "nDCG@5")
-    scored = touche_rad("score", *words, "--json", cwd=folder, code=0).json
+    scored = touche_rad("score", *words, "--json", cwd=folder).json
     assert {row["measure"]: row["value"] for row in scored["rows"]} == pytest.approx(
         means.to_dict()
     )

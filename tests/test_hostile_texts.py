@@ -114,11 +114,11 @@ ASKING = 'name = "mine"\n[kind]\nquestion = "Which?"\nanswers = ["\\u009bred", "
 def test_what_is_printed_does_not_control_the_terminal(tmp_path: Path, line: str) -> None:
     argument = {"id": "1", "topic": RED, "text": RED, "attacks": "Zoos should be closed."}
     write_records(tmp_path / "arguments.jsonl", argument)
-    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path, code=0)
+    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path)
     (tmp_path / "asking.toml").write_text(ASKING)
     debate = make_debate(("U", "S.", RED)).model_copy(update={"id": RED})
     write_evaluations(tmp_path / "judged.jsonl", [debate])
-    printed = touche_rad(*shlex.split(line), cwd=tmp_path, code=0).out
+    printed = touche_rad(*shlex.split(line), cwd=tmp_path).out
     assert printed.replace("\n", "").isprintable()
     assert "red" in printed
 

@@ -88,13 +88,13 @@ def test_labelled_answers_are_written_unaltered(tmp_path: Path) -> None:
     (tmp_path / "labelled.py").write_text(PLUGIN)
     claims, out = demo_file("claims.tsv"), tmp_path / "out.jsonl"
     words = "--plugin labelled.py -d labelled -i demo --turns 1 -o".split()
-    touche_rad("simulate", claims, *words, out, cwd=tmp_path, code=0)
+    touche_rad("simulate", claims, *words, out, cwd=tmp_path)
     lines = out.read_text("utf-8").splitlines()
     assert sum(ANSWER in line for line in lines) == len(lines) == 10
 
 
 def flags_shown(*words: str | Path) -> str:
-    ended = touche_rad(*words)
+    ended = touche_rad(*words, code=None)
     return ended.out + ended.err
 
 

@@ -57,7 +57,6 @@ def write_small_data(folder: Path) -> Path:
     touche_rad(
         *f"train examples {folder}/debates.jsonl {folder}/labels.jsonl --count 5".split(),
         *f"-o {folder}/examples.jsonl".split(),
-        code=0,
     )
     return folder
 

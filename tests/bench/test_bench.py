@@ -29,7 +29,7 @@ VERDICTS = "debates/seed-0/rules/verbatim.length.jsonl"
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished bench: its plan, data and results."""
     folder = write_bench(tmp_path_factory.mktemp("bench") / "small", WITH_LABELS).parent
-    touche_rad("bench", "run", folder, code=0)
+    touche_rad("bench", "run", folder)
     return folder
 
 
@@ -49,7 +49,7 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     claims = write_data(tmp_path / "data") / "claims.tsv"
     entries = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length -j zsl --user rules"
     words = ("--claims", claims, "-i", "demo", *entries.split())
-    touche_rad("bench", "new", tmp_path / "rad", *words, code=0, err=" -m MODEL")
+    touche_rad("bench", "new", tmp_path / "rad", *words, err=" -m MODEL")
     plan = tomllib.loads((tmp_path / "rad" / "bench.toml").read_text())
     assert plan["debaters"] == {
         "verbatim": "verbatim",
@@ -88,16 +88,16 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
     assert record["entries"]["users"]["rules"]["prompts"]
     page = (finished / "results" / "page" / "index.html").read_text("utf-8")
     assert "claims (2)" in page
-    touche_rad("report", finished, "-o", finished.with_name("own.html"), code=0)
+    touche_rad("report", finished, "-o", finished.with_name("own.html"))
     assert page.count("significantly") == 1, "in the legend of ranks, which no row needs"
 
 
 def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None:
     before = contents(finished)
-    touche_rad("bench", "run", finished, code=0)
+    touche_rad("bench", "run", finished)
     assert contents(finished) == before
-    touche_rad("bench", "verify", finished, code=0)
-    touche_rad("bench", "run", finished, "-o", tmp_path / "again", code=0)
+    touche_rad("bench", "verify", finished)
+    touche_rad("bench", "run", finished, "-o", tmp_path / "again")
     first = read_json(finished / "results" / "record.json")
     second = read_json(tmp_path / "again" / "record.json")
     for key in ("outputs", "files", "entries", "inputs"):
@@ -106,7 +106,7 @@ def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None
 
 def test_a_judge_of_played_debates_gets_the_index(tmp_path: Path) -> None:
     plan = write_bench(tmp_path / "small", WITH_LABELS.replace("length", "grounded"))
-    touche_rad("bench", "run", plan.parent, code=0)
+    touche_rad("bench", "run", plan.parent)
     results = plan.parent / "results"
     played = read_json(results / f"{VERDICTS.replace('length', 'grounded')}.status.json")
     labelled = read_json(results / "labelled/seed-0/grounded.jsonl.status.json")
@@ -122,9 +122,9 @@ def test_a_bench_says_of_its_judges_what_score_says(tmp_path: Path) -> None:
         'format = 1\nname = "judges"\ndebates = "debates.jsonl"\nlabels = "labels.jsonl"\n'
         'judges = { length = "length", grounded = "grounded" }\n'
     )
-    ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out", code=0)
+    ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out")
     runs = [tmp_path / f"out/labelled/seed-0/{judge}.jsonl" for judge in ("length", "grounded")]
-    scored = touche_rad("score", *runs, tmp_path / "labels.jsonl", code=0).out
+    scored = touche_rad("score", *runs, tmp_path / "labels.jsonl").out
     assert ", significantly (" in scored
     assert scored.partition("\n\n")[0] in ended.out
 
@@ -156,7 +156,7 @@ def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, 
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
-    touche_rad("bench", "new", tmp_path / "rad", code=0)
+    touche_rad("bench", "new", tmp_path / "rad")
     claims = tmp_path / "rad" / "claims.tsv"
     claims.write_text(claims.read_text().replace("a", "b", 1))
     touche_rad("bench", "run", tmp_path / "rad", code=2, err="sha256.claims")
@@ -169,7 +169,7 @@ def test_results_of_other_settings_need_replace(bench: Path) -> None:
     before = contents(bench / "results")
     touche_rad("bench", "run", bench, code=1, err="--replace")
     assert contents(bench / "results") == before
-    touche_rad("bench", "run", bench, "--replace", code=0)
+    touche_rad("bench", "run", bench, "--replace")
 
 
 def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
     assert foreign.read_text() == "foreign\n"
     assert (bench / "results/labelled/seed-0/yes.jsonl").is_file()
     foreign.unlink()
-    touche_rad("bench", "run", bench, code=0)
+    touche_rad("bench", "run", bench)
 
 
 def test_warnings_of_several_runs_are_printed_once_and_no_folder_of_the_user(
@@ -226,7 +226,7 @@ def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
     for shown in (ended.out, page):
         assert "grounded(max_words=30)" in shown
     assert played.stat().st_mtime_ns == before
-    touche_rad("bench", "verify", bench, code=0)
+    touche_rad("bench", "verify", bench)
 
 
 def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: Path) -> None:
@@ -241,23 +241,22 @@ def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: P
         "rad",
         *words.split(),
         cwd=tmp_path,
-        code=0,
         err="next: touche-rad bench run rad --plugin rad/brief.py\n",
     )
     touche_rad("bench", "run", "rad", cwd=tmp_path, code=2, err="--plugin rad/brief.py")
-    touche_rad("bench", "run", "rad", "--trust", cwd=tmp_path, code=0)
-    touche_rad("bench", "verify", "rad", cwd=tmp_path, code=0)
+    touche_rad("bench", "run", "rad", "--trust", cwd=tmp_path)
+    touche_rad("bench", "verify", "rad", cwd=tmp_path)
 
     plugin.write_text(BRIEF.replace("Nothing", "No evidence"))
     other = tmp_path / "rad" / "results" / DEBATES
     before = other.stat().st_mtime_ns
-    edited = touche_rad("bench", "run", "rad", "--plugin", "brief.py", cwd=tmp_path, code=0)
+    edited = touche_rad("bench", "run", "rad", "--plugin", "brief.py", cwd=tmp_path)
     assert [line for line in edited.err.splitlines() if line.startswith("again: ")] == [
         "again: debates/seed-0/rules/brief.jsonl (--plugin brief.py changed)",
         "again: debates/seed-0/rules/brief.grounded.jsonl (input changed)",
     ]
     assert other.stat().st_mtime_ns == before
-    touche_rad("bench", "verify", "rad", cwd=tmp_path, code=0)
+    touche_rad("bench", "verify", "rad", cwd=tmp_path)
     copy = tmp_path / "rad" / "brief.py"
     assert copy.read_bytes() == plugin.read_bytes()
     copy.write_text(BRIEF)
@@ -276,9 +275,7 @@ def test_a_killed_run_of_code_that_was_edited_is_played_again(bench: Path) -> No
     journal = AppendLog(journal_beside(played), RUN, {IDENTITY: identity})
     journal.append({"unit": 0, "lines": [], "counts": {}, "events": [], "fallbacks": []})
     journal.close()
-    touche_rad(
-        "bench", "run", bench, code=0, err=f"again: {DEBATES} (code of debater verbatim changed)"
-    )
+    touche_rad("bench", "run", bench, err=f"again: {DEBATES} (code of debater verbatim changed)")
     assert played.read_bytes() == expected
 
 
@@ -307,8 +304,7 @@ def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(be
         server.always = scripted.fails(400)
         broken = f'broken = {{ plugin = "zsl", model = "{server.url}#bad" }}'
         plan.write_text(plan.read_text().replace('"length" }', f'"length", {broken} }}'))
-        ended = touche_rad("bench", "run", bench)
-    assert ended.code == 1
+        ended = touche_rad("bench", "run", bench, code=1)
     after = read_json(bench / "results" / "figures.json")
     assert after["debaters"][0]["judges"].pop("broken") is None
     assert after["debaters"] == before["debaters"]
@@ -324,7 +320,7 @@ def test_labels_of_fewer_debates_are_refused_at_once(tmp_path: Path) -> None:
     bench = tmp_path / "new"
     labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
     data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
-    touche_rad("bench", "new", bench, *data, "-j", "length", err=str(labels))
+    touche_rad("bench", "new", bench, *data, "-j", "length", code=2, err=str(labels))
     assert not bench.exists()
 
 

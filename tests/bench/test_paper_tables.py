@@ -42,7 +42,7 @@ def test_cells_have_the_measure_of_the_paper(
     server.always = known_answer
     monkeypatch.setenv("TOUCHE_RAD_WEB", str(KNOWN_DATA / "web"))
     words = command_of(name, KNOWN_DATA, f"{server.url}#tiny")
-    run = touche_rad(*words, code=0)
+    run = touche_rad(*words)
     table = load(name)
     ours: dict[str, list[float | str]] = defaultdict(list)
     papers: list[float | str] = []
@@ -55,7 +55,7 @@ def test_cells_have_the_measure_of_the_paper(
         known = [value for value in values if value != ""] if "always" in row else values
         assert ours[row] == known, row
         assert len(values) == sum(len(part.columns) for part in table.parts)
-    again = touche_rad(*words, code=0)
+    again = touche_rad(*words)
     assert again.out == run.out
     assert "$ touche-rad" not in again.err  # finished commands are not run again
 
@@ -70,7 +70,7 @@ def test_a_debate_that_is_too_long_is_not_completed(
         handler.say(400, TOO_LONG) if direct else known_answer(handler)
 
     server.always = act
-    touche_rad(*command_of("debatrix/table7", KNOWN_DATA, f"{server.url}#tiny"), code=0)
+    touche_rad(*command_of("debatrix/table7", KNOWN_DATA, f"{server.url}#tiny"))
     cells = read_json(Path("out/table.json"))["cells"]
     values = {(cell["row"], cell["column"]): cell["ours"] for cell in cells}
     assert values["Direct", "Completion"] == values["Direct", "Accuracy"] == 0
@@ -89,7 +89,7 @@ def test_errors_are_those_to_each_vote_if_wanted(
 
     server.always = act
     words = command_of("inspiredebate/table3", KNOWN_DATA, f"{server.url}#tiny")
-    touche_rad(*words, "--votes", code=0)
+    touche_rad(*words, "--votes")
     cells = {cell["row"]: cell for cell in read_json(Path("out/table.json"))["cells"]}
     # Of four votes, three are for the first debater, whom ChatGPT's scores prefer.
     assert cells["ChatGPT"]["ours"] == pytest.approx(100 * 0.25**0.5)
@@ -120,7 +120,7 @@ def test_the_next_speech_is_written_and_scored_alone_by_the_judge_of_m(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     server.always = example_answer
-    touche_rad(*command_of("rdebater/table1", data, f"{server.url}#tiny"), code=0)
+    touche_rad(*command_of("rdebater/table1", data, f"{server.url}#tiny"))
     (recorded,) = read_records(data / "short/debates.jsonl")
     first, second, _ = recorded["simulation"]["userTurns"]
     (contest,) = read_records(Path("out/gpt-4o-llm-contests.jsonl"))
@@ -143,7 +143,7 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     Path("data/debateart.jsonl").write_text(contests, "utf-8")
     model = ["-m", f"{server.url}#tiny", "-O", "model.temperature=0.7", "--no-trace"]
     words = ["bench", "run", "paper:inspiredebate/table3", "--data", "data", "-o", "out", *model]
-    touche_rad(*words, code=0)
+    touche_rad(*words)
     assert max(map(len, Path("out/table.txt").read_text("utf-8").splitlines())) > 80
     assert {body["temperature"] for body in server.asked} == {0.7}
     assert not list(Path("out").glob("*.trace.jsonl"))

@@ -49,7 +49,7 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> 
     check_screen("try.debater", touche_rad(*words, cwd=place), place)
     before = contents(place / "try" / "debates")
     (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
-    again = touche_rad(*words, cwd=place, code=0)
+    again = touche_rad(*words, cwd=place)
     assert again.err.count("again: debates/seed-0/rules/brief.") == again.err.count("again: ") == 2
     after = contents(place / "try" / "debates")
     assert {name for name in before if before[name] != after[name]} == {
@@ -70,7 +70,7 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> 
 def test_a_judge_is_compared_on_labelled_debates(place: Path) -> None:
     check_screen("try.judge", touche_rad("try", "short.py", "-O", "most=50", cwd=place), place)
     data = ("--on", "debates.jsonl", "--labels", "labels.jsonl", "-o", "few")
-    touche_rad("try", "length", *data, cwd=place, code=0, out="too few")
+    touche_rad("try", "length", *data, cwd=place, out="too few")
 
 
 @pytest.mark.parametrize(

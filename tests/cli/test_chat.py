@@ -44,7 +44,7 @@ GROUNDED = ("-i", "demo")
 def chat(*lines: str, args: tuple[str | Path, ...] = FAST) -> Ended:
     """Chat with these lines; they are all of the input."""
     with patch("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines))):
-        return touche_rad("chat", *args)
+        return touche_rad("chat", *args, code=None)
 
 
 def printed_after(line: str, ended: Ended) -> str:

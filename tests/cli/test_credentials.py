@@ -31,7 +31,7 @@ def call_with_key(
 
 
 def new_plan(folder: Path) -> Path:
-    touche_rad("bench", "new", folder / "bench", "-d", "grounded", "-j", "grounded", "-q", code=0)
+    touche_rad("bench", "new", folder / "bench", "-d", "grounded", "-j", "grounded", "-q")
     return folder / "bench/bench.toml"
 
 

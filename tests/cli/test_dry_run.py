@@ -24,7 +24,7 @@ def _long(*names: str) -> list[Any]:
 
 def dry_run(*args: str | Path, cwd: Path) -> str:
     """Call a command with --dry-run, which writes nothing, and return what it prints."""
-    ended = touche_rad(*args, "--dry-run", cwd=cwd, code=0)
+    ended = touche_rad(*args, "--dry-run", cwd=cwd)
     assert list(cwd.iterdir()) == [], ended.err
     return ended.out
 
@@ -47,9 +47,7 @@ def test_the_calls_of_a_judge_are_those_of_its_run(
     assert estimated_calls(plan) == calls
     assert "4 debates" in plan
     assert server.asked == []
-    touche_rad(
-        "judge", four, "-j", judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl", code=0
-    )
+    touche_rad("judge", four, "-j", judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl")
     assert len(server.asked) == calls
 
 

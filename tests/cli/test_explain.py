@@ -19,7 +19,7 @@ ZOOS = ("respond", "--say", "Zoos should be closed.")
 
 
 def explain_as_json(*args: str | Path) -> list[dict[str, Any]]:
-    shown = touche_rad(*args, "--explain", "--json", code=0)
+    shown = touche_rad(*args, "--explain", "--json")
     return [json.loads(line) for line in shown.out.splitlines()]
 
 
@@ -46,7 +46,7 @@ def demo_arguments(ids: list[str]) -> list[dict[str, Any]]:
 def test_an_explanation_begins_with_the_answer_and_has_whole_texts_that_fit(
     columns: int, debater: str
 ) -> None:
-    shown = touche_rad(*ZOOS, "--explain", "-d", debater, env={"COLUMNS": str(columns)}, code=0)
+    shown = touche_rad(*ZOOS, "--explain", "-d", debater, env={"COLUMNS": str(columns)})
     lines = shown.out.splitlines()
     assert max(map(cell_len, lines)) <= columns
     assert sum(line.startswith("> ") for line in lines) == 1
@@ -69,7 +69,7 @@ def test_each_turn_of_a_file_is_explained(tmp_path: Path) -> None:
     source = tmp_path / "debates.jsonl"
     first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
     source.write_text(first + "\n")
-    shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"}, code=0)
+    shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"})
     assert shown.out.count(" turn ") == 3, shown.err
     assert {row["turn"] for row in explain_as_json("respond", source, "-i", "demo")} == {1, 2, 3}
 

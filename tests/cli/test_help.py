@@ -68,10 +68,10 @@ def test_rare_options_have_a_help_of_their_own() -> None:
 def test_colours_follow_the_environment() -> None:
     plain = touche_rad("--help", env={"NO_COLOR": "1", "FORCE_COLOR": "1"})
     assert "\x1b" not in plain.out
-    assert "\x1b" not in touche_rad("jugde", env={"NO_COLOR": "1", "FORCE_COLOR": "1"}).err
-    assert "\x1b" not in touche_rad("jugde").err  # not a terminal
+    assert "\x1b" not in touche_rad("jugde", env={"NO_COLOR": "1", "FORCE_COLOR": "1"}, code=2).err
+    assert "\x1b" not in touche_rad("jugde", code=2).err  # not a terminal
     forced = {"NO_COLOR": "", "FORCE_COLOR": "1"}
-    touche_rad("jugde", env=forced, err="\x1b[31m\x1b[1merror:")
+    touche_rad("jugde", env=forced, code=2, err="\x1b[31m\x1b[1merror:")
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
@@ -82,5 +82,5 @@ def test_plugins_and_settings_are_named_before_or_after_the_command(
     (tmp_path / "mine.toml").write_text('debater = "parrot"\n')
     extra = ["--plugin", "parrot.py", "--config", "mine.toml"]
     call = ["respond", "--say", "Zoos are bad."]
-    ended = touche_rad(*(extra + call if place == "before" else call + extra), cwd=tmp_path, code=0)
+    ended = touche_rad(*(extra + call if place == "before" else call + extra), cwd=tmp_path)
     assert ended.out.strip() == "You say: Zoos are bad."

@@ -49,15 +49,14 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
         "--turns",
         "1",
         cwd=folder,
-        code=0,
     )
     check_screen("simulate", simulated)
     judge, index = next_commands(simulated.err)
     assert index == ["index", "ARGUMENTS", "-o", "index"]
-    judged = touche_rad(*judge, cwd=folder, code=0)
+    judged = touche_rad(*judge, cwd=folder)
     check_screen("judge", judged)
     check, report = next_commands(judged.err)
-    touche_rad(*check, cwd=folder, code=0)
+    touche_rad(*check, cwd=folder)
     touche_rad(*report, cwd=folder, err="file://")
     assert (folder / "runs.evaluations.html").is_file()
 
@@ -69,7 +68,7 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     steps = next_commands(judged.err)
     assert [step[0] for step in steps] == ["score", "report"]
     for step in steps:
-        touche_rad(*step, cwd=tmp_path, code=0)
+        touche_rad(*step, cwd=tmp_path)
     page = (tmp_path / "out.html").read_text("utf-8")
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
@@ -81,20 +80,19 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
 def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:
     arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "arguments.jsonl").write_text("".join(arguments[:-1]))
-    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path, code=0)
+    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path)
     simulate = ("simulate", claims, "-i", "index", "-o", "runs.jsonl", "--turns", "1")
     check, judge = next_commands(touche_rad(*simulate, cwd=tmp_path).err)
     assert judge[0] == "judge"
-    checked = touche_rad(*check, cwd=tmp_path, code=0)
+    checked = touche_rad(*check, cwd=tmp_path)
     assert "not fit" not in checked.out, checked.out
-    touche_rad(*judge, cwd=tmp_path, code=0, err="\nwith an index\n")
+    touche_rad(*judge, cwd=tmp_path, err="\nwith an index\n")
     touche_rad(
         "judge",
         "runs.jsonl",
         "-o",
         "alone.jsonl",
         cwd=tmp_path,
-        code=0,
         err="\nwithout an index (-i)\n",
     )
 
@@ -107,13 +105,13 @@ def test_the_next_steps_of_ones_own_criteria_work_as_printed(
     monkeypatch.chdir(tmp_path)
 
     def follow(*words: str | Path) -> None:
-        for step in next_commands(touche_rad(*words, code=0).err):
-            touche_rad(*step, code=0)
+        for step in next_commands(touche_rad(*words).err):
+            touche_rad(*step)
 
     criteria = ("--criteria", "my-questions.toml")
     follow("new", "criteria", "my-questions")
     follow("prompts", "zsl", *criteria, "-o", "prompts")
-    touche_rad("simulate", claims, "-i", "demo", "-o", "all.jsonl", "--turns", "3", code=0)
+    touche_rad("simulate", claims, "-i", "demo", "-o", "all.jsonl", "--turns", "3")
     follow("judge", "all.jsonl", "-j", "zsl", *criteria, "-o", "judged.jsonl")
     session = open_session(
         Path("all.jsonl"), Path("labels.jsonl"), criteria=read_criteria(criteria[1])

@@ -18,7 +18,7 @@ ROLES = ("user", "assistant")
 def copy_prompts(tmp_path: Path, name: str, addition: str) -> Path:
     """Copy the prompts of `composed`; the system message of `writing` begins with an addition."""
     folder = tmp_path / name
-    touche_rad("prompts", "composed", "-o", folder, code=0)
+    touche_rad("prompts", "composed", "-o", folder)
     source = (folder / "writing.jinja").read_text("utf-8")
     before, begin, system = source.partition("=== system\n")
     (folder / "writing.jinja").write_text(f"{before}{begin}{addition}{system}", "utf-8")
@@ -34,7 +34,7 @@ def test_the_overview_names_the_plugins_that_have_prompts() -> None:
 
 
 def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
-    shown = touche_rad("prompts", "zsl", code=0)
+    shown = touche_rad("prompts", "zsl")
     (request,) = touche_rad("prompts", "zsl", "--json").json
     assert request["tokens"] > 100
     assert roles_of(request["messages"]) == ["system", "user"]
@@ -43,9 +43,9 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
 
 
 def test_a_plugin_that_sends_the_prompts_of_others_shows_them(tmp_path: Path) -> None:
-    touche_rad("prompts", "grice", "-O", "judge=zsl", code=0, out="quantity")
+    touche_rad("prompts", "grice", "-O", "judge=zsl", out="quantity")
     touche_rad("prompts", "grice", "-o", tmp_path / "copied", code=2, err="grice")
-    touche_rad("prompts", "debatri", err="'debatrix'")
+    touche_rad("prompts", "debatri", code=2, err="'debatrix'")
     touche_rad("prompts", "length", code=2)
 
 
@@ -110,7 +110,7 @@ def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
     with_own = ("--plugin", "own_prompts", "-O", f"prompts={mine}", "-m", f"scripted:{script}")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, package.name, raising=False)
-    touche_rad(*call, *with_own, code=0, out=f" {word}.")
+    touche_rad(*call, *with_own, out=f" {word}.")
 
 
 def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
     )
     env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_DEBATER": "grounded"}
     call = ("simulate", CLAIMS, "-i", "demo", "--max-words", "30", "-o", "run.jsonl")
-    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, env=env, code=0)
+    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, env=env)
     identity = read_status(tmp_path / "run.jsonl")["identity"]
     used = {key: identity[key] for key in ("max_words", "debater", "turns")}
     assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
@@ -142,7 +142,7 @@ def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) 
     )
     call = ("respond", "--say", "Hi.", "-i", "demo", "--config", "touche-rad.toml")
     for flags, answer in (((), "Meh.Meh. Hi."), (("-O", "times=1"), "Meh. Hi.")):
-        ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True, code=0)
+        ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True)
         assert ended.out.strip() == answer, ended.err
 
 
@@ -154,7 +154,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 
 def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
-    checked = touche_rad("doctor", "--json", code=0)
+    checked = touche_rad("doctor", "--json")
     lacking = [check for check in checked.json if not check["ok"]]
     needs = ("needs a language model (-m", "needs the extra ", "needs an index with vectors (")
     assert all(check["found"].startswith(needs) for check in lacking)
@@ -181,9 +181,9 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
     }
     write_records(collection, argument)
     index = tmp_path / "index"
-    touche_rad("index", collection, "-o", index, code=0)
+    touche_rad("index", collection, "-o", index)
     answered = touche_rad(
-        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim", code=0
+        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
     )
     assert "fund rangers" in answered.out
     for shown in (missing.err, answered.out, answered.err):
@@ -192,7 +192,7 @@ def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", ["60", "80", "140"])
 def test_the_plugins_with_their_needs_fit_the_terminal(columns: str) -> None:
-    shown = touche_rad("list", env={"COLUMNS": columns, "OPENAI_BASE_URL": ""}, code=0)
+    shown = touche_rad("list", env={"COLUMNS": columns, "OPENAI_BASE_URL": ""})
     assert max(map(len, shown.out.splitlines())) <= int(columns)
     assert "  zsl" in shown.out
     assert "(needs: model" in " ".join(shown.out.split())
@@ -223,7 +223,7 @@ def test_no_code_that_a_file_of_the_current_folder_names_is_run(
 ) -> None:
     (tmp_path / "stranger.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     (tmp_path / "touche-rad.toml").write_text('plugins = ["stranger.py"]\n')
-    touche_rad(*call, cwd=tmp_path, code=0, err="not used")
+    touche_rad(*call, cwd=tmp_path, err="not used")
     assert not (tmp_path / "ran").exists()
-    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, code=0)
+    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path)
     assert (tmp_path / "ran").exists()

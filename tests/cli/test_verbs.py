@@ -19,7 +19,7 @@ CLAIMS = demo_file("claims.tsv")
 
 @pytest.mark.long
 def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
-    ended = touche_rad("demo", "-o", tmp_path / "out", code=0, out="always-yes")
+    ended = touche_rad("demo", "-o", tmp_path / "out", out="always-yes")
     assert ended.out.rstrip().endswith(f"Report: {tmp_path / 'out' / 'report.html'}")
     out = tmp_path / "out"
     assert len(list(files.read_debates(out / "simulations-grounded.jsonl"))) == 10
@@ -27,12 +27,12 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
     assert (out / "debaters.html").read_text().startswith("<!doctype html>")
     assert read_json(out / "verbatim.jsonl.status.json")["identity"]["index"]
-    again = touche_rad("demo", "-o", out, "--quiet", "--replace", code=0)
+    again = touche_rad("demo", "-o", out, "--quiet", "--replace")
     assert len(again.err) < len(ended.err), "each step is quiet, too"
 
 
 def test_one_utterance_is_answered_on_the_screen() -> None:
-    answered = touche_rad("respond", "--say", "Zoos should be closed.", code=0)
+    answered = touche_rad("respond", "--say", "Zoos should be closed.")
     check_screen("respond.say", answered)
     as_json = touche_rad("respond", "--say", "Zoos should be closed.", "--json").json
     assert as_json["content"] == answered.out.splitlines()[0]
@@ -90,10 +90,10 @@ def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("judge", ["always-yes", "grice"])
 def test_judge_prints_the_lines_that_it_would_write(tmp_path: Path, judge: str) -> None:
-    printed = touche_rad("judge", DEBATES, "-j", judge, "--json", code=0)
+    printed = touche_rad("judge", DEBATES, "-j", judge, "--json")
     assert printed.err == ""
     output = tmp_path / "out.jsonl"
-    touche_rad("judge", DEBATES, "-j", judge, "-o", output, code=0)
+    touche_rad("judge", DEBATES, "-j", judge, "-o", output)
     assert printed.out == output.read_text("utf-8")
 
 
@@ -102,7 +102,7 @@ def test_printed_verdicts_skip_or_refuse_invalidread_jsonl(tmp_path: Path) -> No
     source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
     refused = touche_rad("judge", source, "--json", code=2, err=f"{source}:1")
     assert refused.out == ""
-    skipped = touche_rad("judge", source, "--json", "--skip-bad", code=0, err=": 1")
+    skipped = touche_rad("judge", source, "--json", "--skip-bad", err=": 1")
     assert len(skipped.out.splitlines()) == 21
     assert skipped.err.startswith("warning: ")
 
@@ -157,7 +157,7 @@ def test_one_answer_on_the_demo_collection_that_the_user_chose_has_no_note() -> 
 def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
     for source, queries in ((CLAIMS, 10), (DEBATES, 60)):
         out = tmp_path / f"{source.stem}.run"
-        touche_rad("retrieve", source, "-i", "demo", "-k", "2", "-o", out, code=0)
+        touche_rad("retrieve", source, "-i", "demo", "-k", "2", "-o", out)
         rows = list(files.read_run(out))
         assert len(rows) == 2 * queries
         assert len({row.query for row in rows}) == queries
@@ -168,13 +168,13 @@ def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
 @pytest.mark.services
 def test_the_demo_collection_can_be_the_fallback_index() -> None:
     fallback = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--fallback-index", "demo")
-    touche_rad("respond", "--say", "Zoos are cruel.", *fallback, code=0)
+    touche_rad("respond", "--say", "Zoos are cruel.", *fallback)
 
 
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
     (tmp_path / "arguments.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
     touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path, code=2, err="demo")
-    touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path, code=0)
+    touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path)
     say = ("respond", "--say", "Zoos are bad.", "-d", "verbatim", "-i")
     touche_rad(*say, "./demo", cwd=tmp_path, out="rare animals")
 
@@ -202,7 +202,6 @@ def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_
         "-o",
         tmp_path / "r",
         env=image,
-        code=0,
         err="warning: ",
     )
     chosen = ("respond", DEBATES, "--last-only", "-d", "verbatim", "-i", demo_index_path)

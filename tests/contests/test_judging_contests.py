@@ -55,7 +55,7 @@ class Odd(Careless):
 
 def test_what_is_no_outcome_has_no_winner_and_the_reason(tmp_path: Path) -> None:
     out = tmp_path / "judged.jsonl"
-    touche_rad("judge", demo_file("debates.jsonl"), "-j", "odd", "-o", out, code=0)
+    touche_rad("judge", demo_file("debates.jsonl"), "-j", "odd", "-o", out)
     outcomes = {row["id"]: row["outcome"] for row in read_records(out)}
     reasons = {name: outcomes[name]["reason"] for name in ODD if outcomes[name]["winner"] is None}
     assert list(reasons) == list(ODD)

@@ -154,7 +154,7 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
     out = tmp_path / "out"
-    touche_rad(*command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN), code=0)
+    touche_rad(*command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN))
     contests = read_records(out / "contests.jsonl")
     outcomes = read_records(out / "outcomes.jsonl")
     names = {"grounded", "verbatim", "grounded(frame=False,k=3)"}
@@ -188,7 +188,7 @@ def test_two_tournaments_in_one_folder_do_not_mix(tmp_path: Path, demo_index_pat
     with locked(out):
         touche_rad(*command, code=2, err="another process")
         assert list(out.iterdir()) == []
-    touche_rad(*command, code=0)
+    touche_rad(*command)
 
 
 @pytest.fixture(name="finished")
@@ -196,7 +196,7 @@ def _finished(tmp_path: Path, demo_index_path: Path) -> tuple[Path, list[str]]:
     """A finished tournament: its folder and its command line."""
     out = tmp_path / "out"
     command = command_line(write_claims(tmp_path), out, demo_index_path, *BOTH)
-    touche_rad(*command, code=0)
+    touche_rad(*command)
     return out, command
 
 
@@ -206,9 +206,9 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 def test_a_finished_tournament_is_printed_again(finished: tuple[Path, list[str]]) -> None:
     out, command = finished
-    printed = touche_rad(*command, code=0).out
+    printed = touche_rad(*command).out
     before = contents(out)
-    assert touche_rad(*command, code=0).out == printed
+    assert touche_rad(*command).out == printed
     after = contents(out)
     for name in ("contests.jsonl", "outcomes.jsonl"):
         assert after[name] == before[name], "nothing is done twice"
@@ -222,7 +222,7 @@ def test_another_judge_judges_the_same_debates_with_replace(
     before = contents(out)
     of_length = [*command, "-j", "length", "-O", "margin=0.5"]
     touche_rad(*of_length, code=2, err="judge was")
-    touche_rad(*of_length, "--replace", code=0)
+    touche_rad(*of_length, "--replace")
     assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
     assert read_ratings(out).judge == "grice(judge=length,margin=0.5)"
 
@@ -236,7 +236,7 @@ def test_other_settings_replace_the_debates_only_with_replace(
         touche_rad(*command, "--words", "20", *options, code=2, err="60")
     touche_rad(*command, "--words", "20", "--replace", "-j", "nobody", code=2)
     assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
-    touche_rad(*command, "--words", "20", "--replace", code=0)
+    touche_rad(*command, "--words", "20", "--replace")
     assert read_ratings(out).words == 20
 
 
@@ -244,11 +244,11 @@ def test_a_killed_tournament_ends_with_the_same_files(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
     calm, out, source = tmp_path / "calm", tmp_path / "out", write_claims(tmp_path)
-    touche_rad(*command_line(source, calm, demo_index_path, *BOTH), code=0)
+    touche_rad(*command_line(source, calm, demo_index_path, *BOTH))
     command = command_line(source, out, demo_index_path, *BOTH)
     ends = [run_until(command, out, number) for number in range(1, 40, 2)]
     assert ends.count(False) > 5
-    touche_rad(*command, code=0)
+    touche_rad(*command)
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
         assert (out / name).read_bytes() == (calm / name).read_bytes()
     assert not list(out.glob("*.part"))
@@ -382,8 +382,8 @@ EVIL = "<script>alert(1)</script>"
 
 def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_path: Path) -> None:
     out, page = tmp_path / "out", tmp_path / "report.html"
-    touche_rad(*command_line(write_claims(tmp_path, 10), out, demo_index_path, *BOTH), code=0)
-    touche_rad("report", out, "-o", page, code=0)
+    touche_rad(*command_line(write_claims(tmp_path, 10), out, demo_index_path, *BOTH))
+    touche_rad("report", out, "-o", page)
     html = page.read_text("utf-8")
     result = read_ratings(out)
     (board,) = Page(page).data["report"]["boards"]
@@ -407,7 +407,7 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
     ratings, page = tmp_path / "renamed.json", tmp_path / "report.html"
     renamed = result.model_copy(update={"standings": tuple(standings), "claims": 10})
     ratings.write_text(renamed.model_dump_json(indent=2))
-    touche_rad("report", ratings, "-o", page, code=0)
+    touche_rad("report", ratings, "-o", page)
     assert EVIL not in page.read_text("utf-8")
     (board,) = Page(page).data["report"]["boards"]
     assert EVIL in board["rows"][0]["run"]

@@ -268,7 +268,7 @@ def test_the_web_alone_is_enough_without_an_index(
         "simulate": ["simulate", claims, "--both-sides", "-o", tmp_path / "contests.jsonl"],
     }[command]
     debater = ("-d", "inspiredebate", "-m", f"{server.url}#tiny", "-q")
-    touche_rad(*words, *debater, "-O", f"web={pages}", code=0)
+    touche_rad(*words, *debater, "-O", f"web={pages}")
     prompts_of_speech = prompts(server, "Speech")
     assert all(
         "Penny rounding costs a family nine cents a year." in prompt for prompt in prompts_of_speech

@@ -162,7 +162,7 @@ def test_the_sentence_is_valid_everywhere(tmp_path: Path, demo_index_path: Path)
     claims = tmp_path / "claims.tsv"
     claims.write_text(f"TOPIC_DESCRIPTION\tUSER\n{PINEAPPLE}\trules\n")
     run, index = tmp_path / "run.jsonl", ("-i", demo_index_path)
-    touche_rad("simulate", claims, "-d", "grounded", "-o", run, *index, code=0)
+    touche_rad("simulate", claims, "-d", "grounded", "-o", run, *index)
     assert NOTHING_FOUND in run.read_text("utf-8")
     lines = touche_rad("check", run, *index).out.splitlines()
     faults = [line for line in lines if line.startswith("fault")]

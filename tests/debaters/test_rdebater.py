@@ -344,7 +344,7 @@ def test_the_memory_of_an_index_is_part_of_the_identity_of_a_run(
 
     def identity(memory: str) -> Any:
         words = ("-d", "rdebater", "-i", tmp_path / memory, "-m", f"{server.url}#tiny", "-o", out)
-        touche_rad("respond", source, *words, "--replace", code=0)
+        touche_rad("respond", source, *words, "--replace")
         return read_status(out)["identity"]
 
     for name, marks in memories.items():
@@ -542,7 +542,6 @@ def test_the_pro_side_defends_the_motion_itself_and_answers_only_what_was_said(
         *("simulate", tmp_path / "claims.tsv", "--both-sides", "-d", "rdebater", "-i", "demo"),
         *("-O", f"profile={profile}", "--rounds", "2", "-m", f"{server.url}#tiny", "-q"),
         *("-o", tmp_path / "contests.jsonl", "--workers", "1"),
-        code=0,
     )
     assert not any("This is wrong" in prompt_of(body) for body in server.asked)
     drafts = prompts(server, writer)

@@ -168,7 +168,7 @@ class Reader:
         if plain := PLAIN.fullmatch(command.split(" #")[0].rstrip()):
             variables = dict(variable.split("=", 1) for variable in shlex.split(plain["env"]))
             return touche_rad(
-                *shlex.split(plain["args"]), cwd=self.folder, env={**env, **variables}
+                *shlex.split(plain["args"]), cwd=self.folder, env={**env, **variables}, code=None
             )
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(

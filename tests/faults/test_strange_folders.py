@@ -115,7 +115,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(demo_file(name), place)
     shutil.copy(Path(__file__).parents[2] / "tira.yml", place)
     copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 2)
-    assert touche_rad(*"judge debates.jsonl -j length -o judged.jsonl".split(), cwd=place).code == 0
+    touche_rad(*"judge debates.jsonl -j length -o judged.jsonl".split(), cwd=place)
     lines = (place / "judged.jsonl").read_text("utf-8").splitlines(keepends=True)
     (place / "shuffled.jsonl").write_text("".join(reversed(lines)), "utf-8")
     datasets = (
@@ -124,7 +124,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "bench new bench --claims claims.tsv -i demo -d verbatim -j grounded --turns 1",
     )
     for words in datasets:
-        touche_rad(*words.split(), cwd=place, code=0)
+        touche_rad(*words.split(), cwd=place)
     return place
 
 
@@ -149,7 +149,7 @@ def test_no_name_that_a_command_chooses_is_written_by_way_of_a_link(
                 (victims / str(number)).write_text("precious")
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).symlink_to(victims / str(number))
-        ended = touche_rad(*words, cwd=place)
+        ended = touche_rad(*words, cwd=place, code=None)
         if state == "free":
             assert ended.code == 0, ended.err
             written = {path for path in place.rglob("*") if path.is_file()} - before
@@ -177,7 +177,7 @@ def test_a_folder_for_outputs_is_no_link(inputs: Path, tmp_path: Path) -> None:
 def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "latest.jsonl").symlink_to("june.jsonl")
     words = f"judge {inputs}/debates.jsonl -j length -o latest.jsonl"
-    assert touche_rad(*words.split(), cwd=tmp_path).code == 0
+    touche_rad(*words.split(), cwd=tmp_path)
     assert (tmp_path / "latest.jsonl").is_symlink()
     assert not (tmp_path / "june.jsonl").is_symlink()
     assert (tmp_path / "june.jsonl").read_bytes() == (inputs / "judged.jsonl").read_bytes()
@@ -207,11 +207,11 @@ def test_a_plan_names_no_files_outside_its_folder(
     (folder / "links").mkdir()
     (folder / "links/mine").symlink_to(outside)
     shutil.copy(folder / "claims.tsv", outside)
-    touche_rad("index", demo_file("arguments.jsonl"), "-o", outside / "index", code=0)
+    touche_rad("index", demo_file("arguments.jsonl"), "-o", outside / "index")
     for call in calls_of_plans(folder, line, change):
         ended = touche_rad(*call, cwd=folder, env={"OPENAI_API_KEY": ""}, code=2)
         assert "--trust" in ended.error
-        assert "outside" not in touche_rad(*call, "--trust", cwd=folder).err
+        assert "outside" not in touche_rad(*call, "--trust", cwd=folder, code=None).err
 
 
 @pytest.mark.parametrize(("kind", "line", "change"), read_table("faults/plugins_of_plans.tsv"))
@@ -293,7 +293,7 @@ def test_an_input_that_never_ends_is_no_file(
         os.mkfifo(place)
     else:
         place.symlink_to("/dev/zero")
-    ended = touche_rad_process(*words.split(), cwd=tmp_path, timeout=60)
+    ended = touche_rad_process(*words.split(), cwd=tmp_path, timeout=60, code=None)
     assert "Traceback" not in ended.err
     if name == "run.jsonl.status.json":  # a run needs no status
         assert ended.code in (0, 1)

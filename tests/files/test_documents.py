@@ -36,7 +36,7 @@ JSON = '{"docno": 7, "contents": "Zoos save species.", "claim": "Zoos harm anima
 def indexed(place: Path, name: str, text: str, *words: str) -> dict[str, tuple[str, str]]:
     """Index a collection, and return the text and the topic of each argument."""
     (place / name).write_text(text, "utf-8")
-    touche_rad("index", name, "-o", "index", *words, cwd=place, code=0)
+    touche_rad("index", name, "-o", "index", *words, cwd=place)
     arguments = open_index(str(place / "index")).arguments()
     return {argument.id: (argument.text, argument.topic) for argument in arguments}
 
@@ -104,7 +104,7 @@ def test_the_plugins_that_find_nothing_without_attacked_claims_are_named(
     text = "id\ttext\na\tZoos save species.\n"
     if has_supports:
         text = "id\ttext\tsupports\na\tZoos save species.\tZoos are good.\n"
-    ended = touche_rad("index", _write(tmp_path, text), "-o", tmp_path / "index", code=0)
+    ended = touche_rad("index", _write(tmp_path, text), "-o", tmp_path / "index")
     (warning,) = (line for line in ended.err.splitlines() if line.startswith("warning: "))
     services = Services(open_index(str(tmp_path / "index")))
     query = "Zoos save no species and are not good."

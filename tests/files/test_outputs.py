@@ -41,7 +41,7 @@ def respond(tmp_path: Path, demo_index_path: Path) -> Call:
 def evaluations(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The demo's debates, judged."""
     out = tmp_path_factory.mktemp("judged") / "e.jsonl"
-    touche_rad("judge", DEBATES, "-j", "length", "-o", out, code=0)
+    touche_rad("judge", DEBATES, "-j", "length", "-o", out)
     return out.read_text()
 
 
@@ -105,7 +105,7 @@ def test_an_empty_file_and_a_device_are_free(tmp_path: Path, respond: Call) -> N
     (tmp_path / "run.jsonl").touch()
     respond()
     retrieve = ("retrieve", CLAIMS, "-i", "demo", "-k", "1", "-q", "-o")
-    touche_rad(*retrieve, os.devnull, code=0)
+    touche_rad(*retrieve, os.devnull)
     assert touche_rad(*retrieve, "-").out.count("\n") == 10
 
 
@@ -135,7 +135,7 @@ def test_under_tira_the_output_is_always_replaced(tmp_path: Path, demo_index_pat
     env = {"inputDataset": str(folder), "outputDir": str(out)}
     for debater in ("verbatim", "grounded"):
         call = ("simulate", "-d", debater, "-i", demo_index_path, "--turns", "1")
-        touche_rad(*call, env=env, code=0)
+        touche_rad(*call, env=env)
     assert read_json(out / "status.json")["identity"]["debater"] == "grounded"
     assert {path.name for path in out.glob("*.jsonl*")} == {"simulations.jsonl"}
 
@@ -176,7 +176,7 @@ def test_no_command_replaces_what_is_not_its_own(
 
 @pytest.mark.parametrize("out", ["/dev/stdout", "-"])
 def test_the_standard_output_has_no_status(tmp_path: Path, out: str) -> None:
-    ended = touche_rad_process(*EXAMPLES, "-o", out, "-q", cwd=tmp_path, timeout=60, code=0)
+    ended = touche_rad_process(*EXAMPLES, "-o", out, "-q", cwd=tmp_path, timeout=60)
     assert json.loads(ended.out.splitlines()[0])
     assert list(tmp_path.iterdir()) == []
 

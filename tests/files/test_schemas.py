@@ -58,7 +58,7 @@ def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> 
         ("respond", DEBATES, *quick, "--as", "simulations", "-o", place / "other.jsonl", *index),
         ("simulate", CLAIMS, *quick, *"--both-sides --rounds 1 -o".split(), contests, *index),
     ):
-        touche_rad(*words, code=0)
+        touche_rad(*words)
     debates = list(files.read_debates(DEBATES))
     messages = [{"role": "user", "content": "Zoos teach."}]
     for name, row in (

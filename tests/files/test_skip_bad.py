@@ -28,9 +28,7 @@ def test_an_id_that_no_index_can_hold_is_named_with_its_line(
     write_records(source, *rows)
     refused = touche_rad("index", source, "-o", tmp_path / "index", code=2, err=f"{source}:2: id: ")
     assert detail in refused.err
-    done = touche_rad(
-        "index", source, "-o", tmp_path / "index", "--skip-bad", code=0, err="2 arguments"
-    )
+    done = touche_rad("index", source, "-o", tmp_path / "index", "--skip-bad", err="2 arguments")
     assert "1 invalid" in done.err
 
 
@@ -39,8 +37,9 @@ def test_a_taken_port_is_one_line(demo_index_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        ended = touche_rad("serve", "-i", demo_index_path, "--host", "127.0.0.1", "--port", port)
-    assert ended.code == 2
+        ended = touche_rad(
+            "serve", "-i", demo_index_path, "--host", "127.0.0.1", "--port", port, code=2
+        )
     assert "--port N" in ended.error
     wrong = touche_rad("serve", "-i", demo_index_path, "--host", "999.1.1.1", "--port", "0", code=2)
     assert "--host" in wrong.error

@@ -50,7 +50,7 @@ def debates(tmp_path: Path) -> Path:
 def judged(server: Scripted, debates: Path, criteria: str | Path, judge: str = "zsl") -> Path:
     out = debates.with_name("evaluations.jsonl")
     model = ("-m", f"{server.url}#tiny")
-    touche_rad("judge", debates, "-j", judge, *model, "--criteria", criteria, "-o", out, code=0)
+    touche_rad("judge", debates, "-j", judge, *model, "--criteria", criteria, "-o", out)
     return out
 
 
@@ -77,10 +77,10 @@ def test_a_file_of_questions_is_judged_checked_and_audited(
                 assert verdict["score"] == criterion.answers.score(verdict["answer"])
                 assert "fallback" not in verdict
     # The evaluations and their status say by what they were made.
-    touche_rad("check", out, code=0)
+    touche_rad("check", out)
     if per == "turn":
         words = ("--criteria", chosen, "-j", "zsl", "-m", f"{server.url}#tiny", "--json")
-        audit = touche_rad("audit", debates, *words, code=0).json
+        audit = touche_rad("audit", debates, *words).json
         assert audit["turns"] == 2 * UNITS[criteria.unit]
         rows = {(row["probe"], row["maxim"]): row for row in audit["flips"]}
         assert {key for _, key in rows} == set(criteria.keys)
@@ -89,7 +89,7 @@ def test_a_file_of_questions_is_judged_checked_and_audited(
             for probe in criterion.expect:
                 assert rows[probe, criterion.key]["must"].startswith("be ")
         if name == "mine":
-            shown = touche_rad("audit", debates, *words[:-1], code=0).out.replace("\n  ", " ")
+            shown = touche_rad("audit", debates, *words[:-1]).out.replace("\n  ", " ")
             assert "added: quality must not rise; kind_of must stay; polite must not be" in shown
             assert "empty, empty response: quality must be at most 1; polite must be no" in shown
 
@@ -115,7 +115,7 @@ def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, deba
         turns.append({"utterance": "Why?", "systemResponse": response})
     write_records(debates, {"simulation": {"userTurns": turns}})
     out = judged(server, debates, "citations")
-    touche_rad("check", out, code=0)
+    touche_rad("check", out)
     verdicts = read_records(out)[0]["userTurnsEvaluations"]
     scores = [verdict["score"] for turn in verdicts for verdict in list(turn.values())[:2]]
     assert scores == [0.5, pytest.approx(2 / 3), 1, 0, 0, 1]
@@ -136,7 +136,7 @@ def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, 
     out.with_name(f"{out.name}.status.json").unlink()
     touche_rad("check", out, code=1, out="--criteria")
     mine.write_text(THREE, "utf-8")
-    touche_rad("check", out, "--criteria", mine, code=0)
+    touche_rad("check", out, "--criteria", mine)
     record = read_records(out)[0]
     record["userTurnsEvaluations"][1]["quality"]["answer"] = 2
     write_records(out, record)
@@ -213,11 +213,11 @@ def test_examples_of_each_answer_are_drawn_from_labels(
     write_records(labels, rows, rows)
     examples = debates.with_name("examples.jsonl")
     words = ("--criteria", mine, "--count", "1", "-o", examples)
-    touche_rad("train", "examples", debates, labels, *words, code=0)
+    touche_rad("train", "examples", debates, labels, *words)
     drawn_labels = {pair for row in read_records(examples) for pair in row["labels"].items()}
     assert {("kind_of", "none"), ("quality", "5"), ("polite", "yes")} <= drawn_labels
     out = judged(server, debates, mine, f"{judge}(examples={examples},per={per})")
-    touche_rad("check", out, "--criteria", mine, code=0)
+    touche_rad("check", out, "--criteria", mine)
     said = "\n".join(map(prompt_of, server.asked))
     if judge == "analysis1":
         assert "Say causal if:" in said
@@ -269,10 +269,10 @@ def test_a_judge_may_give_the_score_or_the_answer(
 
 def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed(tmp_path: Path) -> None:
     path = tmp_path / "my-questions.toml"
-    touche_rad("new", "criteria", "my-questions", "-o", path, code=0)
+    touche_rad("new", "criteria", "my-questions", "-o", path)
     kinds = {criterion.answers.kind for criterion in read_criteria(str(path))}
     assert kinds == {"yes-no", "scale", "categories"}
-    listed = touche_rad("list", "criteria", "--json", code=0).json
+    listed = touche_rad("list", "criteria", "--json").json
     assert [row["name"] for row in listed] == list(shipped_names())
 
 

@@ -467,7 +467,7 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
     out = tmp_path / "outcomes.jsonl"
     source.write_text(f"{SIX.model_dump_json()}\n{BP.model_dump_json()}\n", "utf-8")
     options = f"-j debatrix -m {server.url}#tiny --swap -O dimensions=argument,clash".split()
-    touche_rad("judge", source, "-o", out, *options, code=0)
+    touche_rad("judge", source, "-o", out, *options)
     lines = read_records(out)
     assert [line["id"] for line in lines] == ["c1", "bp"]
     assert lines[0]["judge"].startswith("debatrix")

@@ -18,7 +18,7 @@ LABELS = demo_file("labels.jsonl")
 
 def train_examples(folder: Path, *words: str) -> list[dict[str, Any]]:
     out = folder / f"{len(list(folder.iterdir()))}.jsonl"
-    touche_rad("train", "examples", DEBATES, LABELS, "-o", out, *words, code=0)
+    touche_rad("train", "examples", DEBATES, LABELS, "-o", out, *words)
     return read_records(out)
 
 
@@ -64,7 +64,7 @@ def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name
             filling(server)
             call = ("judge", source, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
             out = tmp_path / f"{judge}.out"
-            touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q", code=0)
+            touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q")
             prompt = prompt_of(server.asked[0])
         verdicts = prompt[prompt.index("Verdicts on the examples:") :].splitlines()[1:5]
         assert [line.split()[3] for line in verdicts] == list("1234"), "the first of each first"

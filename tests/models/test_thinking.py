@@ -108,7 +108,7 @@ def run_on_demo(server: Scripted, command: str, out: Path, *more: str) -> Any:
     source = out.with_name("one.jsonl")
     copy_lines(demo_file("debates.jsonl"), source)
     words = [*command.split(), str(source), "-i", "demo", "-m", f"{server.url}#tiny"]
-    return touche_rad(*words, "-o", str(out), *more)
+    return touche_rad(*words, "-o", str(out), *more, code=None)
 
 
 DEBATERS = ("composed", "sinai", "rdebater", "inspiredebate")
@@ -153,7 +153,7 @@ def fields_sent(server: Scripted, model: str, *options: str) -> dict[str, Any]:
     words: list[str] = []
     for option in options:
         words += ["-O", f"model.{option}"]
-    touche_rad("respond", "--say", "Hello.", "-m", f"{server.url}#{model}", *words, code=0)
+    touche_rad("respond", "--say", "Hello.", "-m", f"{server.url}#{model}", *words)
     return server.asked[-1]
 
 
@@ -226,7 +226,7 @@ def test_doctor_names_the_thoughts_and_the_line_to_paste(
     server: Scripted, form: str, model: str, ok: bool, hint: str
 ) -> None:
     server.always = thinking(form)
-    run = touche_rad("doctor", "-m", f"{server.url}#{model}", "--json")
+    run = touche_rad("doctor", "-m", f"{server.url}#{model}", "--json", code=None)
     checks = {check["what"]: check for check in run.json}
     check = checks["model thinking"]
     assert check["ok"] == ok, check
@@ -255,7 +255,7 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
     assert "answer's token" in checks["model logprobs"]["found"]
     server.always = content('{"relation": "no"}')
     server.script = [content("no")] * 2
-    touche_rad("doctor", "-m", f"{server.url}#tiny", code=0)
+    touche_rad("doctor", "-m", f"{server.url}#tiny")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", "/bin/false")
-    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}").err
+    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", code=1).err
     command = printed.partition("/bin/false -m vllm")[2].split()
     chosen = (
         "--reasoning-parser",
@@ -291,6 +291,6 @@ def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     options = ["-O", "vllm.port=1"]
     for key in chosen:
         options += ["-O", f"vllm{key.replace('--', '.')}=false"]
-    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", *options).err
+    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", *options, code=1).err
     assert not any(key in printed for key in chosen)
     assert "--port 1 " in printed

@@ -96,7 +96,6 @@ def test_a_missing_server_costs_no_turn(demo_index_path: Path) -> None:
     touche_rad(
         *say,
         env={"TOUCHE_RAD_ES_TIMEOUT": "1"},
-        code=0,
         err="fallback index",
         out='"arguments": [{',
     )

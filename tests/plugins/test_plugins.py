@@ -140,7 +140,7 @@ def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None
 
 
 def test_the_plugins_of_an_installed_package_are_listed() -> None:
-    listed = touche_rad("list", "--json", stranger=True, code=0)
+    listed = touche_rad("list", "--json", stranger=True)
     rows = {(row["kind"], row["name"]): row for row in listed.json}
     assert rows["debater", "echo"]["source"] == "rad-stranger"
     assert rows["debater", "echo"]["purpose"].endswith("shrug.")
@@ -151,7 +151,7 @@ def test_the_plugins_of_an_installed_package_are_listed() -> None:
 
 
 def test_the_server_names_a_broken_plugin_of_a_package_and_goes_on() -> None:
-    served = touche_rad("serve", "-i", "nowhere", "--port", "0", stranger=True).err
+    served = touche_rad("serve", "-i", "nowhere", "--port", "0", stranger=True, code=2).err
     assert "broken" in served
     assert served.splitlines()[-1].startswith("touche-rad: error: nowhere: ")
 
@@ -161,10 +161,10 @@ def test_a_debater_and_a_judge_of_a_package_process_a_debate(tmp_path: Path) -> 
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
     run = tmp_path / "run.jsonl"
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
-    touche_rad(*respond.split(), stranger=True, code=0)
+    touche_rad(*respond.split(), stranger=True)
     assert read_json(run)["content"] == "Well. Zoos are bad."
     verdicts = tmp_path / "verdicts.jsonl"
-    touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True, code=0)
+    touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
     assert read_json(verdicts)["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
 
 
@@ -173,7 +173,7 @@ def test_a_retriever_of_a_package_searches(tmp_path: Path, demo_index_path: Path
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tZoos should be closed\n")
     retrieve = f"retrieve {queries} -r backwards -i {demo_index_path} -k 5 -o {hits}"
-    touche_rad(*retrieve.split(), stranger=True, code=0)
+    touche_rad(*retrieve.split(), stranger=True)
     assert len(hits.read_text().splitlines()) == 5
 
 
@@ -244,7 +244,9 @@ def test_an_unknown_field_is_named_with_the_nearest_right_one(
     plugin.write_text(MISTAKEN)
     source = tmp_path / "in.jsonl"
     copy_lines(demo_file("debates.jsonl"), source)
-    ended = touche_rad("--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out)
+    ended = touche_rad(
+        "--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out, code=None
+    )
     status = out.with_name("out.status.json")
     assert problem in ended.err + (status.read_text() if status.exists() else "")
 
@@ -280,7 +282,7 @@ def test_fields_of_official_files_survive_a_judge(tmp_path: Path) -> None:
     response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
     source = tmp_path / "in.jsonl"
     write_records(source, record)
-    touche_rad("judge", source, "-j", "length", "-o", tmp_path / "out.jsonl", code=0)
+    touche_rad("judge", source, "-j", "length", "-o", tmp_path / "out.jsonl")
     written = read_json(tmp_path / "out.jsonl")["simulation"]["userTurns"][0]
     assert written["systemResponse"]["response"] == response
 
@@ -290,7 +292,7 @@ def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None
     out = tmp_path / "out.jsonl"
     plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
     respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
-    touche_rad("--plugin", plugin, *respond.split(), code=0, err="unwritable field")
+    touche_rad("--plugin", plugin, *respond.split(), err="unwritable field")
     rows = read_records(out)
     assert {row["reasoning"] for row in rows} == {"R"}
     assert not any("extra" in row or "odd" in row for row in rows)

@@ -35,7 +35,7 @@ def calls_of(page: Page) -> list[dict[str, Any]]:
 def page_of(run: Path) -> Page:
     """Write the report of a run."""
     path = run.with_name("page.html")
-    touche_rad("report", run, "-o", path, code=0)
+    touche_rad("report", run, "-o", path)
     return Page(path)
 
 
@@ -45,7 +45,7 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path
     copy_lines(DEBATES, five, 5)
     with scripted.serving() as server:
         server.always = content(ANSWER)
-        touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out, code=0)
+        touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
     page = page_of(out)
     calls = calls_of(page)
     assert [call["step"] for call in calls] == [STEP] * 15

@@ -45,7 +45,7 @@ def write_outcome(path: Path, **change: Any) -> Path:
 def report_page(tmp_path: Path, run: Path, *options: str | Path) -> Page:
     """Write a report of a run, and read it."""
     out = tmp_path / "report.html"
-    touche_rad("report", run, *options, "-o", out, "--replace", code=0)
+    touche_rad("report", run, *options, "-o", out, "--replace")
     return Page(out)
 
 
@@ -105,7 +105,7 @@ def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["contests.jsonl", "debates.jsonl"])
 def test_outcomes_on_other_words_than_the_labels_are_refused(tmp_path: Path, name: str) -> None:
     run, labels = tmp_path / "o.jsonl", tmp_path / name
-    touche_rad("judge", demo_file(name), "-j", "grice", "-o", run, "-q", code=0)
+    touche_rad("judge", demo_file(name), "-j", "grice", "-o", run, "-q")
     labels.write_text(demo_file(name).read_text("utf-8").replace(" the ", " a "), "utf-8")
     touche_rad("report", run, "--labels", labels, "-o", tmp_path / "r.html", code=2, err=str(run))
 

@@ -31,7 +31,7 @@ SCRIPTS = len(rendering.SCRIPTS) + 7
 
 
 def call_touche_rad(*words: str | Path) -> None:
-    touche_rad(*words, code=0)
+    touche_rad(*words)
 
 
 def simulate(folder: Path, debater: str, turns: int = 1) -> Path:
@@ -101,7 +101,7 @@ def test_labels_are_matched_by_the_debates_that_are_given(tmp_path: Path) -> Non
     run = write_evaluations(tmp_path / "run.jsonl", read_demo_debates()[1:], 0.9)
     labels = shutil.copy(LABELS, tmp_path / "truth.jsonl")
     options = ("--labels", labels, "--debates", demo_file("debates.jsonl"))
-    touche_rad("report", run, *options, "-o", tmp_path / "r.html", code=0, err="missing debate")
+    touche_rad("report", run, *options, "-o", tmp_path / "r.html", err="missing debate")
 
 
 def test_a_folder_has_the_same_data_in_files(tmp_path: Path) -> None:

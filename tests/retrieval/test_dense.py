@@ -168,7 +168,7 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted, tmp_path: Pa
     words = (str(DEMO), "--dense", _name(server))
     undisturbed = tmp_path / "undisturbed"
     killed = tmp_path / "killed"
-    touche_rad("index", *words, "-o", str(undisturbed), code=0)
+    touche_rad("index", *words, "-o", str(undisturbed))
     server.asked.clear()
 
     def slowly(handler: scripted.Handler) -> None:
@@ -186,10 +186,10 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted, tmp_path: Pa
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     server.always = _embed
-    touche_rad("index", *words, "-o", str(killed), code=0)
+    touche_rad("index", *words, "-o", str(killed))
     assert _files(killed) == _files(undisturbed)
     server.asked.clear()
-    touche_rad("index", *words, "-o", str(killed), code=0)
+    touche_rad("index", *words, "-o", str(killed))
     assert not server.asked
 
 
@@ -211,7 +211,7 @@ def test_vectors_of_other_arguments_are_refused(server: Scripted, tmp_path: Path
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("dense") / "ix")
-    touche_rad("index", str(DEMO), "-o", folder, "--dense", "minilm", code=0)
+    touche_rad("index", str(DEMO), "-o", folder, "--dense", "minilm")
     return folder
 
 
@@ -321,7 +321,7 @@ def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
         Path(model).mkdir(parents=True)
         Path(model, "config.json").write_text("{}")
     words = ("-o", "ix", "--dense", _name(server))
-    assert touche_rad("index", str(DEMO), *words).code == 0
+    touche_rad("index", str(DEMO), *words)
     (about,) = Path("ix").glob("dense/*/about.json")
     record = read_json(about)
     about.write_text(json.dumps({**record, "encoder": encoder.format(url=server.url)}))
@@ -332,7 +332,6 @@ def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
         "Zoos should be closed.",
         "-i",
         "ix",
-        code=0,
         err="TOUCHE_RAD_TRUST_ENCODER",
     )
     touche_rad(

@@ -50,7 +50,7 @@ def test_real_arguments_are_searched_alike(tmp_path: Path, real_data: Path) -> N
 def test_an_index_says_what_built_it_and_every_command_opens_it(tmp_path: Path) -> None:
     place = tmp_path / "index"
     with without_pisa():
-        touche_rad("index", demo_file("arguments.jsonl"), "-o", place, code=0)
+        touche_rad("index", demo_file("arguments.jsonl"), "-o", place)
         assert read_json(place / "manifest.json")["engine"] == "numpy"
         checked = touche_rad("doctor", "-i", place, "--json").out
         without = touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place)

@@ -153,7 +153,7 @@ def test_a_damaged_index_is_refused_in_one_line(tmp_path: Path, damage: object, 
 def test_arguments_given_twice_are_a_warning(tmp_path: Path) -> None:
     lines = [files.argument_line(ARGUMENTS[at]) for at in (0, 1, 0)]
     (tmp_path / "twice.jsonl").write_text("\n".join(lines))
-    ended = touche_rad("index", "twice.jsonl", "-o", "index", "-q", cwd=tmp_path, code=0)
+    ended = touche_rad("index", "twice.jsonl", "-o", "index", "-q", cwd=tmp_path)
     assert ended.err.startswith("warning: ")
     assert "twice.jsonl:3" in ended.error
 

@@ -200,18 +200,18 @@ def public() -> str:
 def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path) -> None:
     run = tmp_path / "text.run"
     words = ("retrieve", f"{public}/queries", "-i", public, "-r", "text", "-o", run)
-    retrieved = touche_rad(*words, code=0, err="is built")
+    retrieved = touche_rad(*words, err="is built")
     assert f"score {run} {public}/qrels" in retrieved.err
     ranked = [(row.query, row.document) for row in files.read_run(run)]
     assert ranked == [("q1", "d1"), ("q1", "d2")]  # d3 is the query d3 itself
     assert "is built" not in touche_rad(*words, "--replace").err
-    scored = touche_rad("score", run, f"{public}/qrels", "--json", code=0)
+    scored = touche_rad("score", run, f"{public}/qrels", "--json")
     values = {row["measure"]: row["value"] for row in scored.json["rows"]}
     assert values["RR"] == 0.5
 
 
 def test_a_public_collection_is_copied_with_its_stances(public: str, tmp_path: Path) -> None:
-    touche_rad("index", public, "-o", tmp_path / "ix", code=0)
+    touche_rad("index", public, "-o", tmp_path / "ix")
     for retriever, ids in (("attack", ["d1"]), ("support", ["d2", "d3"])):
         words = ("retrieve", "--say", "Zoos are good", "-r", retriever, "-i", tmp_path / "ix")
         (result,) = touche_rad(*words, "--json").json
@@ -227,13 +227,13 @@ class _Titled(_Public):
 
 def test_documents_with_a_title_are_arguments_on_it(tmp_path: Path) -> None:
     ir_datasets.registry.register("small-beir", Dataset(_Titled()))
-    touche_rad("index", "irds:small-beir", "-o", tmp_path / "ix", code=0)
+    touche_rad("index", "irds:small-beir", "-o", tmp_path / "ix")
     (argument,) = open_index(str(tmp_path / "ix")).arguments()
     assert argument == Argument(id="t1", text="Captivity harms animals.", topic="Zoos")
 
 
 def test_our_own_documents_are_the_same_arguments(demo: list[Argument], tmp_path: Path) -> None:
-    touche_rad("index", "irds:touche-rad/demo", "-o", tmp_path / "ix", code=0)
+    touche_rad("index", "irds:touche-rad/demo", "-o", tmp_path / "ix")
     assert list(open_index(str(tmp_path / "ix")).arguments()) == demo
 
 

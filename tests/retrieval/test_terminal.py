@@ -24,15 +24,13 @@ def _collection(folder: Path) -> Path:
 
 
 def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
-    indexed = touche_rad(
-        "index", _collection(tmp_path), "-o", tmp_path / "ix", code=0, err="6 arguments"
-    )
+    indexed = touche_rad("index", _collection(tmp_path), "-o", tmp_path / "ix", err="6 arguments")
     assert indexed.out == ""
     (tmp_path / "queries.tsv").write_text("q1\tNight trains are slow\nq2\tof the\n")
     run = tmp_path / "run.txt"
     queries = tmp_path / "queries.tsv"
     words = ("retrieve", queries, "-i", tmp_path / "ix", "-r", "hybrid", "-O", "k=7")
-    touche_rad(*words, "-o", run, code=0)
+    touche_rad(*words, "-o", run)
     rows = list(ir_measures.read_trec_run(str(run)))
     assert rows[0].doc_id == "6"
     assert {row.query_id for row in rows} == {"q1"}
@@ -40,9 +38,7 @@ def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
 
 
 def test_hits_of_one_text_are_printed_as_a_table() -> None:
-    printed = touche_rad(
-        "retrieve", "--say", "Captivity harms animals.", "-k", "2", "-r", "text", code=0
-    )
+    printed = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "-r", "text")
     head, first, *_ = printed.out.splitlines()
     assert head.split() == ["rank", "score", "id", "text"]
     assert first.split()[0] == "1"
@@ -53,7 +49,7 @@ def test_hits_of_one_text_are_printed_as_json_and_written_as_a_run(tmp_path: Pat
     printed = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "--json")
     assert [hit["rank"] for hit in printed.json[0]["hits"]] == [1, 2]
     run = tmp_path / "one.run"
-    assert touche_rad("retrieve", "--say", "Animals.", "-k", "2", "-i", "demo", "-o", run).code == 0
+    touche_rad("retrieve", "--say", "Animals.", "-k", "2", "-i", "demo", "-o", run)
     assert len(run.read_text().splitlines()) == 2
 
 

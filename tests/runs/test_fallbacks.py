@@ -96,7 +96,6 @@ def test_a_bug_of_a_debater_reaches_its_author(
         *index,
         "-o",
         out,
-        code=0,
         err="2 of 3 answers",
     )
     assert ended.err.count("KeyError: 'nothing' (buggy_plugins.py:16 in best)") == 2
@@ -192,7 +191,7 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert "1 of 2 done" in ended.err
     touche_rad("check", out, out="not finished")
     mend(buggy)
-    touche_rad(*command, "--strict", code=0, err="1 of them")
+    touche_rad(*command, "--strict", err="1 of them")
     assert len(out.read_text().splitlines()) == 2
 
 
@@ -201,7 +200,7 @@ def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(
 ) -> None:
     out = tmp_path / "evaluations.jsonl"
     judge = ("--plugin", buggy, "judge", demo_file("debates.jsonl"), "-o", out)
-    touche_rad(*judge, "-j", "length", code=0)
+    touche_rad(*judge, "-j", "length")
     verdicts = out.read_bytes()
     stopped = (*judge, "-j", "buggy-judge", "--strict")
     touche_rad(*stopped, "--replace", code=1)
@@ -210,7 +209,7 @@ def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(
     assert out.read_bytes() == verdicts
     # The run that was to replace it may go on, and any other run that says so.
     touche_rad(*stopped, code=1)
-    touche_rad(*judge, "-j", "random", "--replace", code=0)
+    touche_rad(*judge, "-j", "random", "--replace")
 
 
 def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
@@ -329,7 +328,7 @@ def test_under_tira_a_run_finishes_without_its_model(
     folder.mkdir()
     monkeypatch.setenv("inputDataset", str(write_debates(tmp_path, "Zoos are bad.").parent))
     monkeypatch.setenv("outputDir", str(folder))
-    ended = touche_rad("respond", "-d", "composed", *index, "-m", at, code=0, err=why)
+    ended = touche_rad("respond", "-d", "composed", *index, "-m", at, err=why)
     assert "model: 1 " in ended.err
     status = read_json(folder / "status.json")
     assert status["replaced"] == 1
@@ -360,14 +359,14 @@ def test_a_model_that_refuses_every_call_ends_the_run_and_a_corrected_command_co
     assert fix in ended.err.splitlines()[-1]
     server.always = good
     server.script = [fails(403, "flagged by moderation")]
-    touche_rad(*judge, f"{server.url}#other", code=0, err=": 403: ")
+    touche_rad(*judge, f"{server.url}#other", err=": 403: ")
 
 
 def test_cached_answers_need_no_server(tmp_path: Path, server: Scripted) -> None:
     filling(server)
     judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "--cache", tmp_path / "cache")
-    touche_rad(*judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "first", code=0)
-    touche_rad(*judge, "-m", DEAD, "-o", tmp_path / "second", code=0)
+    touche_rad(*judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "first")
+    touche_rad(*judge, "-m", DEAD, "-o", tmp_path / "second")
 
 
 def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attempt(
@@ -381,7 +380,7 @@ def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attemp
     touche_rad("judge", source, "-j", "zsl", *at, code=1)
     assert (tmp_path / "o.errors.txt").exists()
     server.always = good
-    again = touche_rad("judge", source, "-j", "zsl", *at, code=0)
+    again = touche_rad("judge", source, "-j", "zsl", *at)
     assert read_status(tmp_path / "o")["resumed"] > 0
     assert "tracebacks: " not in again.err
 

@@ -48,7 +48,7 @@ def judge(folder: Path, *words: str | Path, plugin: Path | None = None) -> Ended
     """Judge 20 debates; without the file `ready`, the judge fails at its sixth response."""
     call = ("judge", demo_file("debates.jsonl"), "--strict", "--workers", "1", "-o", "out.jsonl")
     loaded = ("--plugin", plugin) if plugin is not None else ()
-    return touche_rad(*loaded, *call, *words, cwd=folder)
+    return touche_rad(*loaded, *call, *words, cwd=folder, code=None)
 
 
 def continues_only_if_undone(
@@ -145,7 +145,7 @@ def test_after_a_change_of_a_file_that_an_option_names(tmp_path: Path, strict: P
 
 def test_after_vectors_were_added_to_the_index(tmp_path: Path, strict: Path) -> None:
     index = tmp_path / "index"
-    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q", code=0)
+    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q")
     code = strict.read_text()
     strict.write_text(code.replace("class Strict:", 'class Strict:\n    uses = ("index",)'))
     collection = read_manifest(index).collection
@@ -167,7 +167,7 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
         (tmp_path / name).write_text("1")
     profile = tmp_path / "mine.toml"
     profile.write_text('description = "mine"\nextends = "lean"\n')
-    touche_rad("prompts", "zsl", "-o", "prompts", code=0)
+    touche_rad("prompts", "zsl", "-o", "prompts")
     prompt = next((tmp_path / "prompts").iterdir())
     (tmp_path / "nli").mkdir()
 
@@ -210,7 +210,7 @@ def test_variables_count_where_they_replace_an_option_or_decide_on_vectors(
     notes = tmp_path / "notes"
     notes.mkdir()
     index = tmp_path / "index"
-    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q", code=0)
+    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q")
     about = AboutVectors(encoder="x", collection="x", dimension=3, fields=())
     (index / "dense" / "x").mkdir(parents=True)
     (index / "dense" / "x" / "about.json").write_text(about.model_dump_json())

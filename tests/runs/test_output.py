@@ -140,5 +140,5 @@ def test_a_plugin_may_change_the_folder(tmp_path: Path, where: str) -> None:
         "        return Response(content='No.')\n"
     )
     words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "--plugin", "mover.py")
-    touche_rad_process(*words, "-d", "mover", "-o", "out.jsonl", cwd=tmp_path, code=0)
+    touche_rad_process(*words, "-d", "mover", "-o", "out.jsonl", cwd=tmp_path)
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 60

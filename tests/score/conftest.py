@@ -20,7 +20,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Pat
         ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),
         ("respond", debates, "-d", "verbatim", "-o", folder / "responses.jsonl"),
     ):
-        touche_rad(*words, "-i", demo_index_path, code=0)
+        touche_rad(*words, "-i", demo_index_path)
     for status in folder.glob("*.status.json"):  # it says that the index is the demo's
         status.unlink()
     return folder

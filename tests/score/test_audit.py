@@ -133,7 +133,7 @@ def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:
     command = ("audit", "bad.jsonl", "lost.jsonl", "run.jsonl", "--json")
     ended = touche_rad(*command, cwd=tmp_path, code=1, err="bad.jsonl:2: ")
     assert ended.json["turns"] == 5
-    ended = touche_rad(*command, "--skip-bad", cwd=tmp_path, code=0, err="bad.jsonl:2: ")
+    ended = touche_rad(*command, "--skip-bad", cwd=tmp_path, err="bad.jsonl:2: ")
     assert ended.json["turns"] == 6
 
 
@@ -148,7 +148,7 @@ def test_the_terminal_audits_a_judge_that_asks_a_model(
     server: Scripted, run: Path, tmp_path: Path
 ) -> None:
     command = ("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
-    touche_rad(*command, code=0)
+    touche_rad(*command)
     assert len(server.asked) == 3 * (1 + 7)
     cached = touche_rad(*command, "--cache", tmp_path / "cache", "--json").json
     probes = {row["probe"] for row in cached["flips"]}

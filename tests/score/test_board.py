@@ -43,13 +43,13 @@ def score(folder: Path, *words: str, width: int = 80, **checks: Any) -> Ended:
 
 def rows(folder: Path, *words: str) -> dict[str, dict[str, str]]:
     """Return the rows of the CSV file by run."""
-    out = score(folder, *words, "--csv").out
+    out = score(folder, *words, "--csv", code=None).out
     return {row["run"]: row for row in csv.DictReader(out.splitlines())}
 
 
 def report(folder: Path, *words: str) -> dict[str, Any]:
     """Return the JSON output."""
-    return score(folder, *words, "--json").json  # type: ignore[no-any-return]
+    return score(folder, *words, "--json", code=None).json  # type: ignore[no-any-return]
 
 
 RUNS = ("bad.jsonl", "good.jsonl", "twin.jsonl", "labels.jsonl")
@@ -187,10 +187,9 @@ def test_a_judge_keeps_a_lost_debate_as_noes(folder: Path) -> None:
         "-o",
         "judged.jsonl",
         cwd=folder,
-        code=0,
         err="lost debate: 1",
     )
-    score(folder, "judged.jsonl", "labels.jsonl", "--strict", code=0)
+    score(folder, "judged.jsonl", "labels.jsonl", "--strict")
     result = report(folder, "judged.jsonl", "labels.jsonl")
     assert result["lost"] == {"judged": 1}
     assert result["official"] is True
@@ -241,7 +240,7 @@ def bad_lines(folder: Path) -> Path:
 
 
 def test_bad_lines_are_refused_with_the_command_that_repairs_them(bad_lines: Path) -> None:
-    ended = score(bad_lines, "byte.jsonl", "cut.jsonl", "labels.jsonl")
+    ended = score(bad_lines, "byte.jsonl", "cut.jsonl", "labels.jsonl", code=2)
     byte, cut = ended.err.splitlines()
     assert "byte.jsonl:3: " in byte
     assert "cut.jsonl:3: " in cut
@@ -274,12 +273,20 @@ def test_what_is_no_run_is_not_repaired(
 
 def test_skipped_lines_of_refused_runs_are_not_counted(bad_lines: Path) -> None:
     (bad_lines / "claims.tsv").write_text("TOPIC_DESCRIPTION\n" * 11)
-    score(bad_lines, "claims.tsv", "byte.jsonl", "labels.jsonl", "--skip-bad", err="byte.jsonl:3: ")
+    score(
+        bad_lines,
+        "claims.tsv",
+        "byte.jsonl",
+        "labels.jsonl",
+        "--skip-bad",
+        code=1,
+        err="byte.jsonl:3: ",
+    )
 
 
 def test_skip_bad_skips_lines_of_a_trec_run(qrels: Path) -> None:
     (qrels / "x.run").write_text("q1 Q0 a 1 2.0 t\nbroken\nq2 Q0 a 1 2.0 t\n")
-    score(qrels, "x.run", "q.txt", "--skip-bad", "--json", code=0, err="x.run:2: ")
+    score(qrels, "x.run", "q.txt", "--skip-bad", "--json", err="x.run:2: ")
 
 
 def test_skip_bad_never_skips_lines_of_the_truth(qrels: Path) -> None:

@@ -120,7 +120,7 @@ def test_labels_of_half_of_the_criteria_are_scored_and_named(folder: Path) -> No
     runs = ("judge.jsonl", "other.jsonl")
     (folder / runs[1]).write_text((folder / runs[0]).read_text().replace("bees", "wasps"))
     words = (*runs, "--criteria", "mine.toml", "--summary", "-o", "labels.jsonl", "--replace")
-    touche_rad("label", *words, cwd=folder, code=0)
+    touche_rad("label", *words, cwd=folder)
     template = (folder / "labels.jsonl").read_text()
     (folder / "labels.jsonl").write_text(template.replace('"clear": null', '"clear": 1'))
     people = score(folder, *runs, "labels.jsonl")
@@ -159,9 +159,7 @@ def test_shares_and_means_are_corrected_by_kind(folder: Path) -> None:
 
 
 def test_means_without_labels_leave_out_categories(folder: Path) -> None:
-    ended = touche_rad(
-        "score", "judge.jsonl", "--criteria", "mine.toml", "--json", cwd=folder, code=0
-    )
+    ended = touche_rad("score", "judge.jsonl", "--criteria", "mine.toml", "--json", cwd=folder)
     report = ended.json
     assert report["notes"][0].startswith("kind_of has categories")
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
@@ -172,7 +170,7 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
 
 def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder: Path) -> None:
     words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "debate", "--json")
-    rows = touche_rad("score", *words, cwd=folder, code=0).json[:3]
+    rows = touche_rad("score", *words, cwd=folder).json[:3]
     assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (0, 2), (0, 3)]
     criteria = read_criteria(str(folder / "mine.toml"))
     labels = frames.labels(folder / "labels.jsonl", criteria=criteria)
@@ -181,7 +179,7 @@ def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder
 
 def report(folder: Path, *arguments: str) -> dict[str, Any]:
     call = ("report", "--criteria", "mine.toml", "-o", "page.html", *arguments)
-    touche_rad(*call, cwd=folder, code=0)
+    touche_rad(*call, cwd=folder)
     return Page(folder / "page.html").data
 
 
@@ -216,7 +214,7 @@ def test_turns_on_which_people_disagree_are_counted(folder: Path) -> None:
     assert [row["unsettled"] for row in rows] == [0, DEBATES, 0, 0, 0]
     words = ("score", "judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
     left_out = f"strong: {DEBATES} turns left out: people disagree"
-    touche_rad(*words, "--correct", cwd=folder, code=0, out=left_out)
+    touche_rad(*words, "--correct", cwd=folder, out=left_out)
     data = report(folder, "judge.jsonl", "--labels", "labels.jsonl")["report"]
     assert left_out in str(data["faults"])
 

@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def score(folder: Path, *words: str) -> dict[str, Any]:
-    return touche_rad("score", *words, "--json", "--samples", "500", cwd=folder, code=0).json  # type: ignore[no-any-return]
+    return touche_rad("score", *words, "--json", "--samples", "500", cwd=folder).json  # type: ignore[no-any-return]
 
 
 def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
@@ -129,8 +129,8 @@ def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> 
     counts = {(row["run"], row["maxim"]): row["unsettled"] for row in rows}
     assert [*counts.values()] == [None, 0, 3, 0, 0, None, 0, CLAIMS, 0, 0]
     note = f"team2.judged: quality: {CLAIMS} turns left out: people disagree (label --settle)"
-    touche_rad("score", *runs, "--correct", cwd=folder, code=0, out=note)
-    touche_rad("report", *runs[:2], "--labels", runs[2], "-o", "page.html", cwd=folder, code=0)
+    touche_rad("score", *runs, "--correct", cwd=folder, out=note)
+    touche_rad("report", *runs[:2], "--labels", runs[2], "-o", "page.html", cwd=folder)
     (board,) = Page(folder / "page.html").data["report"]["boards"]
     assert [note] in board["tables"][0]["rows"]
     assert board["measure"] == "share of yes of people"
@@ -140,7 +140,7 @@ def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> 
 def test_a_report_ranks_debaters_as_score_does(folder: Path, kind: str) -> None:
     runs = [f"team2{kind}.jsonl", f"team1{kind}.jsonl"]
     call = ("report", *runs, "--labels", "labels.jsonl", "-o", "page.html")
-    touche_rad(*call, cwd=folder, code=0)
+    touche_rad(*call, cwd=folder)
     (board,) = Page(folder / "page.html").data["report"]["boards"]
     ranks = [(row["run"], row["rank"]) for row in board["rows"]]
     assert ranks == [(f"team1{kind}", 1), (f"team2{kind}", 2)]

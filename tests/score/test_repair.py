@@ -82,8 +82,8 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
     before = wrong.read_bytes()
     out = tmp_path / "new.jsonl"
     options = ("--input", source, "-i", demo_index_path)
-    touche_rad("check", wrong, *options, "--fix", "-o", out, code=0, out="repaired     ")
-    touche_rad("check", out, *options, code=0)
+    touche_rad("check", wrong, *options, "--fix", "-o", out, out="repaired     ")
+    touche_rad("check", out, *options)
     assert wrong.read_bytes() == before
     result = read_records(out)
     assert utterances(result) == utterances(good)
@@ -155,7 +155,7 @@ def test_an_id_of_two_debates_is_changed(named_rows: Rows, tmp_path: Path) -> No
         row["id"] = "d0"
     run = run_file(tmp_path / "run.jsonl", named_rows)
     out = tmp_path / "new.jsonl"
-    touche_rad("check", run, "--fix", "-o", out, code=0)
+    touche_rad("check", run, "--fix", "-o", out)
     assert [row["id"] for row in read_records(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
 
 

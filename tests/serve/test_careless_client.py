@@ -36,7 +36,7 @@ def test_debates_all_at_once_lose_nothing(serve: Serve, tmp_path: Path) -> None:
     assert len(judged) == DEBATES
     simulations = write(tmp_path, "simulations.jsonl", rows)
     evaluations = write(tmp_path, "evaluations.jsonl", judged)
-    ended = touche_rad("check", simulations, evaluations, code=0)
+    ended = touche_rad("check", simulations, evaluations)
     assert ended.out.count("\n") == 3, "not even a warning"
     calls = len(model.asked)
     assert calls >= DEBATES * TURNS * 2, "each turn was answered and judged with the model"

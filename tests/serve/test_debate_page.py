@@ -292,7 +292,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     said = [ZOOS, "Animals suffer in small cages.", "Breeding does not save species."]
     assert [turn["utterance"] for turn in turns] == said
     assert all(turn["systemResponse"]["response"]["arguments"] for turn in turns)
-    touche_rad("check", path, code=0)
+    touche_rad("check", path)
 
 
 @pytest.mark.services

@@ -19,7 +19,7 @@ from touche_rad.demo import demo_file
 @pytest.mark.parametrize("kind", ["debater", "judge", "panel", "retriever"])
 def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path: Path) -> None:
     folder, site = tmp_path / "package", tmp_path / "site"
-    ended = touche_rad("new", kind, "my-plugin", "-o", folder, code=0, err="pip install")
+    ended = touche_rad("new", kind, "my-plugin", "-o", folder, err="pip install")
     prompt = folder / "my_plugin" / "profiles" / "other.toml"
     prompt.parent.mkdir()
     for path in (prompt, folder / "my_plugin" / "my.jinja"):

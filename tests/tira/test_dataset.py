@@ -46,12 +46,12 @@ def read_measures(folder: Path) -> dict[str, float]:
 def run_judge(judge: str, simulations: Path, folder: Path) -> Path:
     """A run's folder, as TIRA gives it to the evaluator."""
     folder.mkdir(parents=True)
-    touche_rad("judge", simulations, "-j", judge, "-o", folder / "evaluations.jsonl", code=0)
+    touche_rad("judge", simulations, "-j", judge, "-o", folder / "evaluations.jsonl")
     return folder
 
 
 def test_the_input_of_judges_is_blind_and_the_truths_are_the_labels(tmp_path: Path) -> None:
-    assert write_dataset("judges", tmp_path / "ours").code == 0
+    write_dataset("judges", tmp_path / "ours")
     text = (tmp_path / "ours/inputs/simulations.jsonl").read_text()
     first = json.loads(text.splitlines()[0])["simulation"]
     assert set(first["configuration"]) == {"topic"}
@@ -94,7 +94,6 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: P
         tmp_path / "ours/truths",
         "-o",
         out,
-        code=0,
         err="given twice",
         out=" over 60 labelled turns of 20 debates",
     )
@@ -124,7 +123,7 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) ->
     del record["userTurnsEvaluations"][0]["Quantity"]
     write_lines(path, [json.dumps(record), *rest])
     evaluate(run, "--strict", code=2)
-    evaluate(run, code=0, err="turn 1")
+    evaluate(run, err="turn 1")
     assert read_measures(run.with_name("out"))["quantity recall"] == 42 / 43
 
 
@@ -238,7 +237,7 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     assert "run/evaluations.jsonl:2: simulation.userTurns[1]: " in ended.error
     assert "--fix" not in ended.err
     (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests
-    touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness, code=0)
+    touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness)
 
 
 @pytest.mark.services
@@ -249,7 +248,7 @@ def test_the_client_checks_a_dataset_runs_its_baseline_and_evaluates_it(
     """With the command that the README gives for the smoke set, `docker` apart."""
     place = tmp_path / "repository" / "rad"
     place.parent.mkdir()
-    assert write_dataset(kind, place).code == 0
+    write_dataset(kind, place)
     committed(place.parent)
     smoke = place.with_name("rad-smoke")
     (line,) = re.findall("^tira-cli dataset.*--dry-run$", (smoke / "README.md").read_text(), re.M)

@@ -38,7 +38,7 @@ def submit_with_client(
     *options: str,
 ) -> ClientRun:
     """What a person does: `touche-rad submit NAME | sh`."""
-    printed = touche_rad("submit", name, "--file", repository / "tira.yml", *options, code=0)
+    printed = touche_rad("submit", name, "--file", repository / "tira.yml", *options)
     return call_client(
         shlex.split(printed.out), dataset_folder, repository.parent / "log.jsonl", env
     )
@@ -135,7 +135,7 @@ def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
     assert refused.out == ""
     assert "demo index" in refused.error
     demo = Path(shutil.copy(demo_file("arguments.jsonl"), repository / "docker" / "collection"))
-    assert touche_rad(*words, "--collection", demo) == refused
+    assert touche_rad(*words, "--collection", demo, code=2) == refused
     words += ("--collection", repository / "docker" / "collection" / "ours.jsonl")
     touche_rad(*words, code=2, err="not found")
     words[-1].write_text(demo.read_text().partition("\n")[2])
@@ -154,10 +154,9 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     touche_rad(
         *words,
         env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"},
-        code=0,
         err="not set: OPENAI_API_KEY",
     )
-    touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}, err="_URL=http://x:8/v1\n")
+    touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}, code=2, err="_URL=http://x:8/v1\n")
 
 
 @pytest.mark.parametrize(

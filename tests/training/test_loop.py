@@ -54,12 +54,12 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def commands_of(plan: Path) -> list[str]:
     """The commands that a plan prints."""
-    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=0)
+    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run")
     return re.findall(r"^   touche-rad (.*)", ended.out, re.MULTILINE)
 
 
 def test_a_dry_run_has_a_heading_for_each_round_and_the_costs_of_each_game(plan: Path) -> None:
-    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=0)
+    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run")
     assert re.findall(r"^Round (\d)", ended.out, re.MULTILINE) == ["0", "1", "2"]
     steps = re.findall(r"^(\d+)\. ", ended.out, re.MULTILINE)
     assert steps == [str(number) for number in range(1, 17)]
@@ -150,7 +150,8 @@ def test_what_is_not_installed_is_told_before_the_teacher_plays(
 @pytest.mark.services
 def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) -> None:
     def call(*flags: str) -> tuple[int, str]:
-        ended = touche_rad("train", "loop", plan, "-o", plan.parent / "out", *flags)
+        out = plan.parent / "out"
+        ended = touche_rad("train", "loop", plan, "-o", out, *flags, code=None)
         return ended.code, ended.err
 
     def parts() -> list[set[str]]:
@@ -179,10 +180,7 @@ def test_both_speakers_use_models_of_one_server(plan: Path, tmp_path: Path, comm
     with serving() as server:
         filling(server)
         model = ["-m", f"{server.url}#tiny", "-i", "demo", "--rounds", "1"]
-        ended = touche_rad(
-            command, plan.parent / "claims.tsv", *speakers, *model, "-o", tmp_path / "o"
-        )
-    assert ended.code == 0, ended.err
+        touche_rad(command, plan.parent / "claims.tsv", *speakers, *model, "-o", tmp_path / "o")
     assert {body["model"] for body in server.asked} >= {"a", "b"}
 
 

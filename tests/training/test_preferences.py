@@ -82,7 +82,7 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
             )
         sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
     out = tmp_path / "pairs.jsonl"
-    touche_rad("train", "preferences", *evaluations, *traces, "-o", out, code=0)
+    touche_rad("train", "preferences", *evaluations, *traces, "-o", out)
     (pair,) = read_records(out)
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
     assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
@@ -227,14 +227,14 @@ def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt(
         server.always = answer_by_seed
         model = ("-m", f"{server.url}#tiny")
         touche_rad(*play, *debater[:2], *model, code=2, err="model.temperature")
-        touche_rad(*play, *debater, *model, code=0)
+        touche_rad(*play, *debater, *model)
         temperatures = {(schema_of(body), body["temperature"]) for body in server.asked}
-        touche_rad("judge", "c.jsonl", "-j", "inspirescore", *model, "-o", "o.jsonl", code=0)
+        touche_rad("judge", "c.jsonl", "-j", "inspirescore", *model, "-o", "o.jsonl")
     assert temperatures == {("Terms", 0), ("Speech", 1)}
     contests = read_records(Path("c.jsonl"))
     texts = [[speech["text"][-5:] for speech in contest["speeches"]] for contest in contests]
     assert texts == [["pro 0"], ["pro 1"], ["pro 0", "con 0"], ["pro 0", "con 1"]]
-    touche_rad("train", "preferences", "c.jsonl", "o.jsonl", "--wording", "free", "-o", "p", code=0)
+    touche_rad("train", "preferences", "c.jsonl", "o.jsonl", "--wording", "free", "-o", "p")
     pairs_of_side = read_records(Path("p"))
     assert preferred_and_rejected(pairs_of_side) == [
         ("I am pro 1", "I am pro 0"),
@@ -326,7 +326,7 @@ def test_the_preference_does_not_go_by_the_order_of_the_runs(
 def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> None:
     both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
     words = ("train", "preferences", both, "-o", tmp_path / "pairs.jsonl", "--replace")
-    done = touche_rad(*words, "--margin", "0.3", code=0)
+    done = touche_rad(*words, "--margin", "0.3")
     assert done.json["pairs"] == 1
     for margin in ("wide", "-1"):
-        assert touche_rad(*words, "--margin", margin).code == 2, margin
+        touche_rad(*words, "--margin", margin, code=2)

@@ -136,7 +136,6 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
     done = touche_rad(
         *("train", "dpo", source, "--from", fine_tuned.root, "-o", out, "--beta", "1"),
         *("--rate", "2e-3", "--batch", "8", "--epochs", "2", "--held-out", "0"),
-        code=0,
     )
     printed = done.json
     assert printed["loss"]["first"] == pytest.approx(math.log(2), abs=1e-4)

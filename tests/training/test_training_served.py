@@ -28,7 +28,7 @@ def test_the_printed_command_plays_the_trained_model(
     files = {"debates.jsonl": debates, "index": demo_index_path, "run.jsonl": run}
     words = [files.get(word, word) for word in shlex.split(report["serve"]["adapter"])[1:]]
     environment = {PYTHON: str(write_launcher(tmp_path / "player"))}
-    touche_rad(*words, env=environment, code=0)
+    touche_rad(*words, env=environment)
     assert all(record["content"] for record in read_records(run))
     calls = read_records(tmp_path / "run.jsonl.trace.jsonl")
     assert any(record["answer"] for record in calls), "the model answered"

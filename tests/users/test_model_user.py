@@ -263,7 +263,7 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
 
 
 def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage) -> None:
-    played = stage.play("model(persona=expert)", "-O", "user.evidence=0", turns=2, code=0)
+    played = stage.play("model(persona=expert)", "-O", "user.evidence=0", turns=2)
     assert played.utterances == [list(FACTS[:2])]
     assert called(server) == ["Utterance", "Utterance"]
     assert played.simulations[0]["configuration"]["user"] == {

@@ -48,7 +48,7 @@ def url(server: Scripted) -> str:
 def test_it_is_asked_with_the_claim_and_then_with_the_mirrored_conversation(
     server: Scripted, stage: Stage
 ) -> None:
-    played = stage.play(url(server), turns=3, code=0)
+    played = stage.play(url(server), turns=3)
     u1, u2, _ = played.utterances[0]
     s1, s2, _ = played.answers[0]
     assert played.utterances[0] == [f"My point number {n} stands." for n in (1, 2, 3)]
@@ -107,7 +107,7 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
         *[fault] * 4,
         answers_with("And they are loud."),
     ]
-    played = stage.play(url(server), turns=3, code=0)
+    played = stage.play(url(server), turns=3)
     first, second, third = played.utterances[0]
     assert first == "Cars foul the air."
     assert second
@@ -144,7 +144,7 @@ def test_nobody_there_is_no_reason_to_stop_under_tira(
 ) -> None:
     monkeypatch.setenv("outputDir", str(stage.folder))
     address = "http://127.0.0.1:9/chat"
-    played = stage.play(address, "-O", "user.tries=2", code=0, err="user rules")
+    played = stage.play(address, "-O", "user.tries=2", err="user rules")
     assert f"Unreachable: {address}" in played.user_fallbacks[0]
 
 

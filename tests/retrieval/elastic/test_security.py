@@ -33,7 +33,7 @@ DEMO = demo_file("arguments.jsonl")
 
 
 def _run(*words: str, **environment: str) -> Ended:
-    ran = touche_rad(*words, env=environment)
+    ran = touche_rad(*words, env=environment, code=None)
     for secret in (PASSWORD, READER_PASSWORD, LOADER_PASSWORD, "no pass-word of anybody"):
         assert secret not in ran.out + ran.err
     return ran
