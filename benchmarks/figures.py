@@ -190,9 +190,7 @@ def played(words: list[str]) -> list[dict[str, Any]]:
         contextlib.chdir(folder),
         patch.object(model, "open_backend", lambda *_, **__: Examples(varied=True)),
     ):
-        done = touche_rad(*words)
-        if done.code:
-            raise SystemExit(done.err)
+        touche_rad(*words)
         return [json.loads(path.read_text("utf-8")) for path in Path().rglob("*.status.json")]
 
 
