@@ -176,7 +176,7 @@ def test_fallback_answers_are_named(folder: Path) -> None:
     first, *others = read_records(folder / "verbatim.jsonl")
     first["simulation"]["userTurns"][0]["systemResponse"]["response"]["fallback"] = "timeout"
     write_records(folder / "late.jsonl", first, *others)
-    touche_rad("judge", "late.jsonl", "-o", "late.j.jsonl", cwd=folder, code=0)
+    touche_rad("judge", "late.jsonl", "-o", "late.j.jsonl", cwd=folder)
     warning = "late.j.jsonl: 1 of 20 answers are fallbacks"
     without_model = "grounded judged without a language model"
     touche_rad("score", "late.j.jsonl", cwd=folder, err=warning, out=without_model)
@@ -207,7 +207,7 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
     assert (first["rank"], first["debates"], first["p_holm"]) == ("1", "10 of 10", "")
     assert float(second["mean_yes"]) > float(second["mean_low"])
     assert 0 < float(second["p_holm"]) <= 1
-    touche_rad("report", *runs, "-o", "page.html", cwd=folder, code=0)
+    touche_rad("report", *runs, "-o", "page.html", cwd=folder)
     (board,) = Page(folder / "page.html").data["report"]["boards"]
     assert "rank,run,baseline,debates,p_holm,mean_yes," in unquote(board["tables"][0]["csv"])
     near = "(did you mean 'verbatim.j.jsonl'?)"
