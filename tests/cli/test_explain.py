@@ -88,7 +88,7 @@ def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> N
 def test_a_debater_that_lists_no_candidates_says_so(tmp_path: Path) -> None:
     script = tmp_path / "model.jsonl"
     script.write_text('{"answer": "No."}\n')
-    shown = touche_rad(*ZOOS, "--explain", "-d", "sinai", "-m", f"scripted:{script}").out
+    shown = touche_rad(*ZOOS, "--explain", "-d", "sinai", "-m", f"scripted:{script}", code=None).out
     assert shown.endswith("\n\nsinai lists no candidates.\n")
 
 

@@ -102,7 +102,7 @@ def test_one_planted_key_reaches_no_output(
         debates = tmp_path / "debates.jsonl"
         copy_lines(demo_file("debates.jsonl"), debates)
         model = ("-i", "demo", "-d", "composed", "-m", url, "--cache", cache)
-        ended = touche_rad("respond", debates, "-o", out, *model)
+        ended = touche_rad("respond", debates, "-o", out, *model, code=None)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any("cache" in path.parts for path in written) or cut
     for path in written:

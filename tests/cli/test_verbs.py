@@ -176,7 +176,7 @@ def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_p
     touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path, code=2, err="demo")
     touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path)
     say = ("respond", "--say", "Zoos are bad.", "-d", "verbatim", "-i")
-    touche_rad(*say, "./demo", cwd=tmp_path, out="rare animals")
+    touche_rad(*say, "./demo", cwd=tmp_path, code=None, out="rare animals")
 
 
 def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:

@@ -390,7 +390,7 @@ def test_labels_of_other_debates_are_refused_with_the_same_fix(tmp_path: Path) -
     labels.write_text("".join(labels.read_text().splitlines(keepends=True)[1:]))
     run = tmp_path / "good.jsonl"
     refusals = {
-        "report": touche_rad("report", run, "--labels", labels, "-o", tmp_path / "page"),
+        "report": touche_rad("report", run, "--labels", labels, "-o", tmp_path / "page", code=None),
         "score": touche_rad("score", run, labels),
         "score of several": touche_rad(
             "score", run, tmp_path / "noes.jsonl", tmp_path / "half.jsonl", labels

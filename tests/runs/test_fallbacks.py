@@ -132,7 +132,9 @@ def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
     source = write_debates(tmp_path, "Zoos are bad.")
     out = tmp_path / "run.jsonl"
     model = () if debater == "buggy" else ("-m", f"{server.url}#tiny")
-    touche_rad("--plugin", buggy, "respond", source, "-d", debater, *index, *model, "-o", out)
+    touche_rad(
+        "--plugin", buggy, "respond", source, "-d", debater, *index, *model, "-o", out, code=None
+    )
     for suffix in ("status.json", "errors.txt"):
         text = out.with_name(f"{out.name}.{suffix}").read_text()
         assert text.replace("\n", "").isprintable()
@@ -174,7 +176,7 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
 
     judged = tmp_path / "elsewhere/judged.jsonl"
     for command in (("judge", copy.with_name("answers.jsonl"), "-o", judged), ("score", judged)):
-        touche_rad(*command, err="judged.jsonl: 1 of 1 answers are fallbacks")
+        touche_rad(*command, code=None, err="judged.jsonl: 1 of 1 answers are fallbacks")
     touche_rad("report", judged, "-o", page, "--replace")
     assert "1 of 1 answers" in page.read_text()
     touche_rad("check", judged, code=1, out="not fit to upload: all answers are fallbacks")
@@ -189,7 +191,7 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     ended = touche_rad(*command, "--strict", "--workers", "1", code=1, err="--strict")
     assert "KeyError" in ended.err
     assert "1 of 2 done" in ended.err
-    touche_rad("check", out, out="not finished")
+    touche_rad("check", out, code=None, out="not finished")
     mend(buggy)
     touche_rad(*command, "--strict", err="1 of them")
     assert len(out.read_text().splitlines()) == 2
@@ -219,7 +221,14 @@ def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
     source = demo_file("debates.jsonl")
     command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index)
     touche_rad(
-        *command, "-o", tmp_path / "run.jsonl", "--strict", "--workers", "1", err="0 of 20 done"
+        *command,
+        "-o",
+        tmp_path / "run.jsonl",
+        "--strict",
+        "--workers",
+        "1",
+        code=None,
+        err="0 of 20 done",
     )
     assert (tmp_path / "calls.txt").read_text() == "called\n"
 
@@ -291,7 +300,7 @@ def test_an_unknown_model_is_named_with_those_of_the_server(
     fixes = {401: "set OPENAI_API_KEY", 404: offers, 500: "see the server's log"}
     for status, fix in fixes.items():
         server.always = fails(status)
-        doctor = touche_rad("doctor", "-m", f"{server.url}#qwen3-8b", "--json").out
+        doctor = touche_rad("doctor", "-m", f"{server.url}#qwen3-8b", "--json", code=None).out
         checks = {check["what"]: check for check in json.loads(doctor)}
         assert checks["model"]["fix"] == fix
         assert not checks["debater sinai"]["ok"]

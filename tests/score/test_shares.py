@@ -104,7 +104,9 @@ def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> No
     assert "--skip-bad" in judged.err.splitlines()[-1]
     assert judged.err.count("next: ") == 1
     assert read_json(folder / "judged/grounded.jsonl.status.json") == status, "not judged again"
-    assert "--skip-bad" not in touche_rad(*call, "bad.jsonl", "--skip-bad", cwd=folder).err
+    assert (
+        "--skip-bad" not in touche_rad(*call, "bad.jsonl", "--skip-bad", cwd=folder, code=None).err
+    )
 
     scored = touche_rad("score", "judged/grounded.jsonl", "judged/verbatim.jsonl", cwd=folder)
     assert scored.out == judged.out
@@ -166,7 +168,7 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
     assert list(ranks)[-1] == "all"
     assert report["debates"]["one"] == "9 of 10"
     checked = touche_rad(
-        "check", "one.jsonl", "--input", demo_file("claims.tsv"), "--json", cwd=folder
+        "check", "one.jsonl", "--input", demo_file("claims.tsv"), "--json", cwd=folder, code=None
     )
     kinds = {fault["kind"] for fault in checked.json[0]["findings"]}
     assert kinds >= {"a debate is missing", "a debate is additional"}

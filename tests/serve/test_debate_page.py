@@ -190,7 +190,7 @@ def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
             assert client.post("/", json=say).json()["content"]
     assert sum("401: no; " in record.getMessage() for record in caplog.records) == 1
     assert "set OPENAI_API_KEY" in client.get("/health").json()["model_problem"]
-    touche_rad("serve", "-i", "nowhere")
+    touche_rad("serve", "-i", "nowhere", code=2)
     assert logging.getLogger("httpx2").level == logging.WARNING, "requests are not logged"
 
 

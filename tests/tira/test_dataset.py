@@ -77,7 +77,7 @@ def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
     )
     first, *rest = LABELS.read_text().splitlines()
     write_lines(fewer, [json.dumps(json.loads(first)[1:]), *rest])
-    touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", err="debate 1 ")
+    touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", code=2, err="debate 1 ")
     assert not (tmp_path / "out").exists()
 
 
@@ -143,10 +143,10 @@ def test_a_run_with_another_number_of_debates_is_refused(
 
 
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
-    evaluate(run, "-j", "length", err="-j")
-    evaluate(run, truths="inputs", err=f"give {run.with_name('ours') / 'truths'}")
+    evaluate(run, "-j", "length", code=2, err="-j")
+    evaluate(run, truths="inputs", code=2, err=f"give {run.with_name('ours') / 'truths'}")
     (run / "evaluations.jsonl").write_text("")
-    evaluate(run, err="evaluations.jsonl")
+    evaluate(run, code=2, err="evaluations.jsonl")
     assert not run.with_name("out").exists()
 
 
