@@ -7,6 +7,7 @@ so that totals stay comparable.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -72,9 +73,9 @@ def points(
     graph: SceneGraph, kinds: Kinds = "like", rebutted: Literal["claim", "any"] = "claim"
 ) -> dict[Side, Points]:
     """Count each side's supported claims and its rebuttals."""
-    claims: dict[Side, list[int]] = {side: [] for side in SIDES}
-    supported: dict[Side, list[int]] = {side: [] for side in SIDES}
-    attacked: dict[Side, list[int]] = {side: [] for side in SIDES}
+    claims: dict[Side, list[int]] = defaultdict(list)
+    supported: dict[Side, list[int]] = defaultdict(list)
+    attacked: dict[Side, list[int]] = defaultdict(list)
     """The targets of a side's rebuttals."""
     for node in graph.arguments():
         edges = graph.outgoing(node.id)

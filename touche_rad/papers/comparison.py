@@ -58,12 +58,19 @@ class PaperComparison(Printed):
         longest = max(len(cell.row) for cell in self.cells)
         rows = []
         for cell in self.cells:
-            row = [cell.row.ljust(longest), cell.column, _text(cell.paper), _text(cell.ours)]
             counts = [f"{count} {name}" for name, count in cell.samples.items()]
-            row.append(", ".join(counts) or NONE)
-            row.append(NONE if cell.ours is None else str(cell.fallbacks))
-            row.append(NONE if cell.low is None else f"{_text(cell.low)} to {_text(cell.high)}")
-            rows.append([*row, _text(cell.difference, "+")])
+            rows.append(
+                [
+                    cell.row.ljust(longest),
+                    cell.column,
+                    _text(cell.paper),
+                    _text(cell.ours),
+                    ", ".join(counts) or NONE,
+                    NONE if cell.ours is None else str(cell.fallbacks),
+                    NONE if cell.low is None else f"{_text(cell.low)} to {_text(cell.high)}",
+                    _text(cell.difference, "+"),
+                ]
+            )
         headings = ["row".ljust(longest), "", "paper", "ours", "n", "fallbacks", INTERVAL]
         yield Table([*headings, "difference"], rows, name=1)
         yield tuple(

@@ -130,12 +130,13 @@ def _filters(
     red = "no"
     filters: list[tuple[str, str, list[tuple[str, str]]]] = []
     if len(runs) > 1:
-        filters.append(("run", "Run", [(run, run) for run in runs]))
-        filters.append(("differ", "Turns", _DIFFERENCES))
+        filters = [("run", "Run", [(run, run) for run in runs]), ("differ", "Turns", _DIFFERENCES)]
     if any(debate[6] for debate in debates):  # judged
         keys = [(criterion.key, criterion.title) for criterion in criteria]
-        filters.append(("maxim", "Criterion", keys))
-        filters.append(("verdict", "Verdict", [*answers, ("none", "no verdict")]))
+        filters += [
+            ("maxim", "Criterion", keys),
+            ("verdict", "Verdict", [*answers, ("none", "no verdict")]),
+        ]
     if not is_one_judge and any(len(debate[6]) > 1 for debate in debates):
         red = "judges disagree"
         filters.append(("disagree", "", [("1", red)]))

@@ -80,8 +80,11 @@ def _record(
     for run, judgement in judgements:
         outcome = _renamed(judgement.outcome, names)
         swapped = _renamed(judgement.swapped, names)
-        row: list[object] = [run, _colored(outcome.decision or "none", sides)]
-        row.append(_colored(swapped.decision or "none", sides) if swapped else None)
+        row: list[object] = [
+            run,
+            _colored(outcome.decision or "none", sides),
+            _colored(swapped.decision or "none", sides) if swapped else None,
+        ]
         for name in dimensions:
             scores = [
                 f"{speaker} {words.number(of_speaker[name])}"

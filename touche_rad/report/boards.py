@@ -82,8 +82,17 @@ def _page_table(caption: str, content: Table) -> Board:
 
 def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
-    empty: Board = {"text": [], "warnings": [], "note": "", "digits": 2, "columns": []}
-    empty |= {"tables": [], "matrix": None, "pairs": [], "link": ""}
+    empty: Board = {
+        "text": [],
+        "warnings": [],
+        "note": "",
+        "digits": 2,
+        "columns": [],
+        "tables": [],
+        "matrix": None,
+        "pairs": [],
+        "link": "",
+    }
     filled = {**empty, "title": title, "rows": rows, "measure": measure, **fields}
     if filled["text"][:1] == [f"{title}."]:  # the title says it
         del filled["text"][0]
@@ -409,8 +418,13 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
 
 def tournament_board(result: Tournament) -> Board:
     """Show the result of a tournament; who does not differ from the leader shares its rank."""
-    columns = {"{wins}": "won", "{ties}": "tied", "{losses}": "lost"}
-    columns |= {"{share_text}": "share", "{words:.1f}": "words a speech"}
+    columns = {
+        "{wins}": "won",
+        "{ties}": "tied",
+        "{losses}": "lost",
+        "{share_text}": "share",
+        "{words:.1f}": "words a speech",
+    }
     rows = []
     for place, standing in enumerate(result.standings, 1):
         rank = 1 if standing.differs is False else place

@@ -58,8 +58,14 @@ def score(
     The runs are files by name, or are named after them; `measures` are for TREC runs. For whole
     debates use `touche_rad.contests.scoring.score_contests`.
     """
-    how: dict[str, Any] = {"compare": compare, "samples": samples, "seed": seed}
-    how |= {"baselines": baselines, "bad": bad, "progress": progress}
+    how: dict[str, Any] = {
+        "compare": compare,
+        "samples": samples,
+        "seed": seed,
+        "baselines": baselines,
+        "bad": bad,
+        "progress": progress,
+    }
     kind = kind_of(truth)
     if kind is files.Kind.LABELS:
         return score_judgements(

@@ -120,8 +120,8 @@ class Submission(FrozenRecord):
         if software.hf_models:
             words += ["--mount-hf-model", *software.hf_models]
         if software.cache:
-            words += ["--mount-cache", f"${software.cache}=EMPTY_DIR"]
-            words += ["--cache-behaviour", "deterministic"]
+            cache = f"${software.cache}=EMPTY_DIR"
+            words += ["--mount-cache", cache, "--cache-behaviour", "deterministic"]
         return words if upload else [*words, "--dry-run"]
 
 

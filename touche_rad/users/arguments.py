@@ -31,9 +31,11 @@ def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int)
     cited = response.arguments[:2]
     queries = [("supports", claim), ("attacks", answer)]
     for argument in cited:
-        queries.append(("attacks", argument.text))
-        queries.append(("attacks", argument.supports))
-        queries.append(("supports", argument.attacks))
+        queries += [
+            ("attacks", argument.text),
+            ("attacks", argument.supports),
+            ("supports", argument.attacks),
+        ]
     candidates: dict[str, Argument] = {}
     try:
         for field, query in dict.fromkeys(queries):
