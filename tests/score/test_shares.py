@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from copy import deepcopy
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -52,7 +53,7 @@ def test_labels_on_all_turns_stay_with_their_turns() -> None:
         ("grounded.length verbatim.length.demo", ""),
         (
             "grounded.grounded verbatim.unknown",
-            "the verdicts are of an unknown judge (verbatim.unknown has no status) and grounded",
+            "the verdicts are of an unknown judge (verbatim.unknown has no status of its own) and grounded",
         ),
     ],
 )
@@ -174,6 +175,25 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
     assert kinds >= {"a debate is missing", "a debate is additional"}
 
 
+def test_the_input_says_which_debates_each_run_must_have(folder: Path) -> None:
+    """Two runs with the same foreign claim take nothing from the others."""
+    touche_rad("judge", "grounded.jsonl", "-o", "right.j.jsonl", cwd=folder, code=0)
+    first, *others = read_records(folder / "right.j.jsonl")
+    claims = demo_file("claims.tsv")
+    write_records(folder / "less.j.jsonl", *others[1:])
+    foreign = deepcopy(first)
+    foreign["simulation"]["configuration"]["topic"]["description"] = "Foreign."
+    for name in ("a", "b"):
+        write_records(folder / f"{name}.j.jsonl", foreign, *others)
+    runs = [f"{name}.j.jsonl" for name in ("right", "a", "b", "less")]
+    report = touche_rad("score", *runs, "--debates", claims, "--json", cwd=folder, code=0).json
+    assert [*report["debates"].values()] == ["10 of 10", "9 of 10", "9 of 10", "8 of 10"]
+    page = ("report", "less.j.jsonl", "--debates", claims, "-o", "less.html")
+    warning = "missing or lost debates, which count as no: 2"
+    touche_rad(*page, cwd=folder, code=0, err=warning)
+    touche_rad("score", "less.j.jsonl", cwd=folder, code=0, out="--debates INPUT")
+
+
 def test_fallback_answers_are_named(folder: Path) -> None:
     first, *others = read_records(folder / "verbatim.jsonl")
     first["simulation"]["userTurns"][0]["systemResponse"]["response"]["fallback"] = "timeout"
@@ -207,11 +227,11 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
         assert compared.out.count("grounded.j,verbatim.j,") == 5
     (first, second) = csv.DictReader(touche_rad(*call[:-3], "--csv", cwd=folder).out.splitlines())
     assert (first["rank"], first["debates"], first["p_holm"]) == ("1", "10 of 10", "")
-    assert float(second["mean_yes"]) > float(second["mean_low"])
+    assert float(second["mean"]) > float(second["mean_low"])
     assert 0 < float(second["p_holm"]) <= 1
     touche_rad("report", *runs, "-o", "page.html", cwd=folder)
     (board,) = Page(folder / "page.html").data["report"]["boards"]
-    assert "rank,run,baseline,debates,p_holm,mean_yes," in unquote(board["tables"][0]["csv"])
+    assert "rank,run,baseline,debates,p_holm,mean," in unquote(board["tables"][0]["csv"])
     near = "(did you mean 'verbatim.j.jsonl'?)"
     touche_rad(*call, "--baseline", "verbatin.j", cwd=folder, code=2, err=near)
     shown = touche_rad(*call, "--baseline", "verbatim.j", cwd=folder).out

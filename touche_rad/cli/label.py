@@ -151,7 +151,8 @@ def _print_summary(session: LabelSession, options: LabelOptions) -> None:
     unsettled = len(study.open_disagreements())
     if unsettled:
         click.echo(f"{unsettled} disagreements are not settled: null in {session.output}")
-        steps.append(["label", *options.paths, *chosen, "-o", session.output, "--settle"])
+        others = [word for path in options.others for word in ("--with", path)]
+        steps.append(["label", *options.paths, *chosen, "-o", session.output, *others, "--settle"])
     say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
     if study.places:
         exchanges = session.exchanges

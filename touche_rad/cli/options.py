@@ -392,7 +392,9 @@ JUDGE: Final = option(
     setting="judge",
 )
 DEBATES: Final = option(
-    Path, "Labelled debates in the labels' order, to match runs by id and text."
+    Path,
+    "With labels: the debates that were judged, to match runs by id and text. Without: the input, "
+    "whose claims each run must have.",
 )
 CRITERIA: Final = option(
     str,

@@ -8,7 +8,6 @@ from typing import Final
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, open_page, print_text, say
 from touche_rad.cli.program import command
-from touche_rad.errors import OptionError
 
 LARGE_REPORT: Final = 8_000_000
 """Bytes of input from which a report is a folder, if no output is given."""
@@ -56,8 +55,6 @@ def report_command(options: ReportOptions) -> int:
     """
     from touche_rad import files
 
-    if options.debates is not None and options.labels is None:
-        raise OptionError("--debates is for labels: add --labels FILE")
     runs = options.runs
     size = sum(path.stat().st_size for path in runs if path.is_file())
     out = options.output or Path("report" if size > LARGE_REPORT else "report.html")

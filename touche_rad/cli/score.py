@@ -171,7 +171,8 @@ def score_runs(
     if kind is files.Kind.EVALUATIONS:
         from touche_rad.score.shares import score_shares
 
-        _refuse(options, (*_ONLY_FOR_LABELS, "votes", "output", "measure"), "runs without labels")
+        refused = ("strict", "exclude", "correct", "votes", "output", "measure")
+        _refuse(options, refused, "runs without labels")
         return score_shares(
             options.paths,
             criteria=criteria,
@@ -180,6 +181,7 @@ def score_runs(
             samples=options.samples,
             seed=options.seed,
             bad=bad,
+            source=options.debates,
         )
     if not runs:
         raise UserError(

@@ -93,10 +93,7 @@ def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Boa
         "pairs": [],
         "link": "",
     }
-    filled = {**empty, "title": title, "rows": rows, "measure": measure, **fields}
-    if filled["text"][:1] == [f"{title}."]:  # the title says it
-        del filled["text"][0]
-    return filled
+    return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
 
 
 def boards_of(report: Scored) -> list[Board]:
@@ -127,11 +124,11 @@ def _compared(content: Board, report: Report, measure: str, units: int) -> Board
     """Add the differences of the runs, and a table of all measures, whose CSV has all digits."""
     is_ranked = not (isinstance(report, ShareReport) and report.not_ranked)
     pairs = _pairs(report, measure, units) if is_ranked else []
-    p_values = {row.run: report.p_against_first(row.run, measure) for row in report.ranking}
-    if any(p is not None for p in p_values.values()):
+    if report.comparisons:
         content["columns"].append(["p (Holm)", "against the first"])
         for row in content["rows"]:
-            row["cells"].append(words.probability(p_values[row["run"]]))
+            p = report.p_against_first(row["run"], measure)
+            row["cells"].append(words.probability(p))
     table = _page_table("All measures", report.board())
     table["csv"] = _csv_link(csv_text(report.records()))
     return {**content, "pairs": pairs, "tables": [*content["tables"], table]}
@@ -164,9 +161,7 @@ def lead(rows: Sequence[Board], measure: str) -> str:
     if not runs:
         return "Nothing is ranked"
     if len(runs) == 1:
-        (run,) = runs
-        limits = between(run["low"], run["high"])
-        return f"{run['run']}: {measure} {number(run['value'])} {limits}".rstrip()
+        return f"{runs[0]['run']}: {measure} {number(runs[0]['value'])}"
     first = [row["run"] for row in runs if row["rank"] == 1]
     if len(first) > 1:
         return f"{names_of(first)} lead, not significantly different"
@@ -321,7 +316,7 @@ def _shares(report: ShareReport) -> Board:
     if report.debates:
         heads.append(["debates", ""])
     title = lead(rows, measure)
-    if report.not_ranked:
+    if report.not_ranked or len(report.runs) == len(report.baselines) + 1:
         title, *text = text
     return board(
         title.rstrip("."),

@@ -157,6 +157,7 @@ def write_report(
             criteria,
             samples=SAMPLES,
             seed=seed,
+            source=policy.debates,
         )
         warnings[:0] = without_model(files_of_runs.values())
     all_boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
@@ -257,9 +258,7 @@ def _section(name: str, records: Iterable[tuple[dict[str, Any], Any]]) -> _Secti
 
 
 _COST_NOTE: Final = "Calls run in parallel, so the sum of their seconds is more than the run took."
-_FILE_HEADS: Final = (
-    *("name", "finished", "kind", "debater", "judge", "debates", "file", "sha256"),
-)
+_FILE_HEADS: Final = (*("name", "finished", "kind", "debater", "judge", "lines", "file", "sha256"),)
 
 
 def _files(

@@ -124,6 +124,7 @@ def score_judgements(
         if policy.debates is None:
             message += " (with --debates FILE, debates that a judge lost count as no)"
         problems.append(Problem(run=str(truth), kind=ProblemKind.MISSING_DEBATE, message=message))
+    official = {tag: aligned[tag].official for tag in aligned if criteria.official}
     return JudgementReport(
         truth=str(truth),
         criteria=criteria,
@@ -133,11 +134,8 @@ def score_judgements(
         policy="strict" if policy.strict else "no",
         matched_by=str(reference.source) if reference else None,
         without_texts=tuple(tag for tag in aligned if not evaluated[tag].has_words),
-        official=criteria.official
-        and all(alignment.official is OfficialResult.SAME for alignment in aligned.values()),
-        by_official_scorer={
-            tag: alignment.official for tag, alignment in aligned.items() if criteria.official
-        },
+        official={*official.values()} == {OfficialResult.SAME},
+        by_official_scorer=official,
         debates=len(labels),
         turns=labelled,
         excluded=excluded,

@@ -80,7 +80,7 @@ _CSV_FIELDS: Final = [
     if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn", "confusion")
 ]
 SHORT_INTERVAL: Final = "[{low:.3f}, {high:.3f}]"
-RANKS: Final = "=3: third, but not significantly worse than the first (p (Holm) is not below .05)."
+RANKS: Final = "=N: place N, not significantly worse than the first (p (Holm) is not below .05)."
 _FAMILIES: Final = (
     "p (Holm): over all comparisons of the measure that ranks with the same run, and over all of "
     "the other measures with it."
@@ -177,15 +177,32 @@ class Report(Printed):
             return "*"
         return rank_text(ranked.rank, ranked.place)
 
-    def _record_of(self, ranked: RankedRun, measure: str, **counts: object) -> dict[str, Any]:
-        """Return what begins the record of a run; its p is against the first run."""
-        return {
-            "rank": ranked.rank,
-            "run": ranked.run,
-            "baseline": self.is_baseline(ranked.run),
-            **counts,
-            "p_holm": self.p_against_first(ranked.run, measure),
-        }
+    def _records(
+        self,
+        key: str,
+        measure: str,
+        fields: Mapping[str, str],
+        counts: Mapping[str, Mapping[str, object]],
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield a row per run, best first; its p is against the first run.
+
+        Args:
+            key: The field of a row with what it measures.
+            measure: The one that ranks.
+            fields: The fields of the rows, by what their columns end with.
+            counts: Further columns, by run.
+        """
+        for ranked in self.ranking:
+            run = ranked.run
+            record: dict[str, Any] = {"rank": ranked.rank, "run": run}
+            record["baseline"] = self.is_baseline(run)
+            record |= {name: of_runs.get(run) for name, of_runs in counts.items()}
+            record["p_holm"] = self.p_against_first(run, measure)
+            for row in self.rows:
+                if row.run == run:
+                    for end, name in fields.items():
+                        record[f"{getattr(row, key)}{end}"] = getattr(row, name)
+            yield record
 
     def is_baseline(self, run: str) -> bool:
         """Whether a run is a baseline, which has no rank."""
@@ -193,10 +210,11 @@ class Report(Printed):
 
     def p_against_first(self, run: str, measure: str) -> float | None:
         """Return the corrected p of the difference to the first run; None for itself."""
-        difference = by_pair(self.comparisons, measure)
         first = next((row.run for row in self.ranking if not self.is_baseline(row.run)), "")
-        compared = difference(run, first) or difference(first, run)
-        return None if compared is None else compared.p_holm
+        for row in self.comparisons:
+            if row.measure == measure and {row.run, row.against} == {run, first}:
+                return row.p_holm
+        return None
 
     def unit_rows(self, per: str) -> Iterator[Row]:
         """Yield a row for each verdict, each debate and criterion, or each query and measure."""
@@ -372,16 +390,12 @@ class JudgementReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
-        rows = self._rows_by_place
-        for ranked in self.ranking:
-            run = ranked.run
-            record = self._record_of(ranked, MEAN, debates=self.debates)
-            for maxim in (MEAN, *self.criteria.keys):
-                for name in _CSV_FIELDS:
-                    if self.criteria.official and name in _OF_OTHER_KINDS:
-                        continue
-                    record[f"{maxim}_{name}"] = getattr(rows[run, maxim], name)
-            yield {**record, "lost_debates": self.lost.get(run, 0)}
+        fields = {}
+        for name in _CSV_FIELDS:
+            if not (self.criteria.official and name in _OF_OTHER_KINDS):
+                fields[f"_{name}"] = name
+        counts = {"debates": dict.fromkeys(self.runs, self.debates), "lost_debates": self.lost}
+        return self._records("maxim", MEAN, fields, counts)
 
     def _head(self) -> Iterator[str]:
         without = f", {self.excluded} of them left out" if self.excluded else ""
@@ -389,15 +403,23 @@ class JudgementReport(Report):
         if self.policy == "strict":
             yield "policy: strict, as in the official scorer"
         else:
-            by = f"by id and text with {self.matched_by}" if self.matched_by else "by place"
-            yield f"runs are matched to labels {by}"
+            if self.matched_by:
+                yield f"runs are matched to labels by id and text with {self.matched_by}"
             if self.without_texts:
                 yield f"{names_of(self.without_texts)} has no texts: matched by position"
             yield f"missing verdicts count as {missing_answer(self.criteria)}"
         yield self.drawn("debates")
 
     def _official(self) -> Iterator[str]:
-        """Yield which runs the official scorer does not score in the same way."""
+        """Yield which runs the official scorer does not score in the same way.
+
+        Before that, what the labels do not tell.
+        """
+        if self.policy != "strict" and not self.matched_by:
+            yield (
+                "runs are matched to labels by position: whether these are their debates is "
+                "unknown (--debates FILE tells it)"
+            )
         for result, verb in _OFFICIAL_FAULTS.items():
             runs = [run for run, of_run in self.by_official_scorer.items() if of_run is result]
             if runs:
@@ -464,14 +486,8 @@ class RetrievalReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""
-        for ranked in self.ranking:
-            record = self._record_of(ranked, self.measures[0], queries=self.queries)
-            for row in self.rows:
-                if row.run == ranked.run:
-                    record[row.measure] = row.value
-                    record[f"{row.measure}_low"] = row.low
-                    record[f"{row.measure}_high"] = row.high
-            yield record
+        fields = {"": "value", "_low": "low", "_high": "high"}
+        return self._records("measure", self.measures[0], fields, {})
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""

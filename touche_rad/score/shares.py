@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -39,6 +40,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, verdict_rows
+from touche_rad.score.validation import read_inputs
 from touche_rad.score.words import number
 
 
@@ -62,6 +64,8 @@ class ShareReport(Report):
     claims: int
     debates: Mapping[str, str] = {}
     """How many of the debates each run has."""
+    input_of_runs: str = ""
+    """The file with the claims that each run must have."""
     judges: str = ""
     """Whose verdicts they are, if several judges gave them."""
     rows: tuple[YesRow, ...]
@@ -118,8 +122,8 @@ class ShareReport(Report):
     def source(self) -> str:
         """Where the answers are from."""
         text = self.judges or f"missing verdicts count as {missing_answer(self.criteria)}"
-        if len(self.debates) == 1:
-            text += "; whether a debate is missing: touche-rad check RUN --input INPUT"
+        if len(self.debates) == 1 and not self.input_of_runs:
+            text += "; --debates INPUT tells whether a debate is missing"
         if self.truth:
             text = f"answers of people: {self.truth}"
         if self.is_corrected:
@@ -132,13 +136,8 @@ class ShareReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with its share on each criterion."""
-        for ranked in self.ranking:
-            rows = [row for row in self.rows if row.run == ranked.run]
-            record = self._record_of(ranked, rows[0].maxim, debates=self.debates.get(ranked.run))
-            for row in rows:
-                for name in ("yes", "low", "high", "unsettled"):
-                    record[f"{row.maxim}_{name}"] = getattr(row, name)
-            yield record
+        fields = {"": "yes", "_low": "low", "_high": "high", "_unsettled": "unsettled"}
+        return self._records("maxim", MEAN, fields, {"debates": self.debates})
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
@@ -157,8 +156,11 @@ def score_shares(
     seed: int = 0,
     baselines: Sequence[Path] = (),
     bad: files.BadLines | None = None,
+    source: Path | None = None,
 ) -> ShareReport:
     """Return the shares of yes of evaluations, counted as in the report.
+
+    `source` is the input of the runs: their claims, or the debates with them.
 
     Runs are ranked if one judge gave their verdicts on different debates.
     """
@@ -183,6 +185,7 @@ def score_shares(
         baselines=baseline_names(baselines, paths),
         refused=refused,
         compare=compare,
+        source=source,
     )
 
 
@@ -211,6 +214,7 @@ def shares_of_debates(
     baselines: Sequence[str] = (),
     compare: bool = False,
     refused: Mapping[str, str] = MappingProxyType({}),
+    source: Path | None = None,
 ) -> ShareReport:
     """Return the shares of yes of those of the runs that have verdicts.
 
@@ -224,11 +228,27 @@ def shares_of_debates(
         baselines: The names of the runs that are baselines.
         compare: Whether the terminal shows the comparisons.
         refused: The runs that cannot be read, and why.
+        source: The claims that each run must have, or debates with them.
     """
     tags = list(runs)
+    others: Counter[int] = Counter()
+    if source is not None:
+        inputs = read_inputs(source, files.BadLines())
+        claims_of_input = {debate.claim or debate.thesis for debate in inputs}
+        others.update(of_run.run for of_run in debates)
+        debates = [
+            of_run
+            for of_run in debates
+            if (of_run.debate.claim or of_run.debate.thesis) in claims_of_input
+        ]
+        present = Counter(of_run.run for of_run in debates)
+        lost = [max(len(inputs) - present[run], 0) for run in range(len(tags))]
+        others -= present
     # Whatever the order of the files, the bootstrap samples are the same.
     all_topics = sorted(topics(debates), key=lambda topic: topic.claim)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
+    for run, count in others.items():
+        problems[tags[run], "debates on other claims than the input's, not counted"] = count
     figures = {}
     claims = 0
     for at, tag in enumerate(tags):
@@ -252,6 +272,7 @@ def shares_of_debates(
         debates=debates_text,
         criteria=criteria,
         judged=debates,
+        input_of_runs=str(source or ""),
         problems=problems,
         notes=[*([] if not_ranked else without_model(paths)), *categories_in_words(criteria)],
         compare=compare,

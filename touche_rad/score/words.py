@@ -91,7 +91,9 @@ def ranking_in_words(
         row = difference(second, leader)
         gain = signed(runs[leader] - runs[second])
         lead = f"{leader} leads {second} by {gain.removeprefix('+')} {measure}"
-        if not gain.startswith("+"):
+        if runs[leader] > runs[second] and not gain.startswith("+"):
+            lead = f"{leader} leads {second} by less than .001 {measure}"
+        elif not gain.startswith("+"):
             lead = f"{leader} and {second} have the same {measure}"
         elif row is not None and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
