@@ -66,6 +66,9 @@ def test_two_annotators_get_the_same_queue_and_their_agreement(
     check_screen("label.agreement", touche_rad(*words, cwd=tmp_path))
     answer(run, output, [(0, Maxim.MANNER, 1)], "ben")
     check_screen("label.disagreement", touche_rad(*words, cwd=tmp_path))
+    others = ("label", "run.jsonl", "-o", "new.jsonl", "--with", "labels.jsonl")
+    settling = f"touche-rad {' '.join(others)} --settle"  # without --with, the labels would be lost
+    touche_rad(*others, "--summary", "--annotator", "cem", cwd=tmp_path, code=0, err=settling)
 
 
 @pytest.mark.parametrize(

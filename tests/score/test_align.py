@@ -250,6 +250,17 @@ def test_debates_with_the_same_words_keep_apart(tmp_path: Path) -> None:
     assert recall(report) == 1.0
 
 
+def test_a_debate_that_is_the_beginning_of_another_one_keeps_apart(tmp_path: Path) -> None:
+    truth = labels_file(tmp_path / "labels.jsonl", [[NO, NO, YES], [YES, YES]])
+    lines = [evaluation([NO, NO, YES], "bees"), evaluation([YES, YES], "bees")]
+    debates = run_file(
+        tmp_path / "others.jsonl", [{"simulation": line["simulation"]} for line in lines]
+    )
+    report = score_lines(truth, *lines[::-1], debates=debates)
+    assert kinds(report) == {ProblemKind.REORDERED}
+    assert recall(report) == 1.0
+
+
 def test_white_space_makes_no_other_words_and_an_id_goes_before_words(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", [[NO], [YES]])
     lines = [evaluation([score], "bees") for score in (NO, YES)]

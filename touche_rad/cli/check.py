@@ -66,7 +66,7 @@ def check_command(options: CheckOptions) -> int:
     from touche_rad.files.criteria import read_criteria
     from touche_rad.plugins import open_index
     from touche_rad.score.cautions import equal_files
-    from touche_rad.score.validation import check
+    from touche_rad.score.validation import check, times_of
 
     runs = options.runs
     output = options.output
@@ -104,7 +104,7 @@ def check_command(options: CheckOptions) -> int:
             kind = result.kind or "unknown format"
             line = f"{plain(result.path)}: {kind}, {lines}: {verdict}"
             if result.findings and len(shown) > 1:
-                reasons = (f"{group[0].kind} ({len(group)})" for group in result.groups)
+                reasons = (f"{group[0].kind} ({times_of(group)})" for group in result.groups)
                 line += f": {', '.join(reasons)}"
             _echo(line)
         for result in shown:
@@ -149,10 +149,12 @@ def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
 
 def _print_findings(result: Validation) -> None:
     """Print the findings by kind, with examples."""
+    from touche_rad.score.validation import times_of
+
     for group in result.groups:
         level = group[0].level
         click.secho(f"{level:7}", fg="red" if level == "fault" else "yellow", nl=False)
-        click.echo(f" {len(group):6}  {group[0].kind}")
+        click.echo(f" {times_of(group):6}  {group[0].kind}")
         for issue in group[:EXAMPLES]:
             if issue.message != issue.kind or issue.line is not None:
                 _echo(f"{issue.place}: {plain(issue.message)}", "    ")

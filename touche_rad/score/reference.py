@@ -142,8 +142,10 @@ class Reference:
                 return None
         most_votes = max(votes.values(), default=0)
         best = sorted(place for place, count in votes.items() if count == most_votes)
-        whole = [place for place in best if len(self.turns[place]) == len(row.conversation)]
-        best = whole or best or [min(position, len(self.turns) - 1)]
+        of_same_length = [
+            place for place in best if len(self.turns[place]) == len(row.conversation)
+        ]
+        best = of_same_length or best or [min(position, len(self.turns) - 1)]
         free = [place for place in best if place not in matched]
         preferred = [self._by_id.get(row.id), position, *free]
         place = next((place for place in preferred if place in best), best[0])

@@ -6,7 +6,7 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -57,6 +57,8 @@ class Issue:
     kind: str
     message: str
     level: Level
+    times: int = 1
+    """How often it was found, if its lines do not say it."""
 
     @property
     def place(self) -> str:
@@ -141,7 +143,7 @@ class Validation:
         record = {name: getattr(self, name) for name in _JSON_FIELDS}
         record["findings"] = [asdict(issue) for issue in self.findings]
         record["groups"] = [
-            {"kind": group[0].kind, "level": group[0].level, "count": len(group)}
+            {"kind": group[0].kind, "level": group[0].level, "count": times_of(group)}
             for group in self.groups
         ]
         return record
@@ -152,9 +154,10 @@ class Validation:
         kind: str,
         message: str = "",
         level: Level = "fault",
+        times: int = 1,
     ) -> None:
         """Add an issue; without a message, the kind says all."""
-        self.findings.append(Issue(self.path, line, kind, message or kind, level))
+        self.findings.append(Issue(self.path, line, kind, message or kind, level, times))
 
     def count(self, what: Result, cause: str, line: int, message: str) -> None:
         """Count a result of a kind; with a cause, it is a fallback."""
@@ -171,6 +174,11 @@ class Validation:
             kind = "the file cannot be read"
         self.unread += error.line is not None
         self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
+
+
+def times_of(group: Iterable[Issue]) -> int:
+    """Return how often the issues of a group were found."""
+    return sum(issue.times for issue in group)
 
 
 class CollectedErrors(files.BadLines):
@@ -487,7 +495,7 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
             message = f"{count}{of_total} {what} are fallbacks"
             result.add(None, f"some {what} are fallbacks", message, "warning")
     for events in changes_of_answers(status):
-        result.add(None, events.examples[0].title, events.text, "warning")
+        result.add(None, events.examples[0].title, events.text, "warning", events.count)
     if status.get("demo") is True:
         result.unfit.insert(0, "demo index")
     for reason in result.unfit:

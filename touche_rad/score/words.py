@@ -89,11 +89,10 @@ def ranking_in_words(
     if len(runs) > 1:
         leader, second, *others = runs
         row = difference(second, leader)
-        gain = signed(runs[leader] - runs[second])
-        lead = f"{leader} leads {second} by {gain.removeprefix('+')} {measure}"
-        if runs[leader] > runs[second] and not gain.startswith("+"):
-            lead = f"{leader} leads {second} by less than .001 {measure}"
-        elif not gain.startswith("+"):
+        gain = runs[leader] - runs[second]
+        size = signed(gain).removeprefix("+") if gain >= 0.0005 else "less than .001"
+        lead = f"{leader} leads {second} by {size} {measure}"
+        if not gain:
             lead = f"{leader} and {second} have the same {measure}"
         elif row is not None and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
