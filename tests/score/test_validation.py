@@ -423,6 +423,6 @@ def test_a_folder_as_input_is_refused_with_its_files(runs: Path, tmp_path: Path)
 def test_answers_that_were_cut_are_counted(tmp_path: Path, demo_index_path: Path) -> None:
     words = ("-d", "verbatim", "-i", demo_index_path, "-o", tmp_path / "short.jsonl")
     touche_rad("respond", demo_file("debates.jsonl"), *words, "--max-words", "10", "-q", code=0)
-    (result,) = touche_rad("check", tmp_path / "short.jsonl", "--json").json
+    (result,) = touche_rad("check", tmp_path / "short.jsonl", "--json", code=None).json
     counts = {group["kind"]: group["count"] for group in result["groups"]}
     assert counts["answer cut"] > 10
