@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from retrieval.index.analyser import tokens
 from retrieval.index.statements import ROLES, SIGNS
 from touche_rad.debate import Argument
+from touche_rad.frozen import frozen
 
 SIBLING: Final = 0.8
 """The weight of a link over a claim of a third argument; direct links weigh 1."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Link:
     """A link to another argument through a shared statement."""
 

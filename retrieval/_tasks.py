@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
+from touche_rad.frozen import frozen
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)
@@ -18,7 +18,7 @@ HIDDEN: Final = ("counter", "support")
 """The kinds whose pipelines may search topic and text only."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RetrievalTopic:
     """A query, its relevant documents, and documents that repeat the query."""
 
@@ -28,7 +28,7 @@ class RetrievalTopic:
     itself: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class RetrievalTask:
     """A kind of test collection, optionally of claims written by people or of one split."""
 

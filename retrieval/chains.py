@@ -8,7 +8,6 @@ argument is known after any number of steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, Literal
 
@@ -20,6 +19,7 @@ from retrieval._searching import Searcher
 from retrieval.index.statements import NEAR
 from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
+from touche_rad.frozen import frozen
 from touche_rad.lists import unique
 from touche_rad.plugins import ArgumentIndex, Services, storage_of
 
@@ -81,7 +81,7 @@ def _nearer_claim(argument: Argument, query: str) -> str:
     return "attacks" if attacks >= alike(argument.supports, query) else "supports"
 
 
-@dataclass(frozen=True)
+@frozen
 class _Chain:
     """Arguments that are linked one after the other."""
 

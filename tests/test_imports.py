@@ -22,6 +22,7 @@ VOCABULARY = (
     "events",
     "frozen",
     "lists",
+    "records",
     "samples",
     "text",
 )

@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from touche_rad.criteria import Unit
 from touche_rad.errors import nearest
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 
 Role = Literal["user", "assistant"]
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 
 
 class EventKind(StrEnum):

@@ -1,11 +1,14 @@
-"""The base of records that are made of files and results: frozen, and strict on their fields."""
+"""Dataclasses of values, which never change."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass, field
+from typing import TypeVar, dataclass_transform
+
+T = TypeVar("T")
 
 
-class FrozenRecord(BaseModel):
-    """A frozen record; unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: type[T]) -> type[T]:
+    """Make a dataclass whose instances never change."""
+    return dataclass(frozen=True)(cls)

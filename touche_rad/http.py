@@ -17,7 +17,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +26,7 @@ import anyio
 
 from touche_rad.credentials import EMPTY
 from touche_rad.errors import WorkError
+from touche_rad.frozen import frozen
 from touche_rad.text import KEY, excerpt, load_json, redact
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Busy(RequestError):
     retryable = True
 
 
-@dataclass(frozen=True)
+@frozen
 class RequestPolicy:
     """How often a request is sent, and the limits of its reply.
 
@@ -142,7 +142,7 @@ class RequestPolicy:
         return wait if goes_on else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Request:
     """A request for JSON."""
 

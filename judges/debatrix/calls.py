@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import Annotated, Any, Final, Literal
 
@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, create_model
 from judges.debatrix.dimensions import DebateDimension
 from judges.debatrix.speeches import SpeechEntry, fence
 from touche_rad.contest import TIE
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Paragraph
@@ -63,7 +64,7 @@ View = Mapping[str, Any]
 """What a dimension's judge wrote: its name, weight and text."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DimensionScore:
     """A comment and its score; without a score, `reason` says why."""
 
@@ -72,7 +73,7 @@ class DimensionScore:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class DebateVerdict:
     """A verdict on the debate in one dimension, or the panel's, by the debaters' codes."""
 
@@ -82,7 +83,7 @@ class DebateVerdict:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class JudgeCalls:
     """Asks one judge: that of a dimension, or the panel's chair."""
 

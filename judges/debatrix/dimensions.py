@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from touche_rad.errors import OptionError, nearest
+from touche_rad.frozen import frozen
 from touche_rad.text import packaged_table
 
 GENERAL: Final = "general"
@@ -18,7 +19,7 @@ COMPETITION: Final = "argument=1,source=1,language=1,clash=1"
 """For more than two debaters: the paper splits clash off argument so that all are balanced."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DebateDimension:
     """One dimension; its texts are parts of the prompts."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from judges.debatrix.dimensions import DebateDimension
 from touche_rad.contest import Contest
+from touche_rad.frozen import frozen
 from touche_rad.lists import in_parts
 from touche_rad.models import Prompt
 from touche_rad.text import clean
@@ -61,7 +61,7 @@ def _sentences(text: str, words: int) -> Iterator[str]:
                 yield " ".join(part) + " "
 
 
-@dataclass(frozen=True)
+@frozen
 class SpeechEntry:
     """A speech or a part of one, or its analysis."""
 
@@ -95,7 +95,7 @@ class SpeechEntry:
         return f'number="{self.number}"{part} by="{self.code}"'
 
 
-@dataclass(frozen=True)
+@frozen
 class PreparedDebate:
     """What the prompts show of a debate."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -13,6 +12,7 @@ from judges.debgraph._scores import Points, Scorecard
 from judges.debgraph._verdicts import Clash, Fact
 from judges.debgraph.graph import OTHER, SIDES, SceneGraph, quote
 from touche_rad.contest import Side
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt
 from touche_rad.text import clean, cut_to_words
 
@@ -30,7 +30,7 @@ class Condensed(BaseModel):
     summary: Annotated[str, Field(json_schema_extra={"maxLength": 3_500})]
 
 
-@dataclass(frozen=True)
+@frozen
 class SideFinding:
     """One piece of feedback for one side."""
 

@@ -22,6 +22,7 @@ from judges.debgraph.graph import (
     quote,
 )
 from touche_rad.contest import Side
+from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
 from touche_rad.text import clean, excerpt, packaged_text
@@ -202,7 +203,7 @@ def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum()) or text
 
 
-@dataclass(frozen=True)
+@frozen
 class SpeechReport:
     """How one speech was read."""
 
@@ -219,7 +220,7 @@ class SpeechReport:
     explanation: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class SpeechReader:
     """Reads the speeches of a debate into its graph, one after the other."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from judges.debgraph._options import Options
 from judges.debgraph._verdicts import Clash, Fact
 from judges.debgraph.graph import CLAIMS, OTHER, PREMISES, SIDES, Kinds, SceneGraph
 from touche_rad.contest import Side
+from touche_rad.frozen import frozen
 
 BySide = dict[Side, float | None]
 COMPONENTS: Final = ("fact", "persuasion", "structure")
@@ -51,7 +51,7 @@ def persuasion(clashes: Sequence[Clash], no_pairs: Literal["zero", "half"]) -> B
     return scores
 
 
-@dataclass(frozen=True)
+@frozen
 class Points:
     """A side's points for structure."""
 
@@ -112,7 +112,7 @@ def structure(by_side: Mapping[Side, Points], by: Literal["both", "own"]) -> ByS
     return scores
 
 
-@dataclass(frozen=True)
+@frozen
 class Scorecard:
     """Both sides' scores by component, their totals, and why components are missing."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 from judges.debgraph._options import Options
 from judges.debgraph.graph import SceneGraph, quote
 from touche_rad.contest import Side
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Page
 from touche_rad.text import clean, cut_to_words
@@ -109,7 +110,7 @@ def _feedback(verdict: BaseModel) -> str:
     return cut_to_words(clean(dict(verdict).get("feedback", "")), FEEDBACK_WORDS)
 
 
-@dataclass(frozen=True)
+@frozen
 class Fact:
     """The verdict on an argument; without a label, `fault` says why."""
 
@@ -149,7 +150,7 @@ async def check_facts(model: Model, options: Options, info: str, graph: SceneGra
     return facts
 
 
-@dataclass(frozen=True)
+@frozen
 class RebuttalPair:
     """Two arguments joined by a rebuttal, and the sides that rebut."""
 
@@ -158,7 +159,7 @@ class RebuttalPair:
     answering: frozenset[Side]
 
 
-@dataclass(frozen=True)
+@frozen
 class Clash:
     """The verdict on a pair; `split` if the two orders disagree."""
 

@@ -12,6 +12,7 @@ from judges.debgraph._options import Options
 from judges.debgraph._reading import SpeechReader, SpeechReport
 from judges.debgraph.graph import MEANINGS, SceneGraph, join_sides, quote, rounds_of
 from touche_rad.contest import Contest
+from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 
 JSON_INDENT: Final = 4
@@ -31,7 +32,7 @@ class Thought(BaseModel):
     winner: Literal["pro", "con", "tie"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """The judge's thoughts after a round; without a winner, `fault` says why."""
 
@@ -103,7 +104,7 @@ class VirtualJudge:
             self.steps.append(step)
 
 
-@dataclass(frozen=True)
+@frozen
 class Building:
     """A graph, and how it was built."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Literal
 
 import networkx as nx
 
 from touche_rad.contest import Contest, Side
+from touche_rad.frozen import frozen
 from touche_rad.text import clean
 
 Kinds = Literal["like", "literal"]
@@ -70,7 +70,7 @@ PREMISES: Final[dict[Kinds, set[Relation]]] = {
 """The relations that give their target a premise."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SpeechOrigin:
     """The speech that an argument or a relation comes from."""
 
@@ -79,7 +79,7 @@ class SpeechOrigin:
     speaker: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ArgumentNode:
     """An argument."""
 
@@ -93,7 +93,7 @@ class ArgumentNode:
         return self.origin.side
 
 
-@dataclass(frozen=True)
+@frozen
 class Edge:
     """A relation of an argument to another argument or to the motion."""
 
@@ -227,7 +227,7 @@ def quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class RoundSpeech:
     """A speech and its place in the debate."""
 

@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from textwrap import shorten
 from typing import ClassVar, Final, NamedTuple
 
@@ -27,6 +26,7 @@ from touche_rad.evidence.words import (
     read_words,
     topical_words,
 )
+from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex, Services, arguments_by
 from touche_rad.text import clean
 
@@ -97,7 +97,7 @@ def content_senses(words: Words) -> set[str]:
     return {words.senses[at] for at in words.content}
 
 
-@dataclass(frozen=True)
+@frozen
 class ResponseFeatures:
     """What the rules see of a response in its debate."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -23,6 +23,7 @@ from judges.inspirescore._schemas import (
     part_size,
 )
 from retrieval.web.search import WebSearch, search_all
+from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Line
@@ -42,7 +43,7 @@ TOKENS_PER_LINE: Final = 36
 TOKENS_PER_VERDICT: Final = 12
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """A piece of evidence and its source."""
 
@@ -78,7 +79,7 @@ def _plain(text: str) -> str:
     return f" {' '.join(words(text.casefold()))} "
 
 
-@dataclass(frozen=True)
+@frozen
 class EvidenceSearch:
     """The sources of evidence."""
 
@@ -140,7 +141,7 @@ class EvidenceSearch:
         return evidence, tuple(faults)
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckedFacts:
     """A response's facts with queries, evidence and verdicts."""
 
@@ -155,7 +156,7 @@ class CheckedFacts:
     fault: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class FactChecker:
     """Checks the facts of responses."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from judges.inspirescore._schemas import (
     part_size,
 )
 from judges.inspirescore.fol import Decision, Solver
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Page
 from touche_rad.text import clean
@@ -41,7 +42,7 @@ TOKENS_PER_CONCLUSION: Final = 224
 TOKENS_PER_PLAN: Final = 640
 
 
-@dataclass(frozen=True)
+@frozen
 class Formalised:
     """A response in first-order logic, and the verdicts on its conclusions."""
 
@@ -68,7 +69,7 @@ class Formalised:
         return [f"conclusion_{number}" for number in range(1, len(self.conclusions) + 1)]
 
 
-@dataclass(frozen=True)
+@frozen
 class LogicChecker:
     """Checks the logic of responses."""
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from touche_rad.contest import Contest
+from touche_rad.frozen import frozen
 from touche_rad.text import clean
 
 _BLOCK: Final = re.compile(r"< ?/? ?(reasoning(?: [a-z]{1,12}){0,4}|argument) ?>", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@frozen
 class LabelledSpeaker:
     """A speaker and the label in the prompts, which never show a speaker's own name."""
 
@@ -27,7 +27,7 @@ class LabelledSpeaker:
         return self.label.lower().replace(" ", "_")
 
 
-@dataclass(frozen=True)
+@frozen
 class RoundResponse:
     """One speaker's speech in one round."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
 from judges.inspirescore._options import InspireScoreOptions
@@ -17,6 +17,7 @@ from judges.inspirescore._schemas import (
     part_size,
 )
 from judges.inspirescore.aggregation import SUBJECTIVE
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Page
 
@@ -26,7 +27,7 @@ TOKENS_PER_ANALYSES: Final = 400
 TOKENS_PER_REASON: Final = 640
 
 
-@dataclass(frozen=True)
+@frozen
 class Unit:
     """What is scored at once: a round or the whole debate."""
 
@@ -40,7 +41,7 @@ class Unit:
         return list(dict.fromkeys(response.speaker for response in self.responses))
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitScores:
     """The model's scores of a unit."""
 

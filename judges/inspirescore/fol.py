@@ -11,10 +11,10 @@ import importlib.util
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from touche_rad.errors import UserError
+from touche_rad.frozen import frozen
 from touche_rad.text import clean
 
 T = TypeVar("T")
@@ -252,7 +252,7 @@ class _Parser:
         return Node("variable", name)
 
 
-@dataclass(frozen=True)
+@frozen
 class Decision:
     """The verdict, and why it is unknown."""
 

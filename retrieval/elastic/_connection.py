@@ -9,12 +9,12 @@ import random
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.frozen import frozen
 from touche_rad.text import excerpt
 
 _NAME: Final = re.compile(r"(?![-_+.])[^\\/*?\"<>|,#:\s]+")
@@ -45,7 +45,7 @@ _TEMPORARY: Final = (408, 425, 429, 502, 503, 504)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class IndexAddress:
     """The addresses of a server's nodes and the name of an index."""
 

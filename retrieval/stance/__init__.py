@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from touche_rad.debate import Argument
+from touche_rad.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Stance:
     """The probabilities that an argument has the same position as a text, the opposite, or none."""
 

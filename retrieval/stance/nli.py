@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -18,6 +17,7 @@ from retrieval.dense.encoders import load_model
 from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
+from touche_rad.frozen import frozen
 from touche_rad.text import clean, encodable
 
 BATCH: Final = 32
@@ -34,7 +34,7 @@ PLAIN: Final = (
 _KINDS: Final = ({"entail", "contradict", "neutral"}, {"entail", "contradict"}, {"entail", "not"})
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """The rows of a model's head; None if the model has no such row."""
 

@@ -7,12 +7,12 @@ import html
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import anyio
 
 from touche_rad.errors import WorkError
+from touche_rad.frozen import frozen
 from touche_rad.text import clean
 
 LONGEST_TITLE: Final = 200
@@ -40,7 +40,7 @@ class WebSearch(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Page:
     """A passage of a page. Make it with `page_of` only, which cleans the texts."""
 
@@ -71,7 +71,7 @@ def plain(text: object, longest: int) -> str:
 _PARALLEL: Final = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class WebResults:
     """The pages of each query, and the error message if pages are missing."""
 

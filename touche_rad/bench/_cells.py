@@ -10,13 +10,13 @@ A cell's output is a file in the results:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
+from touche_rad.frozen import frozen
 from touche_rad.plugins import LoadedDebater, LoadedJudge
 
 
-@dataclass(frozen=True)
+@frozen
 class _Cell:
     """One run of a plan."""
 
@@ -29,7 +29,7 @@ class _Cell:
     """The debater that plays, or the judge."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DebateCell(_Cell):
     """A debater plays debates with a user."""
 
@@ -37,7 +37,7 @@ class DebateCell(_Cell):
     user: UserEntry
 
 
-@dataclass(frozen=True)
+@frozen
 class VerdictCell(_Cell):
     """A judge judges the debates of another cell, or the labelled debates."""
 

@@ -20,7 +20,7 @@ from touche_rad.bench.plan import PlanFile
 from touche_rad.criteria import Criteria
 from touche_rad.errors import WorkError
 from touche_rad.files.outputs import all_replaced, read_status
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score import JudgementReport, Policy, score_judgements

@@ -19,7 +19,6 @@ grounded = "grounded"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Generic, Literal, TypeVar
@@ -33,7 +32,7 @@ from touche_rad.files import read_labelled
 from touche_rad.files.criteria import criteria_of, read_criteria
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import field_error, read_toml
-from touche_rad.frozen import FrozenRecord
+from touche_rad.frozen import frozen
 from touche_rad.plugins import (
     Configured,
     LoadedDebater,
@@ -43,6 +42,7 @@ from touche_rad.plugins import (
     parse_plugin,
 )
 from touche_rad.plugins.digests import refuse_files_outside
+from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
@@ -121,7 +121,7 @@ class BenchPlan(FrozenRecord):
 L = TypeVar("L", covariant=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class PluginEntry(Generic[L]):
     """A plugin of the plan, and the language model that it uses."""
 
@@ -138,14 +138,14 @@ class PluginEntry(Generic[L]):
         return redact(f"{self.text} with {model}" if model else self.text)
 
 
-@dataclass(frozen=True)
+@frozen
 class UserEntry(PluginEntry[object]):
     """A simulated user of the plan."""
 
     choice: UserChoice
 
 
-@dataclass(frozen=True)
+@frozen
 class PlanFile:
     """A plan with the place of its file. Every name, option and file in it exists."""
 

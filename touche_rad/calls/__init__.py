@@ -21,6 +21,8 @@ from typing import Any, Final, TypeVar, cast
 import anyio
 import anyio.to_thread
 
+from touche_rad.frozen import frozen
+
 __all__ = [
     "CallContext",
     "CallTimeout",
@@ -71,7 +73,7 @@ class ModelUse:
         self.fallbacks += use.fallbacks
 
 
-@dataclass(frozen=True)
+@frozen
 class Caller:
     """The plugin that calls a model, and where it is at work."""
 
@@ -85,7 +87,7 @@ class Caller:
         return {key: value for key, value in values.items() if value not in ("", None)}
 
 
-@dataclass(frozen=True)
+@frozen
 class CallContext:
     """Who calls a model, until when, and who is told; for traces, costs and deadlines only."""
 

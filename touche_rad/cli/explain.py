@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -12,6 +11,7 @@ from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.cli.console import Label, open_console, plain, print_json, say, wrapped
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import UserError
+from touche_rad.frozen import frozen
 from touche_rad.plugins import ExplainedCandidate
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.text import count_of, map_texts, redact
@@ -44,7 +44,7 @@ def _feature_lines(features: Mapping[str, Feature], width: int) -> list[Text]:
     return wrapped(Text(", ".join(parts), "cyan"), width, _INDENT) if len(parts) > 1 else []
 
 
-@dataclass(frozen=True)
+@frozen
 class Explanation:
     """The candidates for an answer, best first, and the answer."""
 

@@ -37,6 +37,7 @@ from click.core import ParameterSource
 
 from touche_rad.cli.help_text import Option, Section
 from touche_rad.errors import UserError
+from touche_rad.frozen import frozen
 from touche_rad.runs.shard import Shard
 
 Class = TypeVar("Class")
@@ -69,7 +70,7 @@ class How(TypedDict, total=False):
     """The place in its section; equal places are in the order of declaration."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Declared:
     """What an option is on the command line; a class of options takes it for a default."""
 
@@ -136,7 +137,7 @@ def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
     return parameters
 
 
-@dataclass(frozen=True)
+@frozen
 class PluginSpec:
     """A plugin as it is named on the command line: `NAME` or `NAME(KEY=VALUE,...)`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from touche_rad.cli.prepare import (
     tira_takes,
 )
 from touche_rad.errors import OptionError, UserError
+from touche_rad.frozen import frozen
 
 if TYPE_CHECKING:
     from touche_rad.files import Kind
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from touche_rad.runs.jobs import JobSpec
 
 
-@dataclass(frozen=True)
+@frozen
 class Places:
     """The input and the output of a run, and TIRA's status file.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ from touche_rad.cli.commands import COMMANDS
 from touche_rad.cli.options import SETTINGS
 from touche_rad.credentials import Servers, servers_in
 from touche_rad.errors import InputError, nearest
+from touche_rad.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingsFile:
     """The content of a settings file, as click's default map of each command."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 from touche_rad.score.reports import COMPARISON_COLUMNS, RANKS
 from touche_rad.score.result import RunComparison, rank_text
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL

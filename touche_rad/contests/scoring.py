@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from operator import eq
 from pathlib import Path
@@ -51,6 +50,7 @@ from touche_rad.contests.score_report import (
 )
 from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement, words_digest
+from touche_rad.frozen import frozen
 from touche_rad.samples import SAMPLES
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import Runs, each_run, named
@@ -319,7 +319,7 @@ class _Scored(NamedTuple):
     accuracy: Measured
 
 
-@dataclass(frozen=True)
+@frozen
 class _Scorer:
     """Scores runs on one dimension."""
 

@@ -17,6 +17,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import OptionError
 from touche_rad.events import Event
 from touche_rad.files.simulations import body_of
+from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, Services
 from touche_rad.runs.answering import Answerer, make_answerer
 from touche_rad.runs.fallbacks import FailureLog, Fallback
@@ -39,7 +40,7 @@ def debaters_of(contest: Contest) -> dict[str, str]:
     return {str(who): str(name) for who, name in names.items()} if isinstance(names, dict) else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class Game:
     """A debate to play: `pro` opens and argues for the claim.
 
@@ -64,7 +65,7 @@ def games(claims: Iterator[Debate], names: Sequence[str]) -> Iterator[Game]:
             yield Game(f"{key}: {pro} v {con}", claim, pro, con)
 
 
-@dataclass(frozen=True)
+@frozen
 class Stage:
     """Plays debates."""
 

@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 from touche_rad.text import packaged_table
 
 __all__ = [

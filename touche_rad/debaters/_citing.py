@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.evidence.guard import Sources
 from touche_rad.evidence.words import read_words
+from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, content_words, count_words, plain_words, sentences
 
@@ -25,7 +25,7 @@ _TRIED: Final = 2
 """Hits that are compared with an earlier answer."""
 
 
-@dataclass(frozen=True)
+@frozen
 class EarlierCitations:
     """The arguments that the debater cited in earlier turns, and must not contradict."""
 

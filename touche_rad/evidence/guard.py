@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, Protocol
 
 import anyio
@@ -18,6 +18,7 @@ import anyio
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.evidence.support import find_support, findings_in
 from touche_rad.evidence.words import Words, lexicon, read_words, stem
+from touche_rad.frozen import frozen
 from touche_rad.text import (
     NEGATIONS,
     clean,
@@ -49,7 +50,7 @@ _PROBLEMS: Final[Mapping[FaultKind, str]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class SentenceFault:
     """A sentence that cannot stay, and why."""
 
@@ -66,7 +67,7 @@ class SentenceFault:
         return f'"{self.sentence}" {_PROBLEMS[self.kind].format(self.words)}'
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckedAnswer:
     """The sentences of an answer, and what is wrong with some of them."""
 

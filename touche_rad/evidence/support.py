@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice, pairwise
 from typing import Final
 
 from touche_rad.evidence.words import Words, lexicon, read_words
+from touche_rad.frozen import frozen
 from touche_rad.text import clean, content_words, sentences
 
 NEAR: Final = 0.75
@@ -51,7 +51,7 @@ _OF_CONTRADICTION: Final = frozenset(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Support:
     """How a text supports a sentence, and why, as the rest of a sentence that begins with "It"."""
 
@@ -76,7 +76,7 @@ TOO_MANY: Final = Support(False, f"comes after {MAX_SENTENCES} other sentences",
 ASKED: Final = Support(False, "asks what the argument states")
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """A sentence with its support by the best argument, and the argument's number from 0."""
 

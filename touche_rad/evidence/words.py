@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from touche_rad.frozen import frozen
 from touche_rad.text import NEGATIONS, packaged_table, stopwords
 
 _TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|[^\W_]+(?:'[^\W_]+)*|%|[,;:.!?…()\[\]—–]")
@@ -77,7 +77,7 @@ def stem(word: str) -> str:
     return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
 
 
-@dataclass(frozen=True)
+@frozen
 class Words:
     """The words of a text in lower case, contractions spelt out."""
 

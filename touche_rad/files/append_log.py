@@ -18,7 +18,6 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +26,7 @@ from typing import IO, Any, Final, NamedTuple
 from touche_rad.errors import UserError, refuse_newer, why
 from touche_rad.files.outputs import open_locked
 from touche_rad.files.records import JsonObject
+from touche_rad.frozen import frozen
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ _CHECKSUM: Final = b',"sum":"'
 """What is between the fields of a record and their checksum."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LogKind:
     """What the logs of one use have in common."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
@@ -51,6 +51,7 @@ from touche_rad.files.records import (
     renewed,
     short_repr,
 )
+from touche_rad.frozen import frozen
 
 ANNOTATED = "annotated"
 SIMULATIONS = "simulations"
@@ -332,7 +333,7 @@ _EVALUATION = ("configuration", _TURNS, _OVERALL, "millisecondsEvaluation")
 _VERDICT = ("score", "explanation", "rationale", FALLBACK)
 
 
-@dataclass(frozen=True)
+@frozen
 class Evaluation:
     """A judged debate: verdicts on each turn, or on each other unit of the criteria."""
 

@@ -9,8 +9,8 @@ from statistics import fmean
 
 import numpy as np
 
-from touche_rad.frozen import FrozenRecord
 from touche_rad.labelling._study import Study
+from touche_rad.records import FrozenRecord
 from touche_rad.score import confusion
 from touche_rad.score.significance import Floats, interval, resampled_sums
 from touche_rad.score.tables import NONE, Columns, Part, Printed, cell, table

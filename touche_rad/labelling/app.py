@@ -17,7 +17,6 @@ from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.errors import why
-from touche_rad.frozen import FrozenRecord
 from touche_rad.labelling._views import (
     answers_record,
     question_record,
@@ -27,6 +26,7 @@ from touche_rad.labelling._views import (
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LabelSession
 from touche_rad.pages import rendering
+from touche_rad.records import FrozenRecord
 
 HOSTS: Final = ("127.0.0.1", "localhost")
 _SCRIPT: Final = "labelling/label.js"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import read_status
+from touche_rad.frozen import frozen
 from touche_rad.score.evaluations import JudgedLine, read_judged
 from touche_rad.score.naming import each_run, named, plugin_of
 from touche_rad.score.reference import Reference
@@ -28,7 +29,7 @@ class TurnPlace(NamedTuple):
     turn: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Exchanges:
     """The debates of runs, and the views of what is labelled.
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from touche_rad.files.records import read_models
-from touche_rad.frozen import FrozenRecord
 from touche_rad.models.endpoint import Backend, completion
 from touche_rad.models.errors import BadRequest
+from touche_rad.records import FrozenRecord
 
 
 class _Line(FrozenRecord):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
+from touche_rad.frozen import frozen
 from touche_rad.models.errors import ModelError
 from touche_rad.models.model import Model
 from touche_rad.models.output import (
@@ -38,7 +38,7 @@ _SWITCHES: Final[tuple[Fields, ...]] = (
 """Fields that switch thinking off on some server."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """Result of one check."""
 

@@ -7,13 +7,13 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from touche_rad import http
 from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import UserError
+from touche_rad.frozen import frozen
 from touche_rad.models.errors import (
     BadReply,
     ModelError,
@@ -84,7 +84,7 @@ _MOST_NAMES: Final = 5
 _NO_MODEL: Final = ("does not exist", "not found", "unknown model", "no such model")
 
 
-@dataclass(frozen=True)
+@frozen
 class Address:
     """Address and model name of an endpoint."""
 

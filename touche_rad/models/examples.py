@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final, TypeVar
 
+from touche_rad.frozen import frozen
 from touche_rad.models.endpoint import Backend, completion
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def estimate_tokens(text: str) -> int:
     return round(len(text) / 4)
 
 
-@dataclass(frozen=True)
+@frozen
 class PluginRequest:
     """One request of a plugin."""
 

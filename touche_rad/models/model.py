@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from touche_rad.errors import OptionError
 from touche_rad.files.records import drop_keys
+from touche_rad.frozen import frozen
 from touche_rad.lists import in_parts
 from touche_rad.models.cache import VERSION, Cache
 from touche_rad.models.endpoint import NONE, Address, Backend, Endpoint, parse_address
@@ -41,7 +42,7 @@ from touche_rad.models.sending import Call, Sender, Trace, Usage
 from touche_rad.models.thinking import Think, switch_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """Settings of a model's requests."""
 

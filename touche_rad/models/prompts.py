@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +22,7 @@ from touche_rad.calls import current_context
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError, why
 from touche_rad.files.records import read_file
+from touche_rad.frozen import frozen
 from touche_rad.text import clean, is_negation, words
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MAX_LETTERS: Final = 4_000
 _BEGINS: Final = re.compile(r"^=== (system|user|assistant)[ \t]*\n", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@frozen
 class Message:
     """One message of a prompt."""
 
@@ -47,7 +47,7 @@ class Message:
         return {"role": self.role, "content": content}
 
 
-@dataclass(frozen=True)
+@frozen
 class Prompt:
     """A prompt file."""
 
@@ -207,7 +207,7 @@ def is_simple_clause(text: str) -> bool:
     return not _NO_SIMPLE_CLAUSE.search(text) and len(_FINITE_VERB.findall(text)) <= 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Thesis:
     """What the user claims at the beginning, for the partials `stance` and `thesis`."""
 

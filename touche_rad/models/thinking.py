@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 from touche_rad.text import packaged_table
 
 Think = Literal["off", "auto", "on"]

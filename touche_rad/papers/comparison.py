@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from touche_rad.frozen import FrozenRecord
 from touche_rad.papers.tables import PaperColumn, PaperPart, PaperRow, Reproduction
+from touche_rad.records import FrozenRecord
 from touche_rad.score.result import MEAN
 from touche_rad.score.tables import INTERVAL, NONE, Part, Printed, Table
 

@@ -14,7 +14,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.resources import files as resources
 from itertools import chain, product
 from pathlib import Path
@@ -29,10 +29,11 @@ from touche_rad.criteria import grice
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import numbered_lines, parse
-from touche_rad.frozen import FrozenRecord
+from touche_rad.frozen import frozen
 from touche_rad.plugins import find, parse_plugin
 from touche_rad.plugins.digests import digest_of
 from touche_rad.plugins.registry import plugin_text
+from touche_rad.records import FrozenRecord
 from touche_rad.text import packaged_table
 
 PREFIX: Final = "paper:"
@@ -129,7 +130,7 @@ def load(name: str) -> PaperTable:
     return PaperTable.model_validate(packaged_table(__package__, f"{name}.toml"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Reproduction:
     """A table with the folders, the index and the models of a user."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from touche_rad.errors import InputError, OptionError, nearest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import at_line, field_error, read_toml
 from touche_rad.files.traces import TRACE
+from touche_rad.frozen import frozen
 from touche_rad.plugins import Configured, Kind, find, parse_plugin
 from touche_rad.plugins.registry import plugin_text
 from touche_rad.training.card import adapter_options
@@ -181,7 +181,7 @@ _TEST: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Loop:
     """A plan with the folder of its results, which has a folder for each round; 0 is SFT."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Argument, Debate, Hit, Response, Verdicts
 from touche_rad.errors import UserError
+from touche_rad.frozen import frozen
 from touche_rad.models import Model
 
 
-@dataclass(frozen=True)
+@frozen
 class Feature:
     """A feature of a candidate."""
 
@@ -28,7 +29,7 @@ class Feature:
         return self.value * self.weight
 
 
-@dataclass(frozen=True)
+@frozen
 class ExplainedCandidate:
     """An argument or an answer that a debater considered."""
 
@@ -190,7 +191,7 @@ class Annotator(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@frozen
 class VectorsWanted:
     """The vectors that are added to an index."""
 

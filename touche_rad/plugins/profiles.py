@@ -24,7 +24,6 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -43,8 +42,9 @@ from pydantic.fields import FieldInfo
 
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.records import parse_toml, read_file
-from touche_rad.frozen import FrozenRecord
+from touche_rad.frozen import frozen
 from touche_rad.models.prompts import Prompt
+from touche_rad.records import FrozenRecord
 
 PROFILE_FILE: Final = ".toml"
 """The end of the name of a profile that is a file."""
@@ -61,7 +61,7 @@ def is_setting(field: FieldInfo) -> bool:
     return field.json_schema_extra == _SETTING
 
 
-@dataclass(frozen=True)
+@frozen
 class Profile:
     """A named set of values for a plugin's options and settings."""
 

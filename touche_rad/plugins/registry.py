@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache, partial
 from importlib.metadata import Distribution, entry_points
 from pathlib import Path
@@ -27,6 +27,7 @@ from touche_rad.errors import (
     describe,
     nearest,
 )
+from touche_rad.frozen import frozen
 from touche_rad.models import Model
 from touche_rad.plugins.contracts import Annotator, ArgumentIndex
 from touche_rad.plugins.folder import keep_folder, working_folder
@@ -117,7 +118,7 @@ Kind = Literal["debater", "judge", "panel", "retriever", "index", "annotator", "
 KINDS: tuple[Kind, ...] = ("debater", "judge", "panel", "retriever", "index", "annotator")
 
 
-@dataclass(frozen=True)
+@frozen
 class NamesPlugins:
     """Marks an option of type text that names plugins: `of: Annotated[str, NamesPlugins(KIND)]`.
 
@@ -136,7 +137,7 @@ class NamesPlugins:
 RetrieverName = Annotated[str, NamesPlugins(("retriever",))]
 
 
-@dataclass(frozen=True)
+@frozen
 class MayNameFile:
     """Marks an option of type text that may name a file or folder, whose content decides results.
 
@@ -154,7 +155,7 @@ L = TypeVar("L", covariant=True, default=object)
 """What a plugin is when it is made, such as LoadedDebater."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Services:
     """What a plugin can use besides its input."""
 
@@ -177,7 +178,7 @@ class Services:
         return self.index
 
 
-@dataclass(frozen=True)
+@frozen
 class Plugin(Generic[L]):
     """A registered class with its name, purpose, needs and options."""
 
@@ -341,7 +342,7 @@ class Plugin(Generic[L]):
         return self.configure(texts).make(services)
 
 
-@dataclass(frozen=True)
+@frozen
 class Configured(Generic[L]):
     """A plugin with its options, which are valid."""
 

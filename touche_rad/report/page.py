@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from touche_rad.files import BadLines, Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.outputs import say_replaced, sha256_of
 from touche_rad.files.records import write_text
+from touche_rad.frozen import frozen
 from touche_rad.pages import read_asset, render_page, to_json
 from touche_rad.report._browse import PART_LETTERS, WORD_LIMIT, debates_as_json
 from touche_rad.report._contests import contest_records
@@ -71,7 +72,7 @@ _MARKS: Final = {ANSWERS: "fallback", VERDICTS: "judged"}
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportSummary:
     """What was written."""
 
@@ -83,7 +84,7 @@ class ReportSummary:
     """What the first ranking says."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Section:
     """Debates, whole debates or queries: an index that its tab reads, and parts."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from touche_rad.files.outputs import (
     total_of,
 )
 from touche_rad.files.simulations import debater_of, fallback_of
+from touche_rad.frozen import frozen
 from touche_rad.report.calls import calls
 from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
@@ -37,7 +38,7 @@ LOST: Final = (Debate(), ())
 """A lost debate, which keeps its place and is not shown."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RunOrigin:
     """Who made a run, as its status says, and that of the debates that it judges."""
 
@@ -84,7 +85,7 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
     return result
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """An input file of the report with its content."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import chain
 from typing import Any, Final
@@ -30,6 +30,7 @@ from touche_rad.debate import (
 from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind
 from touche_rad.files.records import drop_keys
+from touche_rad.frozen import frozen
 from touche_rad.plugins import (
     ArgumentIndex,
     Configured,
@@ -58,7 +59,7 @@ _FALLBACK_SECONDS = 2.0
 """Least time limit of a fallback."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """A valid response, the debater that gave it, and events on failures and changes."""
 

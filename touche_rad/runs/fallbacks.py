@@ -18,6 +18,7 @@ from touche_rad.debate import FALLBACK
 from touche_rad.errors import ToucheRadError, WorkError, safe_lines, traceback_text
 from touche_rad.files.outputs import Result
 from touche_rad.files.records import append_text
+from touche_rad.frozen import frozen
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
 
@@ -40,7 +41,7 @@ class InvalidResult(ValueError):
     """A plugin returned something that is not a valid result."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Fallback:
     """Results that are not from the selected plugin, or that it made without its model."""
 

@@ -37,6 +37,7 @@ from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
+from touche_rad.frozen import frozen
 from touche_rad.plugins import Configured, LoadedJudge, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
 from touche_rad.runs.jobs import JobSpec
@@ -59,7 +60,7 @@ FAILURES: Final = FailureLog()
 """Their failures outside of runs."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ViewVerdicts:
     """A valid verdict on each criterion, and the reason for each that is not the judge's."""
 

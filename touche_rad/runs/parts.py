@@ -8,7 +8,6 @@ the part that processes one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from touche_rad.files.outputs import (
     status_beside,
 )
 from touche_rad.files.records import write_json
+from touche_rad.frozen import frozen
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.journal import RUN, SUFFIX, UNIT, parse_unit
@@ -36,7 +36,7 @@ _OF_RESULTS: Final = (EventKind.FALLBACKS, EventKind.FAILED_CALLS)
 """Warnings that the merged run counts anew."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """A complete part, as it is read."""
 

@@ -5,7 +5,7 @@ Every plugin can be estimated, because its own code decides what it sends. Nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from touche_rad import files
@@ -13,6 +13,7 @@ from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, WorkError
 from touche_rad.files.outputs import Cost
+from touche_rad.frozen import frozen
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.work import Work
@@ -21,7 +22,7 @@ SAMPLE: Final = 4
 """Units that are processed for an estimate."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Sample:
     """The costs of a whole run, estimated from a few of its units."""
 

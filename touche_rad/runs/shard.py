@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from touche_rad.errors import OptionError
+from touche_rad.frozen import frozen
 
 UNITS: Final = "units.jsonl"
 """The journal of a part that is complete."""
@@ -19,7 +19,7 @@ FOLDER: Final = ".shards"
 _SHARD: Final = re.compile(r"(\d{1,9})(?:/|-of-)(\d{1,9})")
 
 
-@dataclass(frozen=True)
+@frozen
 class Shard:
     """One of `count` ranges of an input, numbered from 1."""
 

@@ -16,6 +16,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.events import Event, EventCount, EventKind
 from touche_rad.files.outputs import Count, Result, Setup, Status, total_of
+from touche_rad.frozen import frozen
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback
@@ -28,7 +29,7 @@ MOST_EXAMPLES: Final = 5
 """Events of each title that a status shows."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Done:
     """The result of one unit: output lines, counts, events, and fallbacks."""
 
@@ -101,7 +102,7 @@ def count_units(units: Iterable[object]) -> tuple[int, Event | None]:
     return total, Event(kind=EventKind.COPIES, detail=detail)
 
 
-@dataclass(frozen=True)
+@frozen
 class RunOptions:
     """Settings of a run that do not change its output."""
 

@@ -13,20 +13,20 @@ Turns of one debate are alike, so each error is summed by debate.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from touche_rad.frozen import frozen
 from touche_rad.score.significance import CONFIDENCE, FEWEST_FOR_INTERVAL, Floats
 
 _UNLIKELY: Final = 3.0
 """Standard errors between labelled turns and others that a random sample hardly ever has."""
 
 
-@dataclass(frozen=True)
+@frozen
 class JudgedTurns:
     """The turns of a run on one maxim."""
 
@@ -69,7 +69,7 @@ class JudgedTurns:
             )
 
 
-@dataclass(frozen=True)
+@frozen
 class Estimate:
     """An estimate with its interval, which is None with too few labelled debates."""
 
@@ -83,7 +83,7 @@ class Estimate:
         return self.low, self.high
 
 
-@dataclass(frozen=True)
+@frozen
 class Mean:
     """An estimated mean, and each debate's part of its error."""
 

@@ -20,8 +20,8 @@ from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import AnnotationLine
 from touche_rad.files.models import validate
-from touche_rad.frozen import FrozenRecord
 from touche_rad.plugins import annotations_of, open_index, registered
+from touche_rad.records import FrozenRecord
 from touche_rad.score import confusion
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, named

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -19,8 +18,9 @@ from touche_rad.criteria import Criteria, Criterion, grice
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
-from touche_rad.frozen import FrozenRecord
+from touche_rad.frozen import frozen
 from touche_rad.plugins import LoadedJudge
+from touche_rad.records import FrozenRecord
 from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.runs.work import Progress
 from touche_rad.score.naming import each_run, named
@@ -54,7 +54,7 @@ class Must(StrEnum):
     NOT_RISE = "not become yes"
 
 
-@dataclass(frozen=True)
+@frozen
 class Probe:
     """A change of the response, and the correct effect on verdicts."""
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Turn, Verdicts
 from touche_rad.files import Labels
+from touche_rad.frozen import frozen
 
 T = TypeVar("T")
 Place = tuple[str, int]
@@ -17,7 +18,7 @@ Call = Mapping[str, Any]
 """A model call as a page shows it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DebateOfRun:
     """A debate of a run with its verdicts, labels and model calls."""
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
 from touche_rad.files.labels import is_unsettled, say_unsettled
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
 from touche_rad.score.judgements import FEW_DEBATES

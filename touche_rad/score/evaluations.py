@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -22,6 +21,7 @@ from touche_rad.files.labels import digests
 from touche_rad.files.models import lenient_text
 from touche_rad.files.records import FieldError, JsonObject, numbered_lines, parse
 from touche_rad.files.simulations import fallback_of, parse_simulation
+from touche_rad.frozen import frozen
 from touche_rad.score.result import ProblemKind
 from touche_rad.text import count_words
 
@@ -57,7 +57,7 @@ def key_of(debate: Debate, line: int) -> DebateKey:
     return debate.claim or debate.thesis, name
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadScore:
     """The score of one verdict, and its problem."""
 
@@ -68,7 +68,7 @@ class ReadScore:
     """The value in the file, if it is no number, and what is odd about it, if it is one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class JudgedLine:
     """One line of a run. A lost debate has only its position."""
 
@@ -91,7 +91,7 @@ class JudgedLine:
     """The names of verdicts that are none of the criteria."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """A run that is matched with labels, without its blank lines."""
 

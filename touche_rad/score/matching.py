@@ -7,11 +7,11 @@ are matched by their places, and a run of another shape is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from touche_rad.errors import InputError, UserError, nearest
+from touche_rad.frozen import frozen
 from touche_rad.score.confusion import missing_answer
 from touche_rad.score.evaluations import (
     NO_SCORE,
@@ -27,7 +27,7 @@ Scored = Sequence[Sequence[Mapping[str, float | None]]]
 """The scores of each turn of each debate, by the key of the criterion."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Alignment:
     """A run's scores in the shape of the labels, and its problems."""
 

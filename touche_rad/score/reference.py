@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
@@ -21,6 +20,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digest, digests
 from touche_rad.files.records import read_models
+from touche_rad.frozen import frozen
 from touche_rad.score.evaluations import REPAIR, DebateKey, JudgedLine, Run, key_of
 
 Labelled = Sequence[Sequence[Mapping[str, int | None]]]
@@ -32,7 +32,7 @@ NO_TEXTS_FIX: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Policy:
     """How runs are matched to labels; a missing verdict counts as no."""
 

@@ -14,7 +14,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria, Unit
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.files.criteria import criteria_of
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
 from touche_rad.score.cautions import different_judges, without_model
 from touche_rad.score.confusion import missing_answer

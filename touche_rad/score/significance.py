@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from touche_rad.frozen import frozen
 from touche_rad.score.result import RankedRun, RunComparison
 
 Floats = NDArray[np.float64]
@@ -97,7 +98,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected.tolist()
 
 
-@dataclass(frozen=True)
+@frozen
 class Measured:
     """An observed value, and its value in each bootstrap sample (None without a bootstrap)."""
 
@@ -132,7 +133,7 @@ Figures = Mapping[str, Mapping[str, Measured]]
 """By run, then by measure."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Ranking:
     """The runs and baselines, best first, and the comparisons that their ranks are from."""
 

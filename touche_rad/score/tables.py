@@ -8,12 +8,12 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from string import Formatter
 from typing import Any, Final
 
-from touche_rad.frozen import FrozenRecord
+from touche_rad.frozen import frozen
+from touche_rad.records import FrozenRecord
 from touche_rad.text import printable, wrap
 
 NONE: Final = "–"
@@ -44,7 +44,7 @@ Column = list[str]
 """A head and the cells under it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """Cells under heads. The column `name` is aligned to the left, the others to the right."""
 
@@ -123,7 +123,7 @@ def _width(columns: Sequence[Column]) -> int:
     return sum(max(map(_size, column)) for column in columns) + len(_GAP) * (len(columns) - 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class Notes:
     """Lines that few readers need, such as the method; grey on a terminal."""
 

@@ -27,6 +27,7 @@ from touche_rad.files.labels import digests
 from touche_rad.files.outputs import Result, changes_of_answers, count_replaced, read_status
 from touche_rad.files.records import original_record
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
+from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
 from touche_rad.runs.judging import VERDICTS
@@ -48,7 +49,7 @@ UNFIT: Final = "not fit to upload: "
 DEMO: Final = f"{UNFIT}demo index"
 
 
-@dataclass(frozen=True)
+@frozen
 class Issue:
     """A fault or warning with its place. Issues of one `kind` are shown as a group."""
 

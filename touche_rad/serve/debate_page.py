@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -25,6 +25,7 @@ from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.words import topic_of
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
+from touche_rad.frozen import frozen
 from touche_rad.pages.marks import marked_answer, shown_verdicts
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
 from touche_rad.plugins import LoadedJudge
@@ -51,7 +52,7 @@ _NEAR_TOPICS: Final = 4
 """Topics that are offered where the debater has found no argument."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Offer:
     """Debaters and judges by the name that the page shows; the first of each is the default.
 

@@ -10,13 +10,14 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from touche_rad.frozen import frozen
 
 BODY_SECONDS: Final = 60.0
 STARTS: Final = 8
@@ -58,7 +59,7 @@ class EarlyResponse(Exception):
         return JSONResponse({"detail": self.detail}, self.status, headers)
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """What the server accepts."""
 
@@ -70,7 +71,7 @@ class Limits:
     """Time limit of the arrival of a body."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Access:
     """Who may ask."""
 

@@ -12,7 +12,6 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +23,7 @@ from touche_rad.debate import Argument, Debate, Response, Turn
 from touche_rad.files.labels import digest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import write_text
+from touche_rad.frozen import frozen
 from touche_rad.text import packaged_text
 from touche_rad.tira.submission import SubTask
 
@@ -36,7 +36,7 @@ SIZE: Final = 75
 _SIMULATIONS: Final = "simulations.jsonl"
 
 
-@dataclass(frozen=True)
+@frozen
 class Upload:
     """How a dataset is uploaded to TIRA."""
 
@@ -52,7 +52,7 @@ class Upload:
     """The container image of the evaluator."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Dataset:
     """The content of a dataset."""
 

@@ -17,8 +17,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from touche_rad.errors import InputError, UserError, nearest, why
 from touche_rad.files.records import at_line, field_error, read_file, write_text
-from touche_rad.frozen import FrozenRecord
 from touche_rad.models.endpoint import parse_address
+from touche_rad.records import FrozenRecord
 
 SubTask = Literal[1, 2]
 User = Literal["own", "official"]

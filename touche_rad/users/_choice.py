@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, TypeVar
 
 from touche_rad.errors import OptionError, nearest
+from touche_rad.frozen import frozen
 from touche_rad.plugins import Configured, Options, Plugin, Services, parse_plugin
 from touche_rad.users._model_user import ModelUser
 from touche_rad.users._official import OfficialUser
@@ -17,7 +18,7 @@ from touche_rad.users.persona import DEFAULT, load_persona
 OptionsOf = TypeVar("OptionsOf", bound=Options)
 
 
-@dataclass(frozen=True)
+@frozen
 class UserChoice:
     """A selected user with its options."""
 

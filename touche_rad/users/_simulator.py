@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.debate import Debate
 from touche_rad.events import Event, EventKind
+from touche_rad.frozen import frozen
 from touche_rad.text import clean, count_words, cut_to_words, excerpt
 from touche_rad.users._rules import RuleUser
 
@@ -49,7 +49,7 @@ _LETTERS_PER_WORD: Final = 20
 """Maximum average characters per word of an utterance."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UserUtterance:
     """What the user says, with events on failures and changes."""
 

@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from touche_rad.errors import OptionError, nearest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import at_line, field_error, read_toml
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 
 DEFAULT: Final = "curious"
 

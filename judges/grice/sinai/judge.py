@@ -17,13 +17,13 @@ from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.files.criteria import EVIDENCE
 from touche_rad.files.records import read_models
-from touche_rad.frozen import FrozenRecord
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services, setting
+from touche_rad.records import FrozenRecord
 from touche_rad.text import clean, plain_words, sentences
 
 ALL: Final = 1_000_000

@@ -10,7 +10,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.files.criteria import criteria_of
+from touche_rad.frozen import frozen
 from touche_rad.text import clean
 
 _SIGNS: Final = {"yes": 1, "no": -1}
@@ -27,7 +27,7 @@ _MOST_WORDS: Final = 120
 """Maximum words of a message; longer ones make prompts too long."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LabelledTurn:
     """A debate up to one response or other unit, and the answers of its labels."""
 

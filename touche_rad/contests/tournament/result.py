@@ -11,7 +11,7 @@ import numpy as np
 from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament._ratings import rate
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
-from touche_rad.frozen import FrozenRecord
+from touche_rad.records import FrozenRecord
 from touche_rad.score.significance import FEWEST_FOR_TEST, Measured, rank
 from touche_rad.score.tables import (
     NONE,

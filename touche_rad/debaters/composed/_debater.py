@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import anyio
@@ -19,6 +19,7 @@ from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import RETRIEVER, STANCE, StanceName
 from touche_rad.evidence.guard import CheckedAnswer, Entails, Guard
 from touche_rad.evidence.quotable import missing_context
+from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import render_dialogue
@@ -105,7 +106,7 @@ class ComposedAnswer(BaseModel):
     response: Paragraph = Field(min_length=1)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Draft:
     """An answer that was checked, and the arguments with which it was compared."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, ClassVar, Final
 
@@ -33,6 +32,7 @@ from touche_rad.debaters.grounded.ranking import (
 from touche_rad.errors import WorkError
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.support import Earlier
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Line
 from touche_rad.models.prompts import render_dialogue
@@ -43,7 +43,7 @@ from touche_rad.text import count_words, cut_to_words, plain_words
 MAX_LETTERS: Final = 1_500
 
 
-@dataclass(frozen=True)
+@frozen
 class Quotable:
     """An argument and its quotation."""
 

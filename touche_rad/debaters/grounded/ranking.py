@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import sqrt
 from typing import Annotated, Final
 
@@ -14,6 +14,7 @@ from pydantic import Field
 from touche_rad.debate import Argument, Debate, Hit
 from touche_rad.debaters.grounded._polarity import side, sides
 from touche_rad.evidence.words import NO_WORDS, common_topic, topic_of
+from touche_rad.frozen import frozen
 from touche_rad.plugins import (
     ArgumentIndex,
     MayNameFile,
@@ -57,7 +58,7 @@ _AGREED: Final = 0.7
 """Share of the nearest claims that have one topic, from which the user means this topic."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Queries:
     """The texts of a debate that are searched."""
 
@@ -93,7 +94,7 @@ def read(debate: Debate) -> Queries:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class RankedCandidate:
     """A candidate with the searches that found it and the parts of its score."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal
 
@@ -16,6 +15,7 @@ from touche_rad.debate import Argument, Debate
 from touche_rad.debaters._asking import Wording, arguments_on_topic, max_letters, on_topic_of
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.evidence.quotable import missing_context, text_with_claim
+from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
 from touche_rad.models import Message, Prompt
 from touche_rad.models.prompts import Thesis
@@ -28,7 +28,7 @@ Shows = Literal["argument", "both"]
 MAX_TEXT: Final = 1_200
 
 
-@dataclass(frozen=True)
+@frozen
 class EvidencePiece:
     """One piece of evidence."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -16,6 +16,7 @@ from touche_rad.debaters.inspiredebate._conversation import (
     without_oldest,
 )
 from touche_rad.evidence.guard import CheckedAnswer
+from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.models.prompts import Thesis, render_dialogue
@@ -109,7 +110,7 @@ def refused(text: str) -> bool:
 Problem = Literal["refused", "long", "faulty"]
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckedSpeech:
     """A speech after the checks."""
 

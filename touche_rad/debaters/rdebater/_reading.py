@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
 from touche_rad.debaters._asking import ask_about, at_most, narrowed
+from touche_rad.frozen import frozen
 from touche_rad.lists import unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import OverBudget
@@ -121,7 +121,7 @@ class Flaws(BaseModel):
     flaws: list[Flaw] = Field(json_schema_extra={"maxItems": MOST_FLAWS})
 
 
-@dataclass(frozen=True)
+@frozen
 class Logic:
     """The opponent's logic: the predicates P_opp, the reasoning chain, and the flaws L."""
 

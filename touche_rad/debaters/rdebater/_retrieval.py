@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 from typing import Final
@@ -30,6 +30,7 @@ from touche_rad.debaters.rdebater.schemes import (
 )
 from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.quotable import missing_context
+from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, in_parts, unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, annotations_of, meaning_of
@@ -37,7 +38,7 @@ from touche_rad.text import clean, content_words, plain_words, words
 from touche_rad.users.contest_views import opens
 
 
-@dataclass(frozen=True)
+@frozen
 class RetrievedArgument:
     """A retrieved argument, its similarity to the debate, and its annotation."""
 
@@ -51,7 +52,7 @@ class RetrievedArgument:
         return self.annotation.schemes if self.annotation else ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Recall:
     """The result of retrieval: E, the means, S_prior and E_prior."""
 

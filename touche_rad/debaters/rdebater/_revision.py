@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -12,6 +11,7 @@ from touche_rad.debaters._asking import ask_about, at_most, narrowed, text_of
 from touche_rad.debaters._citing import quoted_from
 from touche_rad.debaters.rdebater._reading import Allowance, neutral_values
 from touche_rad.debaters.rdebater._writing import Brief, Candidate, tokens_for
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.errors import OverBudget
 from touche_rad.models.output import Line, Paragraph, numbers_to
@@ -56,7 +56,7 @@ class CorrectedAssessment(Assessment):
     utterance: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class CandidateVerdict:
     """J and ρ of one candidate."""
 
@@ -93,7 +93,7 @@ Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"
 Rules = Callable[[Candidate], Sequence[str]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Attempt:
     """A candidate with its verdict and its summary, if it has them."""
 
@@ -102,7 +102,7 @@ class Attempt:
     summary: Summary | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Agents:
     """The paper's three agents: one call each, or all in one call."""
 
@@ -207,7 +207,7 @@ class Agents:
         return attempt, Candidate(clean(answer.utterance), used)
 
 
-@dataclass(frozen=True)
+@frozen
 class Revised:
     """All attempts in order, and why the loop ended."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,12 +16,13 @@ from touche_rad.debaters.rdebater._retrieval import RetrievedArgument
 from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
 from touche_rad.evidence.quotable import text_with_claim
+from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import numbers_to
 from touche_rad.text import clean
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """An utterance, and the arguments that the model named for it."""
 
@@ -30,7 +30,7 @@ class Candidate:
     named: tuple[Argument, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Brief:
     """The input of the agents that write and judge an utterance."""
 
@@ -124,7 +124,7 @@ class Plain(BaseModel):
     utterance: str
 
 
-@dataclass(frozen=True)
+@frozen
 class NotQuoted:
     """What follows, according to a model that quoted what does not."""
 

@@ -8,7 +8,7 @@ arguments that it finds, other arguments are taken, by default those that attack
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -18,6 +18,7 @@ from touche_rad.debaters._asking import ask_about, at_most, narrowed
 from touche_rad.debaters._citing import NO_CITATIONS, EarlierCitations
 from touche_rad.debaters.sinai._step1_plan import Plan, parameters
 from touche_rad.evidence.quotable import missing_context
+from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Paragraph
@@ -100,7 +101,7 @@ PATHS: Final[Mapping[Strategy, str]] = {
 """The description of each strategy in the path of a citation."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SearchOptions:
     """How to search."""
 
@@ -119,7 +120,7 @@ class SearchOptions:
     """
 
 
-@dataclass(frozen=True)
+@frozen
 class Retrieved:
     """The arguments of a query, by strategy."""
 

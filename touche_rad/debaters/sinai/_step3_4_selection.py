@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from operator import attrgetter
 from typing import Any, Final, TypeVar
@@ -15,6 +14,7 @@ from touche_rad.debaters._asking import ask_about, at_most, named, narrowed
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.evidence.quotable import text_with_claim
+from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import Line, Page, numbers_to
@@ -31,7 +31,7 @@ COPYING: Final = 2_048
 """Token limit of an answer that copies the texts of arguments."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Shortlist:
     """The arguments of a query that step 3 selected."""
 
@@ -54,7 +54,7 @@ class Shortlist:
         return {"aspect": self.aspect, "arguments": texts, "justification": self.justification}
 
 
-@dataclass(frozen=True)
+@frozen
 class Selected:
     """An argument for the response."""
 

@@ -36,6 +36,7 @@ from touche_rad.debaters.inspiredebate.training._samples import (
 )
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.traces import read_trace
+from touche_rad.frozen import frozen
 from touche_rad.text import clean, count_words, sentences
 from touche_rad.users.contest_views import REASONING, SAMPLED, sided_view
 
@@ -43,7 +44,7 @@ WORDS: Final = 60
 """Words of an answer that a rebuilt prompt allows."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Answered:
     """A debate as one speaker saw it, up to one of its answers."""
 

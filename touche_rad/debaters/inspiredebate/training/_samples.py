@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -19,6 +19,7 @@ from touche_rad.debaters.inspiredebate._speech import Correction, ReasonedArgume
 from touche_rad.errors import InputError, refuse_newer
 from touche_rad.files.records import FieldError, at_line, numbered_lines, parse, require_object
 from touche_rad.files.traces import TRACE, answer_text
+from touche_rad.frozen import frozen
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
 
@@ -53,7 +54,7 @@ def hold_out(
     return training, held_out
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainingData:
     """The records of a training, and counts of them and of what was left out."""
 
@@ -62,7 +63,7 @@ class TrainingData:
     counts: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainingSample:
     """A prompt and an answer, with their origin."""
 

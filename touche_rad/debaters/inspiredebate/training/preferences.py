@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -32,13 +32,14 @@ from touche_rad.debaters.inspiredebate.training._samples import (
     write_records,
 )
 from touche_rad.errors import InputError, UserError
+from touche_rad.frozen import frozen
 from touche_rad.plugins.profiles import expected as expected_of
 from touche_rad.text import plain_words
 
 Scores = Mapping[str, float | None]
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoredAnswer:
     """An answer and its scores by dimension; None if a score is missing."""
 
@@ -137,7 +138,7 @@ _MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general
 """Scores that panels compute from other dimensions; they would count these twice."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """The conditions under which one answer is preferred to another."""
 
@@ -150,7 +151,7 @@ class Rule:
     """The scores of outcomes: those of an answer's round, or of the debate."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PreferencePair:
     """A pair of a better and a worse answer."""
 

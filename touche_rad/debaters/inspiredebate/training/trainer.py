@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -34,6 +34,7 @@ from touche_rad.debaters.inspiredebate.training.model import (
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
+from touche_rad.frozen import frozen
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import TrainingFolder
 from touche_rad.training.recipe import validate_recipe
@@ -107,7 +108,7 @@ def _check_files(sources: Sequence[Path]) -> None:
             raise UserError(f"{path}: the file does not exist")
 
 
-@dataclass(frozen=True)
+@frozen
 class Training:
     """One training: its data and its settings."""
 
