@@ -180,6 +180,10 @@ def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
     plain = score(folder, *words)
     report = score(folder, *words, "--correct")
     assert len(plain["notes"]) == len(report["notes"]) == 2
+    shown = touche_rad(
+        "score", *words, "--correct", cwd=folder, out="estimated share of yes of"
+    ).out
+    assert "each category" not in shown
     for before, row in zip(plain["rows"], report["rows"], strict=True):
         truth = LABELS[row["run"].partition(".")[0]].mean()
         assert abs(row["yes"] - truth) < 0.08

@@ -93,7 +93,8 @@ class ShareReport(Report):
     @property
     def measure(self) -> str:
         """What the mean is, and whose answers it is of, if there are people's, too."""
-        return answers_name(self.criteria) + (" of people" if self.truth else "")
+        estimated = "estimated " if self.is_corrected else ""
+        return estimated + answers_name(self.criteria) + (" of people" if self.truth else "")
 
     def sentences(self) -> list[str]:
         """Say what share of yes the first run has, and from which others it differs."""
@@ -129,9 +130,10 @@ class ShareReport(Report):
         if self.is_corrected:
             text += (
                 "; where there are none, estimated from the verdicts of the runs' judges: right "
-                "only if the labelled turns are a random sample; each category is estimated alone, "
-                "so the shares need not add up to 1"
+                "only if the labelled turns are a random sample"
             )
+            if categories_in_words(self.criteria):
+                text += "; each category is estimated alone, so the shares need not add up to 1"
         return text + describe_scales(self.criteria)
 
     def records(self) -> Iterator[Mapping[str, Any]]:
