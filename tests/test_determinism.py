@@ -283,6 +283,38 @@ async def _all(work: Callable[[T], Awaitable[U]], items: Sequence[T], at_once: i
     return await asyncio.gather(*map(one, items))
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", _ours("debater"))
+def test_a_client_that_sends_no_arguments_back_gets_the_answers_of_its_file(
+    name: str, world: World, tmp_path: Path
+) -> None:
+    """The official client sends an answer back as a text, and writes it with its arguments."""
+    served = read_records(world.sources["judge"])[:2]
+    model = Model(Address(world.server.url, "tiny"))
+    services = Services(index=open_index(str(world.index)), model=model)
+    answerer = make_answerer(find("debater", name).configure(), services)
+
+    async def play() -> None:
+        async with _client(answerer, find("judge", "always-yes").make(Services())) as client:
+            for row in served:
+                messages: list[dict[str, str]] = []
+                for turn in row["simulation"]["userTurns"]:
+                    messages.append({"role": "user", "content": turn["utterance"]})
+                    sent = await client.post("/", json={"messages": messages})
+                    turn["systemResponse"] = {"response": sent.json()}
+                    messages.append({"role": "assistant", "content": sent.json()["content"]})
+
+    asyncio.run(play())
+    file, out = tmp_path / "served.jsonl", tmp_path / "out.jsonl"
+    write_records(file, *served)
+    words = ["respond", file, "-d", name, "-i", world.index, "-m", f"{world.server.url}#tiny"]
+    touche_rad(*words, "-o", out, "--no-trace", code=0)
+    turns = [turn for row in served for turn in row["simulation"]["userTurns"]]
+    for turn, record in zip(turns, read_records(out), strict=True):
+        answer = turn["systemResponse"]["response"]
+        assert {key: record[key] for key in answer} == answer
+
+
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in _ours(kind)])
 def test_what_only_a_file_says_decides_nothing(
     kind: Kind, name: str, world: World, tmp_path: Path

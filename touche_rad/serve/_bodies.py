@@ -43,7 +43,8 @@ class RequestBody(BaseModel):
 class Message(RequestBody):
     """One utterance of the conversation.
 
-    A client that sends an answer back with its arguments gets the same next answer as from a file.
+    The server remembers the arguments of its own answers. Those of other answers can be sent, so
+    that the next answer is the one from a file.
     """
 
     role: Literal["user", "assistant", "system"]

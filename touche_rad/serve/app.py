@@ -39,6 +39,7 @@ from touche_rad.serve._bodies import (
     Score,
     read_json,
 )
+from touche_rad.serve._earlier import EarlierAnswers
 from touche_rad.serve.debate_page import Offer, add_debate_page, page_response
 from touche_rad.serve.limits import SMALL, Access, Gate, Limits
 from touche_rad.text import redact
@@ -56,7 +57,8 @@ def to_debate(request: ChatRequest) -> Debate:
         if role == "user":
             turns.append(Turn(utterance=text))
             continue
-        # The task's client does not send the arguments of earlier answers; others may.
+        # The task's client does not send the arguments of earlier answers (`EarlierAnswers` knows
+        # those of this server); others may.
         cited: list[Argument] = []
         for message in of_role:
             if message.arguments is not None:
@@ -162,10 +164,14 @@ def create_app(
             health.fallbacks += 1
             health.last_fallback = answer.fallback.mark[FALLBACK]
 
+    earlier = EarlierAnswers()
+
     @app.post("/", response_model=AnswerBody, responses=REFUSALS, summary="Answer the user")
     async def answer(request: ChatRequest, raw: Request) -> JSONResponse:
         """Answer the last message in at most 60 words, with the cited arguments."""
-        answer = await answerer.answer(await _parse(to_debate, request, raw))
+        debate = earlier.restore(await _parse(to_debate, request, raw))
+        answer = await answerer.answer(debate)
+        earlier.remember(debate, answer.response)
         count(answer)
         for event in answer.events:
             log.info("answered by %s: %s", answer.by, event.text)
