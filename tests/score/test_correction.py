@@ -38,6 +38,13 @@ def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> N
     assert correction.f1(turns).value == pytest.approx(plain_f1(JUDGED, TRUTH))
 
 
+def test_an_f1_is_possible_if_nearly_all_turns_have_a_label() -> None:
+    # The judge says yes on 35 turns, and no on 25; two of these have no label.
+    truth = np.array([1.0] * 34 + [0] + [1] * 4 + [0] * 19 + [np.nan] * 2)
+    turns = JudgedTurns(np.arange(60), np.repeat([1.0, 0.0], [35, 25]), truth)
+    assert correction.f1(turns).value == pytest.approx(68 / (35 + 34 + 4 * 25 / 23))
+
+
 def test_with_few_labelled_debates_there_is_no_interval() -> None:
     assert correction.yes_rate(sample(labelled=5)).low is None
     assert correction.yes_rate(sample(labelled=6)).low is not None

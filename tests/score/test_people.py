@@ -64,6 +64,23 @@ def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
     check_screen("score.people", ended)
 
 
+def test_lost_debates_make_people_as_uncertain_as_a_judge_that_agrees(folder: Path) -> None:
+    for team, of_team in LABELS.items():
+        lines = read_records(folder / f"{team}.judged.jsonl")
+        for line, labels in zip(lines, of_team.tolist(), strict=True):
+            for turn, label in zip(line["userTurnsEvaluations"], labels, strict=True):
+                turn |= {maxim: {"score": label} for maxim in turn}
+        kept = lines[: 12 if team == "team1" else CLAIMS]
+        run_file(folder / f"{team}.judged.jsonl", kept)
+        run_file(folder / f"{team}.jsonl", [{"simulation": line["simulation"]} for line in kept])
+    of_judge = score(folder, "team1.judged.jsonl", "team2.judged.jsonl")["rows"]
+    of_people = score(folder, "team1.jsonl", "team2.jsonl", "labels.jsonl")["rows"]
+    for judge, people in zip(of_judge, of_people, strict=True):
+        for key in ("yes", "low", "high"):
+            assert people[key] == pytest.approx(judge[key], abs=1e-9)
+    assert of_people[0]["yes"] == pytest.approx(LABELS["team1"][:12].sum() / 2 / CLAIMS)
+
+
 @pytest.mark.parametrize("kind", ["", ".judged"])
 def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
     folder: Path, kind: str
@@ -195,8 +212,9 @@ def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
     assert score(folder, words[0], words[2], "--correct")["rows"] == of_team1
     run_file(folder / "labels.jsonl", lines[CLAIMS:])  # those of team 1
     rows = score(folder, words[0], words[2], "--correct")["rows"]
-    limits = [(row["yes_low"], row["yes_high"], row["debates"]) for row in rows]
-    assert limits == [(row["low"], row["high"], 20) for row in of_team1[1:]]
+    limits = [(row["yes_low"], row["yes_high"]) for row in rows]
+    assert limits == [pytest.approx((row["low"], row["high"])) for row in of_team1[1:]]
+    assert [row["debates"] for row in rows] == [20] * 4
 
 
 def test_a_run_without_labels_is_named(folder: Path) -> None:

@@ -179,7 +179,8 @@ def _is_broken(run: Path) -> bool:
 def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> dict[str, Any]:
     """Return the fields of `Figures` on the debaters, best first."""
     plan = plan_file.plan
-    claims = sum(1 for _ in files.read_claims(plan_file.data["claims"]))
+    claim_texts = [claim.claim for claim in files.read_claims(plan_file.data["claims"])]
+    claims = len(claim_texts)
     debaters = [debater.name for debater in plan_file.debaters]
     judges = [judge.name for judge in plan_file.judges]
     users = [user.name for user in plan_file.users]
@@ -226,6 +227,9 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
             continue
         if number != claims:
             raise WorkError(f"{path} has {number} debates, and there are {claims} claims")
+
+    # In the order in which `score` has them, so that the bootstrap samples are the same.
+    counts = counts[np.argsort(claim_texts)]
 
     # A judge that is a baseline, or has no verdict of its own, does not count.
     sound = sound_judges.difference(plan.pages.baselines)

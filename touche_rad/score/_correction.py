@@ -5,7 +5,8 @@ A judge gives verdicts on all turns, people label some of them. Two estimates us
 - Prediction-powered inference (Angelopoulos et al. 2023), with its power tuning: the mean of the
   labels plus a multiple of what the judge says about all turns more than about the labelled ones.
   It is right where the labelled turns are a random sample, however poor the judge is.
-- The F1 of the judge on all turns: prediction-powered means of label and of label times verdict.
+- The F1 of the judge on all turns: the means of the labels where it says yes and where it says no,
+  each times its share of all turns.
 
 Turns of one debate are alike, so each error is summed by debate.
 """
@@ -93,37 +94,62 @@ class Mean:
 
 def yes_rate(sample: JudgedTurns) -> Estimate:
     """Return the share of yes that people would give to all turns, prediction-powered."""
-    return _interval(_powered(sample, np.nan_to_num(sample.labels), sample.scores), sample)
+    return interval(_powered(sample, np.nan_to_num(sample.labels), sample.scores), sample)
 
 
-def corrected_mean(sample: JudgedTurns, debates: int) -> Mean:
-    """Return the mean of people's answers to all turns, of so many debates."""
+def mean_of_people(sample: JudgedTurns, present: Floats, expected: Floats) -> Mean:
+    """Return the mean of people's answers to all turns, of which those that are lost are no.
+
+    Args:
+        sample: The turns that the run has.
+        present: Their number in each debate.
+        expected: The number of turns that each debate should have.
+    """
     mean = _powered(sample, np.nan_to_num(sample.labels), sample.scores)
-    parts = np.zeros(debates)
+    parts = np.zeros(len(expected))
     parts[: len(mean.parts)] = mean.parts
-    return Mean(float(np.clip(mean.value, 0.0, 1.0)), parts)
+    value = float(np.clip(mean.value, 0.0, 1.0))
+    there = float(present.sum() / expected.sum())
+    parts_of_there = (present - there * expected) / expected.sum()
+    return _product(Mean(value, parts), Mean(there, parts_of_there))
 
 
 def f1(sample: JudgedTurns) -> Estimate:
-    """Return the F1 that the judge would have if all turns were labelled."""
-    labels = np.nan_to_num(sample.labels)
-    verdicts = sample.verdicts
-    judged_yes = _mean(sample, verdicts, np.ones_like(sample.labelled))
-    labelled_yes = _powered(sample, labels, sample.scores)
-    both = _powered(sample, labels * verdicts, verdicts * sample.scores)
-    total = judged_yes.value + labelled_yes.value
-    if total <= 0 or both.value <= 0:
+    """Return the F1 that the judge would have if all turns were labelled.
+
+    It is None if no turn has a label where the judge says yes, or none where it says no.
+    """
+    judged_yes = _mean(sample, sample.verdicts, np.ones_like(sample.labelled))
+    judged_no = Mean(1 - judged_yes.value, -judged_yes.parts)
+    people_yes = []
+    for verdict, judged in ((1.0, judged_yes), (0.0, judged_no)):
+        labelled = sample.labelled & (sample.verdicts == verdict)
+        if labelled.any():
+            people_yes.append(_product(judged, _mean(sample, sample.labels, labelled)))
+        elif judged.value > 0:
+            return Estimate(None)
+        else:
+            people_yes.append(judged)
+    right, missed = people_yes
+    total = judged_yes.value + right.value + missed.value
+    if total <= 0:
         return Estimate(0.0)
     # F1 is a ratio of means: the error of each debate by its derivatives.
-    value = min(2 * both.value / total, 1.0)
-    parts = (2 * both.parts - value * (judged_yes.parts + labelled_yes.parts)) / total
-    return _interval(Mean(value, parts), sample)
+    value = 2 * right.value / total
+    errors_of_total = judged_yes.parts + right.parts + missed.parts
+    return interval(Mean(value, (2 * right.parts - value * errors_of_total) / total), sample)
+
+
+def _product(first: Mean, second: Mean) -> Mean:
+    """Return the product of two means."""
+    parts = first.parts * second.value + first.value * second.parts
+    return Mean(first.value * second.value, parts)
 
 
 def _mean(sample: JudgedTurns, values: Floats, counted: NDArray[np.bool_]) -> Mean:
     """Return the mean of the turns that count, with the part of each debate of its error."""
     value = float(values[counted].mean())
-    errors = counted * (values - value) / counted.sum()
+    errors = np.where(counted, values - value, 0.0) / counted.sum()
     return Mean(value, np.bincount(sample.debates, weights=errors).astype(np.float64))
 
 
@@ -145,8 +171,8 @@ def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> Mean:
     return Mean(labelled.value - slope * gap, parts)
 
 
-def _interval(mean: Mean, sample: JudgedTurns) -> Estimate:
-    """Return the interval of a share (Wilson 1927)."""
+def interval(mean: Mean, sample: JudgedTurns) -> Estimate:
+    """Return a share with its interval (Wilson 1927)."""
     value = float(np.clip(mean.value, 0.0, 1.0))
     debates = sample.labelled_debates
     if debates < FEWEST_FOR_INTERVAL:

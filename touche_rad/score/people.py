@@ -30,7 +30,6 @@ from touche_rad.score.rates import (
     answer_shares,
     categories_in_words,
     count_verdicts,
-    shares,
     with_mean,
 )
 from touche_rad.score.reference import (
@@ -110,69 +109,91 @@ def score_people(
     labels_of: dict[tuple[str, ...], list[Sequence[Labels]]] = {}
     for texts, labels_of_debate in zip(reference.turns, labels, strict=True):
         labels_of.setdefault(tuple(texts), []).append(labels_of_debate)
-    claims: dict[str, int] = {}
     unsettled: dict[str, Counter[str]] = {}
-    yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer=measured[0].category))
-    pairs_of: dict[str, list[tuple[Debate, Sequence[Verdicts]]]] = {}
 
-    def read(tag: str, path: Path) -> dict[AnswerShare, JudgedTurns]:
-        """Read the labels and the judge's scores of each turn."""
-        pairs_of[tag] = []
-        numbers: list[int] = []
+    def read(tag: str, path: Path) -> list[tuple[Debate, list[LabelledTurn]]]:
+        """Read the judge's verdicts and people's labels on each turn."""
+        debates = []
         unsettled[tag] = Counter(dict.fromkeys(criteria.keys, 0))
-        rows: dict[AnswerShare, list[tuple[float, float]]] = {share: [] for share in measured}
         for debate, verdicts in _read_debates(path, all_criteria, correct, bad or files.BadLines()):
-            pairs_of[tag].append((debate, [yes] * len(debate.turns)))
             texts = digests(debate, criteria.unit)
             judged = iter(verdicts)
             several = labels_of.get(texts, ())
+            turns: list[LabelledTurn] = []
             for at in range(len(texts)):
                 if criteria.unit == "response" and debate.turns[at].response is None:
                     continue
-                numbers.append(claims.setdefault(debate.claim or debate.thesis, len(claims)))
-                verdicts_of_turn = next(judged, {})
-                for key in criteria.keys:
-                    unsettled[tag][key] += any(is_unsettled(turns[at], key) for turns in several)
-                for share in measured:
-                    score = share.of(verdicts_of_turn.get(share.criterion.key, Verdict())) or 0.0
-                    answers = [share.of_label(turns[at]) for turns in several]
-                    known = [answer for answer in answers if not np.isnan(answer)]
-                    rows[share].append((score, fmean(known) if known else np.nan))
-        result = {}
-        for share, pairs in rows.items():
-            scores, answers = np.array(pairs or [(0.0, np.nan)]).T
-            if np.isnan(answers).all():
+                turns.append((next(judged, {}), [labels[at] for labels in several]))
+            debates.append((debate, turns))
+        all_labels = [labels for _, turns in debates for _, labels in turns]
+        for key in criteria.keys:
+            unsettled[tag][key] += sum(
+                any(is_unsettled(turn, key) for turn in several) for several in all_labels
+            )
+        for share in measured:
+            if np.isnan([_answer(share, several) for several in all_labels]).all():
                 key = share.criterion.key
                 raise InputError(path, f"no turn has a label on {key} in {truth}", field=key)
-            result[share] = JudgedTurns(np.array(numbers), scores, answers)
-        return result
+        return debates
 
     refused: dict[str, str] = {}
+    debates_of = each_run(paths, read, refused)
+    # All turns that there are count as yes here: what is expected and lost counts as no.
+    yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer=measured[0].category))
+    debates_of_runs, lost = present_debates(
+        [
+            [(debate, [yes] * len(debate.turns)) for debate, _ in pairs]
+            for pairs in debates_of.values()
+        ],
+        criteria.unit,
+    )
     # Sorted, so that the bootstrap samples do not depend on the order of the files.
-    turns_of = each_run(dict(sorted(paths.items())), read, refused)
-    # Which part of the turns that are expected each run has: the others count as no.
-    present, lost = present_debates([pairs_of[tag] for tag in turns_of], criteria.unit)
-    counts, debates_text, problems = count_verdicts(topics(present), list(turns_of), lost, criteria)
-    parts = shares(counts[:, :, 0].sum(axis=0))
+    all_topics = sorted(topics(debates_of_runs), key=lambda topic: topic.claim)
+    counts, debates_text, problems = count_verdicts(all_topics, list(debates_of), lost, criteria)
+    places = {
+        (run, conversation.turns): place
+        for place, topic in enumerate(all_topics)
+        for conversation in topic.conversations
+        for run in conversation.runs
+    }
     labelled_claims: set[int] = set()
     figures = {}
-    for (tag, by_share), part in zip(turns_of.items(), parts, strict=True):
+    for run, (tag, pairs) in enumerate(debates_of.items()):
+        present, expected = counts[:, run, 0].T
+        turns = []
+        numbers = []
+        for debate, turns_of_debate in pairs:
+            place = places.pop((run, debate.turns), None)
+            # Neither a copy, nor a debate on a claim of no other run.
+            if place is not None and expected[place]:
+                turns += turns_of_debate
+                numbers += [place] * len(turns_of_debate)
+        samples_of = {
+            share: JudgedTurns(
+                np.array(numbers),
+                np.array([_score(share, verdicts) for verdicts, _ in turns]),
+                np.array([_answer(share, several) for _, several in turns]),
+            )
+            for share in measured
+        }
+        if not all(sample.labelled.any() for sample in samples_of.values()):
+            refused[tag] = f"{tag}: the labels are on claims of no other run"
+            continue
         of_run = {}
         labelled_counts = {}
-        for share, turns in by_share.items():
-            mean = correction.corrected_mean(turns, len(claims))
+        for share, sample in samples_of.items():
+            mean = correction.mean_of_people(sample, present, expected)
             draws = None
             sums = resampled_sums(mean.parts, samples, seed)
-            if sums is not None and turns.labelled_debates >= FEWEST_FOR_INTERVAL:
-                draws = (mean.value + sums - mean.parts.sum()) * part
-            low, high = correction.yes_rate(turns).limits
-            limits = (low and low * part, high and high * part) if correct else None
-            of_run[share] = Measured(mean.value * part, draws, limits)
-            notes += turns.contradictions(f"{tag}: {share.key}")
-            labelled_counts[share.criterion.key] = turns.labelled.sum()
-            labelled_claims.update(turns.debates[turns.labelled])
+            if sums is not None and sample.labelled_debates >= FEWEST_FOR_INTERVAL:
+                draws = mean.value + sums - mean.parts.sum()
+            limits = correction.interval(mean, sample).limits if correct else None
+            of_run[share] = Measured(mean.value, draws, limits)
+            notes += sample.contradictions(f"{tag}: {share.key}")
+            labelled_counts[share.criterion.key] = sample.labelled.sum()
+            labelled_claims.update(sample.debates[sample.labelled])
         by_key = ", ".join(f"{key} {count}" for key, count in labelled_counts.items())
-        notes.append(f"{tag}: labelled of {len(turns.labels)} turns: {by_key}")
+        notes.append(f"{tag}: labelled of {len(turns)} turns: {by_key}")
         notes += [f"{tag}: {text}" for text in say_unsettled(unsettled[tag])]
         figures[tag] = with_mean(of_run)
     return share_report(
@@ -191,6 +212,22 @@ def score_people(
         samples=samples,
         seed=seed,
     )
+
+
+LabelledTurn = tuple[Verdicts, Sequence[Labels]]
+"""The judge's verdicts on a turn, and people's labels."""
+
+
+def _score(share: AnswerShare, verdicts: Verdicts) -> float:
+    """Return what the judge says; a missing verdict is a no."""
+    return share.of(verdicts.get(share.criterion.key, Verdict())) or 0.0
+
+
+def _answer(share: AnswerShare, several: Sequence[Labels]) -> float:
+    """Return the mean of people's labels on a turn; nan without one."""
+    answers = [share.of_label(labels) for labels in several]
+    known = [answer for answer in answers if not np.isnan(answer)]
+    return fmean(known) if known else np.nan
 
 
 def _read_debates(
