@@ -118,7 +118,7 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
 
 def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
     assert touche_rad("submit", "grounded", "--file", FILE).out.endswith(" --dry-run\n")
-    judge = ("submit", "judge-grounded", "--file", FILE)
+    judge = ("submit", "judge-always-yes", "--file", FILE)
     uploads = shlex.split(touche_rad(*judge, "--upload").out)
     assert shlex.split(touche_rad(*judge).out) == [*uploads, "--dry-run"]
     listed = touche_rad("submit", "--file", FILE).out.splitlines()
@@ -126,11 +126,12 @@ def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
     assert max(map(len, listed)) <= 80
 
 
-def test_an_image_with_the_demo_index_is_not_uploaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("entry", ["grounded", "judge-grounded"])
+def test_an_image_with_the_demo_index_is_not_uploaded(entry: str, tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     (repository / "docker" / "collection").mkdir(parents=True)
     file = shutil.copy(FILE, repository)
-    words = ("submit", "grounded", "--file", file, "--upload")
+    words = ("submit", entry, "--file", file, "--upload")
     refused = touche_rad(*words, code=2)
     assert refused.out == ""
     assert "demo index" in refused.error

@@ -14,6 +14,7 @@ from touche_rad.cli.program import command
 from touche_rad.cli.trial import TrialOptions, try_plugins
 from touche_rad.demo import is_demo
 from touche_rad.errors import OptionError, UserError
+from touche_rad.plugins import registered
 from touche_rad.tira.submission import COLLECTIONS, PLUGINS, check_host, load
 
 
@@ -75,7 +76,10 @@ def submit_command(options: SubmitOptions) -> int:
     for copy in copies:
         if not copy.is_file():
             raise UserError(f"{copy}: not found: the image takes it from there: copy it there")
-    if options.upload and (is_demo(used) if software.collection else software.sub_task == 1):
+    judge = re.search(r" -j '?([\w-]+)", software.command)
+    plugin = registered("judge").get(judge[1]) if judge else None
+    reads_index = plugin is None or "index" in plugin.uses
+    if options.upload and (is_demo(used) if software.collection else reads_index):
         raise UserError(
             f"{name} is not fit to upload: demo index; build the image with the task's "
             f"collection: submit {name} --upload --collection {COLLECTIONS}/FILE"

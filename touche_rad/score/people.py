@@ -140,22 +140,17 @@ def score_people(
     debates_of = each_run(paths, read, refused)
     # All turns that there are count as yes here: what is expected and lost counts as no.
     yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer=measured[0].category))
-    debates_of_runs, lost = present_debates(
-        [
-            [(debate, [yes] * len(debate.turns)) for debate, _ in pairs]
-            for pairs in debates_of.values()
-        ],
-        criteria.unit,
-    )
+    debates_of_runs = []
+    for pairs in debates_of.values():
+        debates_of_runs.append([(debate, [yes] * len(debate.turns)) for debate, _ in pairs])
+    present_in_runs, lost = present_debates(debates_of_runs, criteria.unit)
     # Sorted, so that the bootstrap samples do not depend on the order of the files.
-    all_topics = sorted(topics(debates_of_runs), key=lambda topic: topic.claim)
+    all_topics = sorted(topics(present_in_runs), key=lambda topic: topic.claim)
     counts, debates_text, problems = count_verdicts(all_topics, list(debates_of), lost, criteria)
-    places = {
-        (run, conversation.turns): place
-        for place, topic in enumerate(all_topics)
-        for conversation in topic.conversations
-        for run in conversation.runs
-    }
+    places = {}
+    for place, topic in enumerate(all_topics):
+        for conversation in topic.conversations:
+            places.update({(run, conversation.turns): place for run in conversation.runs})
     labelled_claims: set[int] = set()
     figures = {}
     for run, (tag, pairs) in enumerate(debates_of.items()):
