@@ -16,7 +16,7 @@ import numpy as np
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
-from touche_rad.debate import Debate, Verdict, Verdicts
+from touche_rad.debate import Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import Labels, digests, is_unsettled, say_unsettled
 from touche_rad.samples import SAMPLES
@@ -126,10 +126,9 @@ def score_people(
                 turns.append((next(judged, {}), [labels[at] for labels in several]))
             debates.append((debate, turns))
         all_labels = [labels for _, turns in debates for _, labels in turns]
-        for key in criteria.keys:
-            unsettled[tag][key] += sum(
-                any(is_unsettled(turn, key) for turn in several) for several in all_labels
-            )
+        for labels_of_turn in all_labels:
+            for key in criteria.keys:
+                unsettled[tag][key] += any(is_unsettled(labels, key) for labels in labels_of_turn)
         for share in measured:
             if np.isnan([_answer(share, several) for several in all_labels]).all():
                 key = share.criterion.key
@@ -147,7 +146,7 @@ def score_people(
     # Sorted, so that the bootstrap samples do not depend on the order of the files.
     all_topics = sorted(topics(present_in_runs), key=lambda topic: topic.claim)
     counts, debates_text, problems = count_verdicts(all_topics, list(debates_of), lost, criteria)
-    places = {}
+    places: dict[tuple[int, tuple[Turn, ...]], int] = {}
     for place, topic in enumerate(all_topics):
         for conversation in topic.conversations:
             places.update({(run, conversation.turns): place for run in conversation.runs})
@@ -158,19 +157,12 @@ def score_people(
         turns = []
         numbers = []
         for debate, turns_of_debate in pairs:
-            place = places.pop((run, debate.turns), None)
+            key = run, debate.turns
             # Neither a copy, nor a debate on a claim of no other run.
-            if place is not None and expected[place]:
+            if key in places and expected[places[key]]:
                 turns += turns_of_debate
-                numbers += [place] * len(turns_of_debate)
-        samples_of = {
-            share: JudgedTurns(
-                np.array(numbers),
-                np.array([_score(share, verdicts) for verdicts, _ in turns]),
-                np.array([_answer(share, several) for _, several in turns]),
-            )
-            for share in measured
-        }
+                numbers += [places.pop(key)] * len(turns_of_debate)
+        samples_of = {share: _sample(share, numbers, turns) for share in measured}
         if not all(sample.labelled.any() for sample in samples_of.values()):
             refused[tag] = f"{tag}: the labels are on claims of no other run"
             continue
@@ -213,9 +205,15 @@ LabelledTurn = tuple[Verdicts, Sequence[Labels]]
 """The judge's verdicts on a turn, and people's labels."""
 
 
-def _score(share: AnswerShare, verdicts: Verdicts) -> float:
-    """Return what the judge says; a missing verdict is a no."""
-    return share.of(verdicts.get(share.criterion.key, Verdict())) or 0.0
+def _sample(
+    share: AnswerShare, debates: Sequence[int], turns: Sequence[LabelledTurn]
+) -> JudgedTurns:
+    """Return what judge and people say of the turns; a missing verdict is a no."""
+    scores = []
+    for verdicts, _ in turns:
+        scores.append(share.of(verdicts.get(share.criterion.key, Verdict())) or 0.0)
+    labels = [_answer(share, several) for _, several in turns]
+    return JudgedTurns(np.array(debates), np.array(scores), np.array(labels))
 
 
 def _answer(share: AnswerShare, several: Sequence[Labels]) -> float:
