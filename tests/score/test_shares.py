@@ -151,19 +151,21 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
     claims = [line.partition("\t")[0] for line in lines_of_claims]
     lines = (folder / "verbatim.jsonl").read_text().splitlines(keepends=True)
     one_claim = "".join(line.replace(claims[-1], "Zoos, again.") for line in lines)
+    again = (folder / "grounded.jsonl").read_text().replace(claims[-1], "Zoos, again.")
     all_claims = "".join(lines)
     for number, claim in enumerate(claims):
         all_claims = all_claims.replace(claim, f"Zoos, number {number}.")
-    for name, text in (("one", one_claim), ("all", all_claims)):
+    for name, text in (("one", one_claim), ("all", all_claims), ("again", again)):
         (folder / f"{name}.jsonl").write_text(text)
-    runs = [f"{name}.jsonl" for name in (*DEBATERS, "one", "all")]
+    shutil.copy(folder / "grounded.jsonl", folder / "third.jsonl")
+    runs = [f"{name}.jsonl" for name in (*DEBATERS, "one", "all", "third", "again")]
     rows_of = []
-    for count in (2, 4):
+    for count in (2, 4, 6):
         ended = touche_rad("judge", *runs[:count], "-o", f"of{count}", "--json", cwd=folder)
         report = ended.json
         rows_of.append([row for row in report["rows"] if row["run"] in DEBATERS])
         assert report["claims"] == 10
-    assert rows_of[0] == rows_of[1]
+    assert rows_of[0] == rows_of[1] == rows_of[2]
     ranks = {row["run"]: row["rank"] for row in report["ranking"]}
     assert ranks["all"] is None
     assert list(ranks)[-1] == "all"

@@ -158,13 +158,13 @@ def score_people(
         numbers = []
         for debate, turns_of_debate in pairs:
             key = run, debate.turns
-            # Neither a copy, nor a debate on a claim of no other run.
+            # Neither a copy, nor a debate on a claim of few runs.
             if key in places and expected[places[key]]:
                 turns += turns_of_debate
                 numbers += [places.pop(key)] * len(turns_of_debate)
         samples_of = {share: _sample(share, numbers, turns) for share in measured}
         if not all(sample.labelled.any() for sample in samples_of.values()):
-            refused[tag] = f"{tag}: the labels are on claims of no other run"
+            refused[tag] = f"{tag}: the labels are on claims of few runs"
             continue
         of_run = {}
         labelled_counts = {}

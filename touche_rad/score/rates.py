@@ -151,7 +151,7 @@ def count_verdicts(
     counts = np.concatenate([counts, np.zeros((max(lost), *counts.shape[1:]))])
     totals = counts[..., 1]  # a view: by claim, run and criterion
     for run, claims in _changed_claims(totals.sum(axis=2) > 0):
-        problems[names[run], "debates on claims of no other run, not counted"] = claims.sum()
+        problems[names[run], "debates on claims of few runs, not counted"] = claims.sum()
         counts[claims, run] = 0
 
     has_debate = totals.sum(axis=2) > 0
@@ -204,10 +204,16 @@ def _count_each(
 
 
 def _changed_claims(has_debate: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Yield the claims that a run has alone, if it lacks as many of those that the others have."""
+    """Yield the claims that few runs have, of each run that lacks as many of those of the others.
+
+    One run is few, and fewer than half of the others are.
+    """
+    runs = has_debate.shape[1]
+    with_claim = has_debate.sum(axis=1)
+    is_rare = with_claim <= max(1, (runs - 1) // 2)
     for run, of_run in enumerate(has_debate.T):
-        of_others = np.delete(has_debate, run, axis=1).any(axis=1)
-        only_here = of_run & ~of_others
+        only_here = of_run & is_rare
+        of_others = (with_claim > of_run) & ~only_here
         lacking = np.count_nonzero(of_others & ~of_run)
         if 0 < np.count_nonzero(only_here) <= lacking < of_others.sum():
             yield run, only_here
