@@ -71,7 +71,8 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
             (folder / f"{run}.status.json").unlink()
     scored = touche_rad("score", *runs.split(), "--pairs", cwd=folder, env={"COLUMNS": "120"}).out
     assert scored.startswith(f"Not ranked: {reason}" if reason else "verbatim.length")
-    touche_rad("report", *runs.split(), "-o", f"{runs}.html", cwd=folder)
+    unjudged = "grounded.jsonl"
+    touche_rad("report", *runs.split(), unjudged, "-o", f"{runs}.html", cwd=folder)
     (board,) = Page(folder / f"{runs}.html").data["report"]["boards"]
     assert board["title"].startswith("Not ranked: ") == bool(reason)
     assert (board["title"][:80] in " ".join(scored.split())) == bool(reason)

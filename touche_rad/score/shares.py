@@ -246,8 +246,11 @@ def shares_of_debates(
         present = Counter(of_run.run for of_run in debates)
         lost = [max(len(inputs) - present[run], 0) for run in range(len(tags))]
         others -= present
+    # Runs without verdicts, which a report may have, are compared with none.
+    judged = {debate.run for debate in debates if debate.verdicts}
+    topics_of_judged = topics(debate for debate in debates if debate.run in judged)
     # Whatever the order of the files, the bootstrap samples are the same.
-    all_topics = sorted(topics(debates), key=lambda topic: topic.claim)
+    all_topics = sorted(topics_of_judged, key=lambda topic: topic.claim)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
     for run, count in others.items():
         problems[tags[run], "debates on other claims than the input's, not counted"] = count
