@@ -59,7 +59,8 @@ def respond_command(options: RespondOptions) -> int:
     """Answer each user turn of the debates in INPUT.
 
     INPUT is a file of simulations, annotated debates or chat messages. A response depends only on
-    the turns before it, with what they cite. Under TIRA (inputDataset and outputDir are set), INPUT and -o are optional.
+    the turns before it, with what they cite. Under TIRA (inputDataset and outputDir are set), INPUT
+    and -o are optional.
     """
     if options.utterance is not None and is_blank(options.utterance):
         raise UserError("respond --say: expected a text, got only blanks")
