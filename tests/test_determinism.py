@@ -308,7 +308,7 @@ def test_a_client_that_sends_no_arguments_back_gets_the_answers_of_its_file(
     file, out = tmp_path / "served.jsonl", tmp_path / "out.jsonl"
     write_records(file, *served)
     words = ["respond", file, "-d", name, "-i", world.index, "-m", f"{world.server.url}#tiny"]
-    touche_rad(*words, "-o", out, "--no-trace", code=0)
+    touche_rad(*words, "-o", out, "--no-trace")
     turns = [turn for row in served for turn in row["simulation"]["userTurns"]]
     for turn, record in zip(turns, read_records(out), strict=True):
         answer = turn["systemResponse"]["response"]
