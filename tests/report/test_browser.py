@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser import TABLET, OpenPage, assert_accessible, assert_count, assert_fits
-from tests.records import read_records, write_lines, write_records
+from tests.records import END_OF_RUN, read_records, write_lines, write_records
 from tests.report.makers import NASTY, make_debate, write_evaluations
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -26,6 +26,8 @@ NUMBERS = """() => [rad.number(.825), rad.signed(-.003), rad.between(-.003, .041
   rad.signed(-.0004)].join(" ")"""
 IS_IN_THE_WINDOW = """(selector) => { const box = document.querySelector(selector).getBoundingClientRect();
   return box.top >= document.querySelector('.bar').offsetHeight - 1 && box.bottom <= innerHeight; }"""
+IS_IN_VIEW = """(element) => { const { left, right } = element.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth; }"""
 TAB_STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')]
   .filter(element => element.tabIndex >= 0 && element.checkVisibility()).length"""
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
@@ -43,6 +45,8 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> str:
     ]
     line = runs[1].read_text("utf-8").replace('"score": 0.9', '"score": 0.1', 1)
     (folder / "almost.jsonl").write_text(line, "utf-8")
+    identity = {"output": "kind.jsonl", "identity": {"judge": "length"}}
+    write_records(folder / "kind.jsonl.status.json", END_OF_RUN | identity)
     runs.append(folder / "almost.jsonl")
     write_report(runs, folder / "report", labels=demo_file("labels.jsonl"))
     return (folder / "report" / "index.html").as_uri()
@@ -110,11 +114,26 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
         assert part in address
     page.reload()
     wait_for_position(page, result)
-    chips = page.locator(".chips .chip")
+    chips = page.locator(".chips button")
     assert chips.count() == 4
     for _ in range(4):
         chips.first.click()
     wait_for_position(page, "1 of 20")
+
+
+def test_order_and_reason_follow_the_selected_run_and_criterion(
+    open_page: OpenPage, judges: str
+) -> None:
+    labels = read_records(demo_file("labels.jsonl"))
+    page = open_page(f"{judges}#debates&run=kind")
+    for keys in (list(grice().keys), ["relation"]):
+        against = [sum(turn[key] == 0 for turn in debate for key in keys) for debate in labels]
+        first = against.index(max(against)) + 1  # kind always says yes
+        page.wait_for_selector(f".list li:first-child a:has-text('{first}. ')")
+        add_filter(page, maxim="relation")
+    assert "Most red first, of kind." in page.locator(".list p").inner_text()
+    page.wait_for_selector(".reason b:has-text('kind') + .verdict:has-text('Relation')")
+    assert page.locator(".verdict-table small").all_inner_texts() == ["length"]
 
 
 def test_strips_are_of_the_runs_that_are_shown(open_page: OpenPage, debaters: str) -> None:
@@ -204,7 +223,7 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
     link = page.locator(".opened a[href*='maxim=quality'][href*='label=no']")
     count = int(link.inner_text())
     link.click()
-    page.wait_for_selector(".chips .chip >> nth=3")
+    page.wait_for_selector(".chips button >> nth=3")
     turns = 0
     total = int(position(page).split(" of ")[1])
     for number in range(1, total + 1):
@@ -240,6 +259,7 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert page.evaluate(NUMBERS) == ".83 −.003 [−.003, .041] .00"
     pair = page.locator(".pair")
     assert re.search(r"kind − almost: \+?−?\.\d+ \[.*\] not significant", pair.inner_text())
+    assert re.search(r"Quality \+?−?\.\d+ \[.*\]\s*Relation", pair.inner_text())
     pair.locator("li a").click()
     page.wait_for_selector(".verdict-table")
     assert_count(page, ".verdict-table tbody tr:not(.label)", 2)
@@ -252,15 +272,22 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert_count(page, ".pair li", 10)
     assert_fits(page)
     ranks = page.locator("td.rank").all_inner_texts()
-    equal = [rank for rank in ranks if "=" in rank]
+    equal = [rank for rank in ranks if "≈1" in rank]
     assert 1 <= len(equal) < 19
     page.get_by_role("button", name="Compare no runs").click()
     assert_count(page, ".pair", 0)
 
 
 def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(
-    open_page: OpenPage, judges: str
+    open_page: OpenPage, judges: str, twenty: str
 ) -> None:
+    page = open_page(f"{twenty}#claims", phone=True)
+    row = page.locator(".grid tbody tr").first
+    row.locator("td").nth(9).scroll_into_view_if_needed()
+    for cell in (row.locator("th"), row.locator("td").last):
+        assert cell.evaluate(IS_IN_VIEW)
+    row.locator("td").nth(9).click(position={"x": 2, "y": 2})
+    page.wait_for_selector(".verdict-table")
     page = open_page(f"{judges}#claims")
     rows = page.locator(".grid tbody tr")
     assert rows.count() == 20
@@ -280,6 +307,12 @@ def test_a_ranking_of_twenty_runs_is_on_the_first_screen(open_page: OpenPage, tw
     assert page.evaluate(IS_IN_THE_WINDOW, ".ranking")
     page = open_page(twenty, phone=True)
     assert page.locator(".ranking tbody tr").first.bounding_box()["y"] < 844 / 2
+    assert page.locator(".ranking").bounding_box()["height"] < 24 * 23
+    name = "team0-submission-run-1"
+    page.get_by_role("button", name=name).click()
+    assert page.locator(".opened").get_by_text(name, exact=True).is_visible()
+    page = open_page(f"{twenty}#files", viewport={"width": 280, "height": 800})
+    assert page.locator(".bar [aria-current]").evaluate(IS_IN_VIEW)
 
 
 def test_a_table_is_sorted_by_keyboard_and_downloaded_as_csv(
@@ -290,13 +323,13 @@ def test_a_table_is_sorted_by_keyboard_and_downloaded_as_csv(
     with page.expect_download() as download:
         page.get_by_role("link", name="All measures as CSV").click()
     heads, *rows = csv.reader(Path(download.value.path()).read_text("utf-8").splitlines())
-    assert heads[:3] == ["run", "rank", "mean F1"]
-    assert {row[0] for row in rows} == {"kind", "almost", "strict", "always-yes"}
+    assert heads[:2] == ["rank", "run"]
+    assert {row[1] for row in rows} == {"kind", "almost", "strict", "always-yes"}
     table = page.locator("details[open] table")
     table.locator("th button", has_text="accuracy").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
-    place = heads.index("accuracy") + 1
+    place = table.locator("th button").all_inner_texts().index("accuracy") + 1
     cells = table.locator(f"tbody tr > :nth-child({place})").all_inner_texts()
     assert cells == sorted(cells)
 

@@ -153,6 +153,7 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     assert "Should public transport be free of charge?" in near
     for far in ("Trains are too expensive.", "Pineapple belongs on pizza."):
         assert '"near": [],' in json.dumps(_ask(app, far))
+    assert '"query": ""' not in json.dumps(_ask(app, "Why?"))
     # What was cited before is not cited again, although it is the best.
     turns = [{"utterance": ZOOS, "systemResponse": answer["system"]}, {"utterance": ZOOS}]
     again = json.dumps(_ask(app, debate={"simulation": {"userTurns": turns}}))
@@ -175,6 +176,12 @@ def test_the_policy_is_strict_and_only_known_files_are_sent(app: FastAPI) -> Non
     assert client.get("/assets/serve/debate.js").status_code == 200
     assert client.get("/assets/serve/app.py").status_code == 404
     assert client.get("/assets/../pyproject.toml").status_code == 404
+
+
+def test_the_hint_on_sharing_names_options_that_work(app: FastAPI) -> None:
+    hint = re.search(r'id="local">.*?<kbd>(.*?)</kbd>', TestClient(app).get("/").text)
+    assert hint is not None
+    touche_rad("serve", "-i", "nowhere", "--port", "0", *hint[1].split(), err="nowhere")
 
 
 def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
@@ -362,6 +369,9 @@ def test_turns_fit_the_window(open_page: OpenPage, url: str, size: Any, dark: bo
         text = Path(download.value.path()).read_text("utf-8")
         assert text.count(ZOOS) > 1, "the name, and the message"
         assert str(datetime.now().year) in text
+        assert "Manner yes: clear and short" in text
+    _press(page, 0, "Why?")
+    assert "searched attacked claims for" in page.locator(".why").inner_text()
 
 
 @pytest.mark.services

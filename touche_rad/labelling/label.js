@@ -17,7 +17,6 @@
     turnNumber = 0,
     alert = null; // {text, kind}
 
-  /* Requests */
   let last = Promise.resolve(),
     pending = 0,
     hasFailed = false;
@@ -52,7 +51,6 @@
     draw();
   };
 
-  /* Show a turn */
   const Bubble = ({ who, kind, children }) =>
     html`<div class="bubble ${kind}">
       <span class="who">${who}</span><span class="text" dir="auto">${children}</span>
@@ -144,7 +142,7 @@
       <p class="asks" id="a-${key}">${asks}</p>
       ${
         others.length > 0 &&
-        html`<div class="others">
+        html`<div class="others row">
           ${others.map(
             (other) =>
               html`<span
@@ -196,7 +194,6 @@
     }
   };
 
-  /* Move */
   const load = async (debate, turn) => {
     const number = ++turnNumber;
     const loaded = await request(`turn?debate=${debate}&turn=${turn}&settle=${isSettling}`);
@@ -252,8 +249,7 @@
     say(
       isSettling
         ? "All disagreements are settled."
-        : "All turns of the queue are labelled. Stop with Ctrl-C in the terminal; " +
-            "it prints the next step.",
+        : "All turns are labelled. Stop with Ctrl-C in the terminal: it prints the next step.",
     );
   const start = async () => {
     isSettling = rad.address.read().view === "settle";
@@ -275,7 +271,6 @@
     }
   };
 
-  /* Answer */
   const answer = (number, label) => {
     const turn = shown,
       maxim = QUESTIONS[number]?.key,

@@ -59,10 +59,7 @@ rad.address = {
 {
   const actions = new Map();
   const typing = (target) =>
-    target instanceof Element &&
-    target.closest(
-      "input:not([type=checkbox],[type=radio],[type=button]), textarea, select, [contenteditable]",
-    );
+    target instanceof Element && target.closest("input:not([type=checkbox]), textarea, select");
   const names = (event) => {
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     return [digit && (event.shiftKey ? "Shift+" : "") + digit[1], event.key];

@@ -57,8 +57,7 @@
   rad.count = (number, noun, nouns = `${noun}s`) =>
     `${number.toLocaleString("en")} ${number === 1 ? noun : nouns}`;
 
-  /* A verdict is a mark and a name: { name, yes, answer, score }. An answer that is not yes or no
-     is written out. */
+  /* A verdict is a mark and a name; an answer that is not yes or no is written out. */
   const word = ({ yes, answer }) => {
     if (yes == null) {
       return answer == null ? "unknown" : "";
@@ -69,14 +68,10 @@
     html`<span class="verdict ${word(verdict)}"
       ><span class="visually-hidden">${word(verdict)} </span>${name}${
         word(verdict) ? "" : ` ${verdict.answer}`
-      }${
-        score === null || score === undefined
-          ? ""
-          : html`<span class="score"> ${rad.number(score)}</span>`
-      }</span
+      }${score != null && html`<span class="score"> ${rad.number(score)}</span>`}</span
     >`;
 
-  /* Move the focus in a group whose parts take one tab stop: [data-at="row.column"]. */
+  /* Arrows in a group with one tab stop: [data-at="row.column"]. */
   const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   rad.roving = (event) => {
     const step = STEPS[event.key];
@@ -89,9 +84,9 @@
     event.currentTarget.querySelector(`[data-at="${row + step[0]}.${column + step[1]}"]`)?.focus();
   };
 
-  /* Verdicts as a table: criteria are the columns, the label is the first row, and a selected cell
-     shows its reason below. rows: [{ name, about, verdicts: [{ name, yes, answer, score, rationale,
-     differs }], end }]; start is "row.column"; more(row) is shown with a reason. */
+  /* Verdicts as a table, the label first; a selected cell shows its reason, and more(row). rows:
+     [{ name, about, verdicts: [{ name, yes, answer, score, rationale, differs }], end }]; start is
+     "row.column". */
   rad.VerdictTable = ({ criteria, label, rows, start = "", end, more }) => {
     const [at, select] = rad.useState(start);
     const [chosen, column] = at.split(".");
@@ -130,7 +125,9 @@
           ${rows.map(
             ({ name, about, verdicts, end: last }, row) =>
               html`<tr>
-                <th scope="row" title=${about || null}>${name}</th>
+                <th scope="row" title=${name}>
+                  ${name}${about && about !== name && html`<small>${about}</small>`}
+                </th>
                 ${verdicts.map((shown, place) => cell(shown, row, place))}${end && html`<td class="soft">${last}</td>`}
               </tr>`,
           )}
@@ -148,7 +145,6 @@
       }`;
   };
 
-  /* Verdicts of one judge with their reasons. */
   rad.Reasons = ({ verdicts }) =>
     html`<dl class="reasons">
       ${verdicts.map(
@@ -166,7 +162,7 @@
       >
     </p>`;
 
-  /* An answer of pages.marks.marked_answer: each sentence ends with the number of its citation. */
+  /* An answer of pages.marks.marked_answer. */
   rad.Answer = ({ answer, scope, find = (text) => text }) =>
     html`<p class="answer text" dir="auto">
       ${answer.sentences.map(
@@ -189,7 +185,7 @@
             }${sentence.state === "unsupported" && html`<small class="unsourced"> no source</small>`}`,
       )}
     </p>`;
-  /* An argument's text with the words that support sentences marked: [[text, numbers]]. */
+  /* An argument's text: [[text, numbers of the sentences that it supports]]. */
   rad.Marked = ({ parts, scope, find = (text) => text }) =>
     html`<span class="text" dir="auto"
       >${parts.map(([text, numbers]) =>
@@ -244,7 +240,7 @@
     html`<span class="chips"
       >${chips.map(
         ([name, text]) =>
-          html`<button class="chip" aria-label=${`Remove ${text}`} onClick=${() => remove(name)}>
+          html`<button aria-label=${`Remove ${text}`} onClick=${() => remove(name)}>
             ${text} <span aria-hidden="true">×</span>
           </button>`,
       )}</span

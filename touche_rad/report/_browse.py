@@ -7,7 +7,6 @@ text nodes of it, never markup.
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Sequence
 from string import ascii_lowercase, digits
@@ -79,7 +78,6 @@ def debates_as_json(
                     [run for run, _ in conversation.verdicts],
                     "".join(verdicts),
                     "".join(labels),
-                    _levels(verdicts, labels, len(conversation.verdicts), is_one_judge),
                 ]
             )
             parts[-1].append(to_json(turns))
@@ -97,28 +95,6 @@ def debates_as_json(
         "debates": debates,
     }
     return to_json(index), texts
-
-
-def _levels(verdicts: Sequence[str], labels: Sequence[str], judges: int, is_one_judge: bool) -> str:
-    """Return how contested each turn and criterion is, as digits from 0 to 4.
-
-    It is the share of judges against the label, else twice the share against the majority; of one
-    judge, whether it says no.
-    """
-    size = len(verdicts) // max(judges, 1)
-    levels = ""
-    for place in range(size):
-        votes = [letter for letter in verdicts[place::size] if letter != "-"]
-        label = labels[place] if labels else "-"
-        value = 0.0
-        if votes and label != "-":
-            value = 1 - votes.count(label) / len(votes)
-        elif len(votes) > 1 and not is_one_judge:
-            value = min(1.0, 2 - 2 * max(map(votes.count, votes)) / len(votes))
-        elif votes:
-            value = votes[0] == "n"
-        levels += str(math.ceil(4 * value))
-    return levels
 
 
 def _filters(

@@ -6,7 +6,7 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -90,7 +90,9 @@ def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Boa
         "columns": [],
         "tables": [],
         "matrix": None,
+        "compared": [],
         "pairs": [],
+        "base": "",
         "link": "",
     }
     return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
@@ -101,11 +103,11 @@ def boards_of(report: Scored) -> list[Board]:
     if isinstance(report, ContestReport):
         return list(_boards_of_panels(report))
     if isinstance(report, JudgementReport):
-        return [_compared(_judgements(report), report, MEAN, report.debates)]
+        return [_with_all_measures(_judgements(report), report, MEAN)]
     if isinstance(report, ShareReport):
-        return [_compared(_shares(report), report, MEAN, report.claims)]
+        return [_with_all_measures(_shares(report), report, MEAN)]
     assert isinstance(report, RetrievalReport)
-    return [_compared(_retrieval(report), report, report.measures[0], report.queries)]
+    return [_with_all_measures(_retrieval(report), report, report.measures[0])]
 
 
 def faults_of(report: Scored) -> Iterator[Fault]:
@@ -120,10 +122,8 @@ def faults_of(report: Scored) -> Iterator[Fault]:
         yield run, 1, f"not scored: {error}"
 
 
-def _compared(content: Board, report: Report, measure: str, units: int) -> Board:
-    """Add the differences of the runs, and a table of all measures, whose CSV has all digits."""
-    is_ranked = not (isinstance(report, ShareReport) and report.not_ranked)
-    pairs = _pairs(report, measure, units) if is_ranked else []
+def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
+    """Add the p-values against the first, and a table of all measures, whose CSV has all digits."""
     if report.comparisons:
         content["columns"].append(["p (Holm)", "against the first"])
         for row in content["rows"]:
@@ -131,7 +131,7 @@ def _compared(content: Board, report: Report, measure: str, units: int) -> Board
             row["cells"].append(words.probability(p))
     table = _page_table("All measures", report.board())
     table["csv"] = _csv_link(csv_text(report.records()))
-    return {**content, "pairs": pairs, "tables": [*content["tables"], table]}
+    return {**content, "tables": [*content["tables"], table]}
 
 
 def _csv_link(text: str) -> str:
@@ -139,16 +139,26 @@ def _csv_link(text: str) -> str:
     return "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
 
 
-def _pairs(report: Report, measure: str, units: int) -> list[tuple[object, ...]]:
-    """Return the differences of each two runs with their intervals."""
+def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) -> Board:
+    """Return the differences of each two runs with their intervals.
+
+    Args:
+        report: The scores.
+        first: The measure of the ranking.
+        others: The other measures with their names, corrected as a family of their own.
+        units: Number of debates, claims or queries.
+    """
     names = [ranked.run for ranked in report.ranking]
-    if len(names) > _MOST_PAIRED:
-        return []
-    pairs: list[tuple[object, ...]] = []
-    for at, name in enumerate(names):
-        for row in compare_runs(report.figures, names[at + 1 :], name, [measure], units):
-            pairs.append((row.run, row.against, row.difference, row.low, row.high, row.significant))
-    return pairs
+    pairs: dict[tuple[str, str], list[tuple[object, ...]]] = {}
+    for at, name in enumerate(names if len(names) <= _MOST_PAIRED else ()):
+        for measures in ([first], [*others]):
+            for row in compare_runs(report.figures, names[at + 1 :], name, measures, units):
+                figures = [
+                    value and round(value, 4) for value in (row.difference, row.low, row.high)
+                ]
+                pairs.setdefault((row.run, name), []).append((*figures, row.significant))
+    rows = [[*pair, figures] for pair, figures in pairs.items()]
+    return {"compared": [*others.values()], "pairs": rows}
 
 
 def _drawn(report: Report | ContestReport | Tournament, units: str) -> str:
@@ -229,6 +239,8 @@ def _judgements(report: JudgementReport) -> Board:
         f"{missing_answer(report.criteria)}.",
         columns=[*heads, ["exact kappa", "with labels"], ["yes", "of labelled turns"]],
         tables=tables,
+        base=base,
+        **_pairs(report, MEAN, {part.key: part.title for part in measured}, report.debates),
     )
 
 
@@ -316,8 +328,12 @@ def _shares(report: ShareReport) -> Board:
     if report.debates:
         heads.append(["debates", ""])
     title = lead(rows, measure)
+    pairs: Board = {}
     if report.not_ranked or len(report.runs) == len(report.baselines) + 1:
         title, *text = text
+    if not report.not_ranked:
+        names_of_shares = {part.key: f"{part.criterion.title} {part.category}" for part in measured}
+        pairs = _pairs(report, MEAN, names_of_shares, report.claims)
     return board(
         title.rstrip("."),
         rows,
@@ -327,6 +343,7 @@ def _shares(report: ShareReport) -> Board:
         f"{_drawn(report, 'claims')}",
         columns=heads,
         tables=tables,
+        **pairs,
     )
 
 
@@ -336,14 +353,16 @@ def _retrieval(report: RetrievalReport) -> Board:
     for row, others in _ranked_rows(report, "value"):
         texts = [f"{number(part.value)} {between(part.low, part.high)}" for part in others]
         rows.append({**row, "cells": texts})
+    first, *others = report.measures
     return board(
-        lead(rows, report.measures[0]),
+        lead(rows, first),
         rows,
-        report.measures[0],
+        first,
         text=report.sentences(),
         note=f"{count_of(report.queries, 'query', 'queries')}; a query without results counts as "
         f"0. {_drawn(report, 'queries')}",
-        columns=[[measure, ""] for measure in report.measures[1:]],
+        columns=[[measure, ""] for measure in others],
+        **_pairs(report, first, {measure: measure for measure in others}, report.queries),
     )
 
 

@@ -51,18 +51,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
     const size = index.criteria.length;
     const claims = index.claims.map((text, at) => ({ index: at, text, debates: [], turns: 0 }));
     const places = new Map();
-    for (const [
-      at,
-      part,
-      id,
-      runs,
-      marks,
-      hashes,
-      judges,
-      verdicts,
-      labels,
-      levels,
-    ] of index.debates) {
+    for (const [at, part, id, runs, marks, hashes, judges, verdicts, labels] of index.debates) {
       const place = places.get(part) || 0;
       places.set(part, place + 1);
       const claim = claims[at];
@@ -70,7 +59,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
       claim.part = part;
       claim.turns = Math.max(claim.turns, turns);
       claim.debates.push({
-        ...{ place, id, runs, judges, levels, turns },
+        ...{ place, id, runs, judges, turns },
         mark: (turn) => parseInt(marks[turn], 32),
         hash: (turn) => hashes.slice(turn * 5, turn * 5 + 5),
         letter: (judge, turn, criterion) =>
@@ -192,7 +181,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
       </table>
     </div>`;
   };
-  /* A table of shares: heads are views, and a row is [name, [[share, view]], end]. */
+  /* Heads are views, and a row is [name, [[share, view]], end]. */
   rad.report.Shares = ({ caption, heads, rows }) =>
     html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
       <table class="shares">
@@ -217,7 +206,6 @@ rad.report = { data: rad.island("report"), tabs: {} };
         </tbody>
       </table>
     </div>`;
-  /* A square or a triangle of shares. */
   rad.report.Matrix = ({ caption, names, rows }) => {
     const heads = names.map((name, at) => html`<th scope="col" title=${name}>${at + 1}</th>`);
     const isSquare = rows[0].length > 0;

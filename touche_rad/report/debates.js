@@ -5,25 +5,24 @@ rad.report.tabs.debates = () => {
   const { range, contains } = rad.report;
   const { claims, names, keys, titles, answerOf, letterOf, filters, red, unit } =
     rad.report.debates();
-  const { abouts } = rad.report.data;
+  const { abouts, judges } = rad.report.data;
   const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8, judged: 16 };
   const MANY = 8;
   const isJudged = claims.some(({ debates }) => debates.some(({ judges }) => judges.length));
 
   const picked = (state) => (state.with || "").split(".").filter(Boolean).map(Number);
   const debateOf = (claim, run) => claim.debates.find(({ runs }) => runs.includes(run));
-  /* The runs that are shown: those that are picked or filtered, else the first few. */
+  /* The runs that are picked or filtered. */
+  const wanted = (state) => (state.run && !state.with ? [names.indexOf(state.run)] : picked(state));
+  /* The runs that are shown: these, else the first few. */
   const runsOf = (claim, state) => {
-    const wanted = picked(state).length
-      ? picked(state)
-      : state.run
-        ? [names.indexOf(state.run)]
-        : [];
+    const chosen = wanted(state);
     const runs = range(names.length).filter(
-      (run) => debateOf(claim, run) && (!wanted.length || wanted.includes(run)),
+      (run) => debateOf(claim, run) && (!chosen.length || chosen.includes(run)),
     );
-    return wanted.length || claim.debates.length < 2 ? runs : runs.slice(0, 3);
+    return chosen.length || claim.debates.length < 2 ? runs : runs.slice(0, 3);
   };
+  const judgesOf = ({ judges }, runs) => judges.filter((run) => !runs.length || runs.includes(run));
   const debatesOf = (claim, runs) => [...new Set(runs.map((run) => debateOf(claim, run)))];
 
   const fits = (debate, turn, state) => {
@@ -33,9 +32,8 @@ rad.report.tabs.debates = () => {
     if (!(state.verdict || state.label || state.disagree)) {
       return true;
     }
-    const among = picked(state);
-    const judges = debate.judges.filter((run) => !among.length || among.includes(run));
-    const wanted = judges.filter((run) => !state.run || names[run] === state.run);
+    const judges = judgesOf(debate, picked(state));
+    const asked = judges.filter((run) => !state.run || names[run] === state.run);
     const differs = state.label === "differs";
     return keys.some((key, at) => {
       const label = debate.label(turn, at);
@@ -51,7 +49,7 @@ rad.report.tabs.debates = () => {
       const fit = (letter) =>
         (!state.verdict || letter === letterOf(state.verdict, at)) &&
         (!differs || (letter !== "-" && letter !== label));
-      return !(state.verdict || differs) || wanted.some((run) => fit(debate.letter(run, turn, at)));
+      return !(state.verdict || differs) || asked.some((run) => fit(debate.letter(run, turn, at)));
     });
   };
   /* Whether the runs differ on a turn: in their verdicts, or in their responses. */
@@ -69,8 +67,7 @@ rad.report.tabs.debates = () => {
     );
   };
   const matches = (claim, state) => {
-    const isChosen = state.run || picked(state).length;
-    const debates = isChosen ? debatesOf(claim, runsOf(claim, state)) : claim.debates;
+    const debates = wanted(state).length ? debatesOf(claim, runsOf(claim, state)) : claim.debates;
     const turns = range(claim.turns).filter(
       (turn) =>
         debates.some((debate) => turn < debate.turns && fits(debate, turn, state)) &&
@@ -93,11 +90,28 @@ rad.report.tabs.debates = () => {
     return found.length ? { turns: found } : null;
   };
 
-  /* How contested each turn and criterion is. */
-  const Strip = ({ debate: { turns, levels } }) => {
-    const size = { width: turns * 12, height: keys.length * 7 };
+  /* How contested each turn and criterion is, from 0 to 4: the share of judges against the label,
+     else twice the share against the majority; of one judge, whether it says no. */
+  const isOneJudge = !filters.some(([name]) => name === "disagree");
+  const levelsOf = (debate, state) => {
+    const runs = judgesOf(debate, wanted(state));
+    const level = (turn, at) => {
+      const label = debate.label(turn, at);
+      const votes = runs.map((run) => debate.letter(run, turn, at)).filter((vote) => vote !== "-");
+      const share = (isRed) => votes.filter(isRed).length / (votes.length || 1);
+      if (label !== "-") {
+        return 4 * share((vote) => vote !== label);
+      }
+      return votes.length < 2 || isOneJudge
+        ? 4 * share((vote) => vote === "n")
+        : Math.min(4, ...votes.map((vote) => 8 * share((other) => other !== vote)));
+    };
+    return range(debate.turns).flatMap((turn) => keys.map((_, at) => Math.ceil(level(turn, at))));
+  };
+  const Strip = ({ debate, state }) => {
+    const size = { width: debate.turns * 12, height: keys.length * 7 };
     const paths = ["", "", "", "", ""];
-    [...levels].forEach((level, at) => {
+    levelsOf(debate, state).forEach((level, at) => {
       paths[level] += `M${Math.floor(at / keys.length) * 12} ${(at % keys.length) * 7}h11v6h-11z`;
     });
     return html`<svg
@@ -154,7 +168,7 @@ rad.report.tabs.debates = () => {
           return {
             run,
             name: names[run],
-            about: abouts[names[run]],
+            about: judges[names[run]],
             verdicts: said.map((letter, at) => ({
               ...answerOf(letter, at),
               name: titles[at],
@@ -196,6 +210,7 @@ rad.report.tabs.debates = () => {
           <${rad.VerdictTable}
             criteria=${titles}
             ...${{ label, rows }}
+            key=${`${first}.${column}`}
             start="${first}.${column}"
             end=${isLabelled && rows.length > 0 && "right"}
             more=${(row) => html`<${Calls} calls=${calls.filter(([run]) => run === row.run)} />`}
@@ -338,29 +353,38 @@ rad.report.tabs.debates = () => {
         remove=${(run) => pick(chosen.filter((other) => other !== run))}
       />`;
   };
-  const contested = new Map(
-    claims.map((claim) => {
-      const levels = claim.debates.map((debate) => debate.levels).join("");
-      const sum = [...levels].reduce((total, level) => total + Number(level), 0);
-      return [claim, sum / (levels.length || 1)];
-    }),
-  );
+  /* The mean level of a claim, on the criterion of the filter. */
+  const contested = (claim, state) => {
+    const levels = claim.debates
+      .flatMap((debate) => levelsOf(debate, state))
+      .filter((_, at) => !state.maxim || keys[at % keys.length] === state.maxim);
+    return levels.reduce((total, level) => total + level, 0) / levels.length || 0;
+  };
   const spec = {
     name: "debates",
     noun: "debate",
     nouns: "debates",
     Tools: names.length > 1 && Tools,
     fields: filters,
-    items: isJudged ? [...claims].sort((a, b) => contested.get(b) - contested.get(a)) : claims,
-    about: isJudged && `Most red first, of all runs. Strip: turns →, criteria ↓; red: ${red}.`,
     matches,
     search,
     Row: ({ item, match, state }) =>
       html`<span
-          >${isJudged && debatesOf(item, runsOf(item, state)).map((debate) => html`<${Strip} ...${{ debate }} />`)}</span
+          >${isJudged && debatesOf(item, runsOf(item, state)).map((debate) => html`<${Strip} ...${{ debate, state }} />`)}</span
         >
         ${match.turns.length < item.turns && html`<span class="soft">${match.turns.length} of ${count(item.turns, "turn")}</span>`}`,
     Item: Claim,
   };
-  return ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
+  return ({ address }) => {
+    spec.items = rad.useMemo(() => {
+      const order = new Map(claims.map((claim) => [claim, contested(claim, address)]));
+      return isJudged ? [...claims].sort((a, b) => order.get(b) - order.get(a)) : claims;
+    }, [address.run, address.with, address.maxim]);
+    const of = wanted(address).map((run) => names[run]);
+    const what = of.length === 1 && red === "judges disagree" ? "no" : red;
+    spec.about =
+      isJudged &&
+      `Most red first, of ${of.join(", ") || "all runs"}. Strip: turns →, criteria ↓; red: ${what}.`;
+    return html`<${rad.report.Reader} ...${{ spec, address }} />`;
+  };
 };

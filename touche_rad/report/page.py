@@ -222,6 +222,7 @@ def write_report(
         "warnings": [f"not scored: {', '.join(refused)}", *warnings] if refused else warnings,
         "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
+        "judges": {source.name: source.origin.plugin("judge") for source in sources},
         "faults": all_faults,
         "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
         "costs": page_table("Model calls by step", cost_heads, cost_rows, note=_COST_NOTE),

@@ -58,7 +58,7 @@
     return html`<div class="opened">
       <div>
         <p>
-          ${data.abouts[row.run] || row.about}${" "}
+          <b>${row.run}</b> ${data.abouts[row.run] || row.about}${" "}
           <span class="soft"
             >${number(row.value, board.digits)} ${between(row.low, row.high, board.digits)}</span
           >
@@ -75,34 +75,30 @@
     </div>`;
   };
 
-  /* The ten turns where two runs differ on most criteria: [[claim, turn, number]]. */
+  /* The ten turns where two runs differ on most criteria. */
   const differing = (pair) => {
     const { claims, names, keys } = rad.report.debates();
     const runs = pair.map((name) => names.indexOf(name));
-    const turns = [];
-    for (const claim of claims) {
-      const [first, second] = runs.map((run) => [
-        run,
-        claim.debates.find(({ judges }) => judges.includes(run)),
-      ]);
-      const letter = ([run, debate], ...place) => debate.letter(run, ...place);
-      for (let turn = 0; first[1] && second[1] && turn < claim.turns; turn += 1) {
-        const differs = (_, at) => letter(first, turn, at) !== letter(second, turn, at);
-        turns.push([claim, turn, keys.filter(differs).length]);
-      }
-    }
-    const link = ([{ index, text }, turn, size]) => {
-      const at = `d${index + 1}-t${turn + 1}`;
-      return html`<li>
-        <a href=${rad.address.text({ at, with: runs.join(".") })}>${text}</a>${" "}
-        <span class="soft">turn ${turn + 1}, ${count(size, "criterion", "criteria")}</span>
-      </li>`;
-    };
+    const turns = claims.flatMap(({ index, text, debates, turns: size }) => {
+      const [first, second] = runs.map((run) => debates.find(({ judges }) => judges.includes(run)));
+      return range(first && second ? size : 0).map((turn) => {
+        const differs = (_, at) =>
+          first.letter(runs[0], turn, at) !== second.letter(runs[1], turn, at);
+        const at = `d${index + 1}-t${turn + 1}`;
+        return { at, text, turn, size: keys.filter(differs).length };
+      });
+    });
     return turns
-      .filter(([, , size]) => size)
-      .sort((a, b) => b[2] - a[2])
+      .filter(({ size }) => size)
+      .sort((a, b) => b.size - a.size)
       .slice(0, 10)
-      .map(link);
+      .map(
+        ({ at, text, turn, size }) =>
+          html`<li>
+            <a href=${rad.address.text({ at, with: runs.join(".") })}>${text}</a>${" "}
+            <span class="soft">turn ${turn + 1}, ${count(size, "criterion", "criteria")}</span>
+          </li>`,
+      );
   };
   /* What is selected to be compared: it stays in the window. */
   const Pair = ({ board, pair, clear }) => {
@@ -110,18 +106,27 @@
       () => (pair[1] && rad.report.hasDebates ? differing(pair) : []),
       pair,
     );
-    const [run, , ...figures] =
+    const [run, , figures = []] =
       board.pairs.find((row) => pair.every((name) => row.includes(name))) || [];
-    const [difference, low, high] =
-      run === pair[0] ? figures : [-figures[0], -figures[2], -figures[1]];
-    const interval = figures[1] === null ? "" : between(low, high);
-    const text = `${signed(difference)} ${interval} ${figures[3] ? "" : "not "}significant.`;
+    const [text, ...others] = figures.map(([difference, low, high]) => {
+      const ends = run === pair[0] ? [low, high] : [-high, -low];
+      const size = run === pair[0] ? difference : -difference;
+      return `${signed(size)} ${low === null ? "" : between(...ends)}`;
+    });
+    const isSure = (at) => figures[at][3];
     return html`<section class="reason pair" role="status">
       <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
-        <b>${pair.join(" − ")}: </b>${pair[1] ? text : "select a second run."}
-        ${turns.length > 0 && html` <span class="soft">They differ most on:</span>`}
+        <b>${pair.join(" − ")}: </b>
+        ${pair[1] ? `${text} ${isSure(0) ? "" : "not "}significant.` : "select a second run."}
       </p>
+      <p class="row soft num">
+        ${others.map(
+          (other, at) =>
+            html`<span class=${isSure(at + 1) && "sure"}>${board.compared[at]} ${other}</span>`,
+        )}
+      </p>
+      ${turns.length > 0 && html`<p class="soft">They differ most on:</p>`}
       <ol>
         ${turns}
       </ol>
@@ -137,7 +142,7 @@
         <th scope="row">
           <span class="run">
             <button
-              type="button"
+              class="sort"
               aria-expanded=${open}
               title=${[row.run, data.abouts[row.run] || row.about].filter(Boolean).join(": ")}
               onClick=${toggle}
@@ -178,7 +183,8 @@
     const [opened, setOpened] = rad.useState([]);
     const [pair, setPair] = rad.useState([]);
     const { rows, columns, measure } = board;
-    const base = rows.find((row) => row.baseline && row.value !== null);
+    const isBase = ({ run, baseline }) => (board.base ? run === board.base : baseline);
+    const base = rows.find((row) => isBase(row) && row.value !== null);
     const values = rows
       .flatMap((row) => [row.low, row.value, row.high])
       .filter((value) => value !== null);
@@ -224,7 +230,7 @@
         </table>
       </div>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("=")) && data.equal}${board.pairs.length > 0 && " Select two runs to compare them."}
+        ${rows.some(({ place }) => place.startsWith("≈")) && data.equal}${board.pairs.length > 0 && " Select two runs to compare them."}
       </p>
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };

@@ -6,15 +6,10 @@
   const { go, usePart } = rad.report;
 
   /* Mark the words of a search. */
-  const finder = (words) => (text) => {
-    const parts = [];
-    let end = 0;
-    for (let at; words && (at = text.toLowerCase().indexOf(words, end)) >= 0;) {
-      parts.push(text.slice(end, at));
-      end = at + words.length;
-      parts.push(html`<mark class="found">${text.slice(at, end)}</mark>`);
-    }
-    return [...parts, text.slice(end)];
+  const finder = (words) => {
+    const pattern = new RegExp(`(${words.replace(/\W/g, "\\$&")})`, "i");
+    const mark = (part, at) => (at % 2 ? html`<mark class="found">${part}</mark>` : part);
+    return (text) => (words ? text.split(pattern).map(mark) : text);
   };
 
   /* spec: { name, noun, nouns, items, fields, matches(item, state), search(item, match, words),
@@ -228,6 +223,5 @@
         </div>
       </div>`;
   };
-  /* Whether a record contains the words of a search. */
   rad.report.contains = (record, words) => JSON.stringify(record).toLowerCase().includes(words);
 }

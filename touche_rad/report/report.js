@@ -14,7 +14,11 @@
     const name = names.includes(named) ? named : names[0];
     rad.useEffect(() => {
       for (const tab of tabs) {
-        tab.ariaCurrent = tab.hash === `#${name}` ? "page" : null;
+        const isCurrent = tab.hash === `#${name}`;
+        tab.ariaCurrent = isCurrent ? "page" : null;
+        if (isCurrent) {
+          tab.scrollIntoView({ inline: "nearest" });
+        }
       }
       scrollTo({ top: 0, behavior: "instant" });
     }, [name]);

@@ -65,10 +65,10 @@
         })}
       </div>
       ${verdicts.map(
-        ({ run, winner, reason, comment, graph, timeline, tables }, at) =>
+        ({ run, judge, winner, reason, comment, graph, timeline, tables }, at) =>
           html`<section class="turn" id="${id}-t${at + 1}">
-            <h3>${run}</h3>
-            ${reason && html`<p class="no">${winner ? "judged in part" : "no winner"}: ${reason}</p>`}
+            <h3>${run} <small class="soft">${judge}</small>: ${winner || "no winner"}</h3>
+            ${reason && html`<p class="no">${winner && "judged in part: "}${reason}</p>`}
             <p class="text" dir="auto">${comment}</p>
             ${timeline && html`<${Timeline} ...${{ timeline, sides }} />`}
             ${graph && html`<${Tree} ...${{ graph }} />`}

@@ -136,8 +136,8 @@ class RankedRun(FrozenRecord):
 
 
 def rank_text(rank: int | None, place: int | None) -> str:
-    """Return a rank for a table: "=3" for a third run that is not significantly worse."""
-    return str(rank or NONE) if rank == place else f"={place}"
+    """Return a rank for a table: "≈1" for a run that is not significantly worse than the first."""
+    return str(rank or NONE) if rank == place else "≈1"
 
 
 class RunComparison(FrozenRecord):

@@ -7,8 +7,7 @@
   const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
   const LONGEST = 1_000_000,
-    STOPPED = "Stopped.",
-    EDITING = "Your message begins a new branch; the old one stays.";
+    STOPPED = "Stopped.";
   const offer = String([setup.debaters, setup.judges]);
   const empty = () => ({ turns: [], at: -1, written: "" });
   let state = empty(); // `at` is the last turn shown; `written` is the debate as the address has it
@@ -19,7 +18,6 @@
     problem = null; // {text, again, isStopped}, above the field
   // {parent, draft}: the next message begins a branch; an edit keeps what the field had.
   let fork = null;
-  /* --- the tree --- */
   const path = (at) => {
     const indexes = [];
     for (let index = at; index >= 0; index = state.turns[index].parent) {
@@ -56,7 +54,6 @@
     };
   };
 
-  /* --- the address --- */
   const through = async (bytes, stream) =>
     new Uint8Array(
       await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer(),
@@ -191,16 +188,16 @@
     $("say").focus({ preventScroll: true });
   };
 
-  /* --- what is shown --- */
   const seconds = (value) => `${value.toFixed(1)} s`;
   const spent = (cost) => {
     const model = cost.calls ? "the model did not answer" : "no model";
     return `${seconds(cost.seconds)}, ${cost.tokens ? rad.count(cost.tokens, "token") : model}`;
   };
   const plain = (name) => name.split(".").pop().replaceAll("_", " ");
+  const FIELDS = { all: "everything", text: "arguments", attacks: "attacked claims" };
   const step = (event) => {
     if (event.event === "search") {
-      return `searched ${event.field} for “${event.query}”: ${event.found} found`;
+      return `searched ${FIELDS[event.field] ?? event.field} for “${event.query}”: ${event.found} found`;
     }
     const what = plain(event.step);
     if (!event.calls) {
@@ -236,7 +233,6 @@
     html`<ul class="list">
       ${steps.map((text) => html`<li>${text}</li>`)}
     </ul>`;
-  /* Why an answer has its verdicts and its sources, and what they cost. */
   const intoView = (node) => node?.scrollIntoView({ block: "nearest" });
   const Why = ({ answer }) =>
     html`<div class="why" ref=${intoView}>
@@ -322,7 +318,7 @@
         }
         ${
           shown &&
-          html`<div class="foot">
+          html`<div class="foot row">
             ${
               !isCompared &&
               answer.judged[0]?.list.map(
@@ -453,13 +449,14 @@
       send: running,
       stop: !running,
       cancel: !fork,
+      editing: !fork || status,
       limits: fork || status,
     };
     for (const [id, isHidden] of Object.entries(hidden)) {
       $(id).hidden = Boolean(isHidden);
     }
     $("say").placeholder = hasTurns ? "Reply …" : "I believe that …";
-    $("where").textContent = status || (fork ? EDITING : "");
+    $("where").textContent = status;
     rad.mount(
       path(state.at).map(
         (index, place) => html`<${Turn} key=${index} index=${index} place=${place + 1} />`,
@@ -490,13 +487,11 @@
     }
   };
   setInterval(tick, 250);
-  /* Show a turn as a whole above the field, or its beginning. */
   const reveal = (index) => {
     const turn = $(`t${index}`);
     const room = innerHeight - 200;
     turn?.scrollIntoView({ block: turn.offsetHeight > room ? "start" : "end" });
   };
-  /* --- answers --- */
   /* Say for which model calls an answer or a judge waits, and since when. */
   const work = (live, working) => {
     if (working !== live.working) {
@@ -660,12 +655,10 @@
     reveal(state.at);
     $("say").focus({ preventScroll: true });
   };
-  const words = (judged) =>
-    (judged?.list ?? [])
-      .map(({ name, yes, answer }) => `${name} ${answer ?? (yes ? "yes" : "no")}`)
-      .join(", ");
+  const inWords = ({ name, yes, answer }) =>
+    `${name} ${answer ?? { true: "yes", false: "no" }[yes] ?? "unknown"}`;
   const heard = ({ debater, notices, system, judged }) =>
-    [`${debater}:`, ...notices, system.utterance, words(judged[0])].join(" ");
+    [`${debater}:`, ...notices, system.utterance, judged[0]?.list.map(inWords)].join(" ");
   const stop = () => running?.abort();
   const goTo = (at) => {
     state.at = at;
@@ -702,7 +695,6 @@
     }
   };
 
-  /* --- the field --- */
   const grow = () => {
     const field = $("say");
     field.style.height = "auto";
@@ -731,7 +723,6 @@
       }
     }
   };
-  /* --- sharing, keys, start --- */
   const copy = async () => {
     await save();
     let text = "Copied.";
@@ -752,14 +743,14 @@
       for (const citation of answer.shown.citations) {
         rows.push([`Source ${citation.number}`, `${textOf(citation)} (${citation.id})`]);
       }
-      for (const judged of answer.judged) {
-        rows.push([`Judge ${judged.judge}`, words(judged)]);
+      for (const { judge, list } of answer.judged) {
+        const reasons = list.map((verdict) => `${inWords(verdict)}: ${verdict.rationale}`);
+        rows.push([`Judge ${judge}`, reasons.join("\n")]);
       }
     }
     return rows;
   };
   const transcript = () => path(state.at).flatMap((index) => rowsOf(state.turns[index]));
-  /* A file has only the branch that is shown. */
   const others = () => {
     const number = state.turns.length - path(state.at).length;
     return number ? `, without ${rad.count(number, "turn")} of other branches` : "";

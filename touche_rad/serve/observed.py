@@ -8,6 +8,7 @@ from typing import Any, Final
 from touche_rad.calls import current_context
 from touche_rad.debate import Argument, Hit
 from touche_rad.plugins import ArgumentIndex, close_index
+from touche_rad.text import is_blank
 
 _LONGEST_QUERY: Final = 160
 
@@ -61,6 +62,6 @@ class ObservedIndex:
 
 def _report(field: str, query: str, hits: Sequence[Hit]) -> None:
     use = current_context().use
-    if use is not None and use.observe is not None:
+    if use is not None and use.observe is not None and not is_blank(query):
         text = query[:_LONGEST_QUERY]
         use.observe({"event": "search", "field": field, "query": text, "found": len(hits)})
