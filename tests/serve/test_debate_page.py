@@ -181,7 +181,7 @@ def test_the_policy_is_strict_and_only_known_files_are_sent(app: FastAPI) -> Non
 def test_the_hint_on_sharing_names_options_that_work(app: FastAPI) -> None:
     hint = re.search(r'id="local">.*?<kbd>(.*?)</kbd>', TestClient(app).get("/").text)
     assert hint is not None
-    touche_rad("serve", "-i", "nowhere", "--port", "0", *hint[1].split(), err="nowhere")
+    touche_rad("serve", "-i", "nowhere", "--port", "0", *hint[1].split(), code=2, err="nowhere")
 
 
 def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
