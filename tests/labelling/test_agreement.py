@@ -78,6 +78,20 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     assert row.same == 0.5
     assert {row.first, row.second} == {"ana", "ben"}
     session.write()
+    labels_of_both = read_records(session.output)
+    # Without --with, nothing of ben is lost, and he is no annotator of a taken-back answer.
+    session.log.close()
+    without = open_session(run, session.output, annotator="cem")
+    assert without.study.answers == session.study.answers
+    without.answer(TurnPlace(1, 0), Maxim.QUALITY, 1, settle=True)
+    without.write()
+    assert read_records(session.output)[1][0]["settled"]["quality"] == {"label": 1, "by": "cem"}
+    without.undo()
+    without.write()
+    assert read_records(session.output) == labels_of_both
+    without.log.close()
+    with expect_error("ben"):
+        open_session(run, session.output, annotator="ben")
     again = open_session(run, tmp_path / "mine.jsonl", annotator="dan", others=[session.output])
     assert set(again.study.annotators) == {"ana", "ben"}
 

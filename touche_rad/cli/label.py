@@ -74,7 +74,8 @@ def label_command(options: LabelOptions) -> None:
     if str(output) == "-":
         raise OptionError("-o -: label needs a file, which it can reopen")
     if not is_begun(log):
-        files.check_output(output, replace=options.replace)
+        go_on = f"to go on with its labels, choose another output: -o NEW --with {output}"
+        files.check_output(output, replace=options.replace, fix=go_on)
     elif options.replace:  # no label is lost: the old log gets another name
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
     chosen = read_criteria(options.criteria) if options.criteria else None

@@ -40,7 +40,12 @@ STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 2
 
 
-def check_output(path: Place | None, *, replace: bool) -> None:
+def check_output(
+    path: Place | None,
+    *,
+    replace: bool,
+    fix: str = "replace it with --replace, or choose another output",
+) -> None:
     """Raise an error if a file or a folder holds something and must not be replaced.
 
     None and the standard output are always free, and so are pipes. What a killed `atomic_write`
@@ -58,9 +63,7 @@ def check_output(path: Place | None, *, replace: bool) -> None:
     else:
         holds_something = target.is_file() and target.stat().st_size > 0
     if holds_something:
-        raise UserError(
-            f"{path} exists already: replace it with --replace, or choose another output"
-        )
+        raise UserError(f"{path} exists already: {fix}")
 
 
 def is_output_of(path: Path, identity: Mapping[str, Any]) -> bool:

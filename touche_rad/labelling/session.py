@@ -29,6 +29,9 @@ LABELS: Final = LogKind(
     synced=True,
 )
 
+_NOBODY: Final = ""
+"""Who gave a label that has no annotator: it is a final one, which the log has."""
+
 
 def log_beside(output: Path) -> Path:
     """Return the path of the log beside a labels file."""
@@ -69,8 +72,7 @@ class LabelSession:
             "seed": seed,
             "queue": queue,
         }
-        if output.is_file() and is_begun(log_beside(output)):
-            criteria_of(self.criteria, output)  # refuses others
+        is_continued = output.is_file() and is_begun(log_beside(output))
         self.log = AppendLog(log_beside(output), LABELS, header)
         # The log stays open, and locked, as long as the session; not if the session cannot begin.
         with ExitStack() as on_failure:
@@ -85,7 +87,9 @@ class LabelSession:
             if is_damaged:
                 raise UserError(f"{self.log.path}: the first line is damaged: {LABELS.fix}")
             self.queue = places
-            self.others = {path: self._read(path) for path in others}
+            self.others = {path: self._read(path, path.name.partition(".")[0]) for path in others}
+            if is_continued:
+                self.others[output] = self._brought_before()
             self.study = self._study()
             on_failure.pop_all()
 
@@ -104,7 +108,17 @@ class LabelSession:
                 study.answers[name] = labels.answers[name]
         return study
 
-    def _read(self, path: Path) -> Study:
+    def _brought_before(self) -> Study:
+        """Return the answers in the labels file that --with brought in an earlier session."""
+        study = self._read(self.output, _NOBODY)
+        writers = {event.get("by") for _, event in self._events}
+        newer = {name for labels in self.others.values() for name in labels.annotators}
+        for name in {_NOBODY} | writers | newer:
+            study.answers.pop(name, None)
+        return study
+
+    def _read(self, path: Path, name: str) -> Study:
+        """Read labels of the same run; those without an annotator get the name."""
         rows = list(files.read_labels(path, criteria=criteria_of(self.criteria, path)))
         words = self.exchanges.words
         if list(map(len, rows)) != list(map(len, words)):
@@ -113,11 +127,11 @@ class LabelSession:
                 f"turns as in {self.exchanges.paths[0]}"
             )
         try:
-            study = labels_of(rows, path.name.partition(".")[0], self.criteria)
+            study = labels_of(rows, name, self.criteria)
         except (FieldError, ValidationError):
             expected = "annotators: expected the answers to each question, by name"
             raise InputError(path, expected) from None
-        if not study.annotators:
+        if name and not study.annotators:
             raise UserError(f"{path} has no labels")
         return study
 
