@@ -73,6 +73,8 @@ class LabelSession:
             "queue": queue,
         }
         is_continued = output.is_file() and is_begun(log_beside(output))
+        if is_continued:
+            criteria_of(self.criteria, output)  # refuses others
         self.log = AppendLog(log_beside(output), LABELS, header)
         # The log stays open, and locked, as long as the session; not if the session cannot begin.
         with ExitStack() as on_failure:
@@ -111,7 +113,7 @@ class LabelSession:
     def _brought_before(self) -> Study:
         """Return the answers in the labels file that --with brought in an earlier session."""
         study = self._read(self.output, _NOBODY)
-        writers = {event.get("by") for _, event in self._events}
+        writers = {str(event.get("by")) for _, event in self._events}
         newer = {name for labels in self.others.values() for name in labels.annotators}
         for name in {_NOBODY} | writers | newer:
             study.answers.pop(name, None)
