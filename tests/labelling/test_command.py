@@ -98,10 +98,8 @@ def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path
     for begin in (None, "", "{"):  # no log, or one that another program may have begun
         if begin is not None:
             (tmp_path / "labels.jsonl.log").write_text(begin)
-        code, _, error = summarise(run, "-o", output)
-        assert code == 2
-        assert f"-o NEW --with {output}" in error
-        assert "--replace" not in error
+        words = ("label", run, "-o", output, "--summary")
+        touche_rad(*words, code=2, err=f": -o NEW --with {output}\n")
     assert output.read_text() == '[{"quality": 1}]\n'
     assert summarise(run, "-o", output, "--replace")[0] == 0
     label_turns(run, output, 2, [])
