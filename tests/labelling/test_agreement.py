@@ -83,7 +83,7 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     session.log.close()
     without = open_session(run, session.output, annotator="cem")
     assert without.study.answers == session.study.answers
-    without.answer(TurnPlace(1, 0), Maxim.QUALITY, 1, settle=True)
+    without.answer(TurnPlace(1, 0), Maxim.QUALITY, 1)
     without.undo()
     without.write()
     assert read_records(session.output) == labels_of_both

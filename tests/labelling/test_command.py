@@ -98,8 +98,7 @@ def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path
     for begin in (None, "", "{"):  # no log, or one that another program may have begun
         if begin is not None:
             (tmp_path / "labels.jsonl.log").write_text(begin)
-        words = ("label", run, "-o", output, "--summary")
-        touche_rad(*words, code=2, err=f": -o NEW --with {output}\n")
+        touche_rad("label", run, "-o", output, "--summary", code=2, err=f"-o NEW --with {output}\n")
     assert output.read_text() == '[{"quality": 1}]\n'
     assert summarise(run, "-o", output, "--replace")[0] == 0
     label_turns(run, output, 2, [])
