@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -22,12 +23,12 @@ from touche_rad.text import KEY, redact
 if TYPE_CHECKING:
     import httpx2
 
+T = TypeVar("T")
+
 LONGEST: Final = 600
 LONGEST_TEXT: Final = 1_200
 """Letters of a query and of a text that are sent, so that a model of 512 tokens reads both."""
 _NO_ROUTE: Final = {404, 405, 501}
-_clients: Final[dict[int, httpx2.AsyncClient]] = {}
-"""The connections to all servers by the process: a forked one has an event loop of its own."""
 
 
 def is_address(name: str) -> bool:
@@ -35,11 +36,32 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def close_connections() -> None:
-    """Close the connections to all servers; a later request opens new ones."""
-    client = _clients.pop(os.getpid(), None)
-    if client is not None:
-        session.run(client.aclose)
+@dataclass(frozen=True)
+class Connections:
+    """Connections to servers, which are opened with the first request; threads share them."""
+
+    open_client: Callable[[], httpx2.AsyncClient] = http.open_client
+    _clients: dict[int, httpx2.AsyncClient] = field(default_factory=dict)
+    """By the process: a forked one has an event loop of its own."""
+
+    def run(self, send: Callable[..., Awaitable[T]], *args: Any) -> T:
+        """Return the result of a coroutine function that gets the client, then these arguments."""
+        client = self._clients.get(os.getpid())
+        if client is None:
+            # Of two threads that open one, the first keeps it.
+            client = self._clients.setdefault(os.getpid(), self.open_client())
+        return session.run(send, client, *args)
+
+    def close(self) -> None:
+        """Close all connections; a later request opens new ones."""
+        client = self._clients.pop(os.getpid(), None)
+        if client is not None:
+            session.run(client.aclose)
+
+
+_connections: Final = Connections()
+close_connections: Final = _connections.close
+"""Closes the connections to all servers of models."""
 
 
 class ModelServer:
@@ -109,8 +131,4 @@ class ModelServer:
         if deadline is not None:
             now = time.monotonic()
             end = now + max(0.1, (deadline - now) / 2)
-        client = _clients.get(os.getpid())
-        if client is None:
-            # Of two threads that open one, the first keeps it.
-            client = _clients.setdefault(os.getpid(), http.open_client())
-        return session.run(http.send, client, request, self._policy, end)
+        return _connections.run(http.send, request, self._policy, end)

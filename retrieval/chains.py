@@ -22,6 +22,7 @@ from touche_rad.debate import Argument, Hit
 from touche_rad.frozen import frozen
 from touche_rad.lists import unique
 from touche_rad.plugins import ArgumentIndex, Services, storage_of
+from touche_rad.text import packaged_table
 
 _STARTS: Final = (
     ("text", "says the same as you", 1),
@@ -29,17 +30,7 @@ _STARTS: Final = (
     ("supports", "supports your claim", 1),
 )
 """The first searches: the field, what its hits do, and whether they are on the user's side."""
-_STEPS: Final = {
-    ("text", "text"): "says the same",
-    ("text", "attacks"): "attacks that",
-    ("text", "supports"): "supports that",
-    ("attacks", "text"): "is attacked by that",
-    ("attacks", "attacks"): "attacks the same claim",
-    ("attacks", "supports"): "supports what that attacks",
-    ("supports", "text"): "is supported by that",
-    ("supports", "attacks"): "attacks what that supports",
-    ("supports", "supports"): "supports the same claim",
-}
+_STEPS: Final = packaged_table(__package__, "steps.toml")
 """What the next argument does, by the roles of the statement that both share."""
 
 
@@ -145,7 +136,7 @@ class ChainRetriever(Searcher):
                         argument=link.argument,
                         score=chain.score * link.near * link.weight * options.fade,
                         sign=chain.sign * link.sign,
-                        path=(*chain.path[:-1], step, _STEPS[link.from_role, link.to_role]),
+                        path=(*chain.path[:-1], step, _STEPS[link.from_role][link.to_role]),
                         seen=chain.seen | {link.argument.id},
                     )
                     for link in unseen[: options.second]

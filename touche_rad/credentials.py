@@ -41,7 +41,7 @@ def servers_in(texts: Iterable[str]) -> Servers:
     """Return the servers that texts name, such as the words of a command."""
     servers: set[Server] = set()
     for text in texts:
-        servers.update(filter(None, map(_server, _ADDRESS.findall(text))))
+        servers.update(filter(None, map(server_of, _ADDRESS.findall(text))))
     return frozenset(servers)
 
 
@@ -73,7 +73,7 @@ def refuse_stranger(variable: str, url: str) -> None:
     """Raise an error if a variable's credential would go to a server that only a file names."""
     if _trusted is None or os.environ.get(variable, "") in EMPTY:
         return
-    if _server(url) not in _trusted:
+    if server_of(url) not in _trusted:
         raise UserError(
             f"only a file names {url}, which would get your {variable}: name it on the command "
             "line or in a variable (a plan: --trust)"
@@ -84,11 +84,11 @@ def strangers_in(text: str) -> list[str]:
     """Return the addresses of a text whose servers the user has not named, sorted."""
     if _trusted is None:
         return []
-    return sorted(url for url in set(_ADDRESS.findall(text)) if _server(url) not in _trusted)
+    return sorted(url for url in set(_ADDRESS.findall(text)) if server_of(url) not in _trusted)
 
 
-def _server(url: str) -> Server | None:
-    """Return the server of an address; None if it has none."""
+def server_of(url: str) -> Server | None:
+    """Return the server of an address; None if it has none, or one that is not read as a whole."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)

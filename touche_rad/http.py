@@ -1,8 +1,8 @@
 """Requests to other machines: how often they are sent, and how long and how much is read.
 
 The servers of models, of encoders, of simulated users and of web searches are asked by `send`, from
-plain code by `session.run(send, ...)`. A `RequestPolicy` has its limits. Elasticsearch has its own
-client.
+plain code by `session.run(send, ...)`. A `RequestPolicy` has its limits. The client of
+Elasticsearch has its own retries, and sends by `exchange`, within such limits.
 
 httpx2 is imported with the first request, because that takes 0.1 s.
 """
@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from touche_rad.credentials import EMPTY
+from touche_rad.credentials import EMPTY, server_of
 from touche_rad.errors import WorkError
 from touche_rad.frozen import frozen
 from touche_rad.text import KEY, excerpt, load_json, redact
@@ -144,7 +144,7 @@ class RequestPolicy:
 
 @frozen
 class Request:
-    """A request for JSON."""
+    """A request, with JSON or other content."""
 
     place: str
     """The address as errors name it: without a key."""
@@ -152,6 +152,8 @@ class Request:
     url: str
     body: Mapping[str, Any] | None = None
     """Sent as JSON."""
+    content: bytes | None = None
+    headers: Mapping[str, str] | None = None
     params: Mapping[str, str] | None = None
     with_key: bool = False
     """Whether the server gets the key of the environment, which is read when it is sent."""
@@ -175,10 +177,29 @@ async def send(
     Raises:
         RequestError: The last try failed.
     """
+    place = request.place
     tries = 0
     while True:
         try:
-            value = await _try(client, request, policy, end)
+            response, content = await exchange(client, request, policy, end)
+            status = response.status_code
+            if status != HTTPStatus.OK:
+                what = f"{place}: {status}"
+                reason = ""
+                with suppress(ValueError):
+                    reason = reason_of(load_json(content))
+                    what = f"{what}: {reason}"
+                # Retry-After may also be a date, which is not obeyed.
+                number = re.fullmatch(r"\d{1,4}(\.\d+)?", response.headers.get("retry-after", ""))
+                retry_after = float(number[0]) if number else None
+                kind = Busy if status in TEMPORARY else Refused
+                raise kind(what, status=status, reason=reason, retry_after=retry_after)
+            try:
+                value = load_json(content)
+            except ValueError:
+                start = excerpt(content.decode("utf-8", "replace"), 60)
+                what = f"{place}: expected JSON, got {start!r}"
+                raise BadReply(what, fix="check the address") from None
             return value if read is None else read(value)
         except RequestError as error:
             tries += 1
@@ -188,15 +209,21 @@ async def send(
         await anyio.sleep(pause)
 
 
-async def _try(
-    client: httpx2.AsyncClient, request: Request, policy: RequestPolicy, end: float
-) -> Any:
-    """Send a request once, and return the JSON of its reply."""
+async def exchange(
+    client: httpx2.AsyncClient, request: Request, policy: RequestPolicy, end: float = math.inf
+) -> tuple[httpx2.Response, bytes]:
+    """Send a request once, and return the reply of any status, with its content.
+
+    Raises:
+        NoConnection: There is no connection, or it ended too early; its cause says why.
+        NoReplyInTime: The reply was not complete in time.
+        BadReply: The reply is larger than the policy allows.
+    """
     import httpx2
 
     place = request.place
-    headers: dict[str, str] = {}
-    content: bytes | None = None
+    headers = dict(request.headers or {})
+    content = request.content
     if request.body is not None:
         headers["Content-Type"] = "application/json"
         content = json.dumps(request.body).encode("ascii")
@@ -229,35 +256,14 @@ async def _try(
         if "connection attempts failed" in why:  # AnyIO's words for several addresses
             why = "connection refused"
         raise NoConnection(f"{place}: {why}") from error
-    status = response.status_code
-    if status != HTTPStatus.OK:
-        what = f"{place}: {status}"
-        reason = ""
-        with suppress(ValueError):
-            reason = reason_of(load_json(bytes(received)))
-            what = f"{what}: {reason}"
-        # Retry-After may also be a date, which is not obeyed.
-        number = re.fullmatch(r"\d{1,4}(\.\d+)?", response.headers.get("retry-after", ""))
-        retry_after = float(number[0]) if number else None
-        kind = Busy if status in TEMPORARY else Refused
-        raise kind(what, status=status, reason=reason, retry_after=retry_after)
-    try:
-        return load_json(bytes(received))
-    except ValueError:
-        start = excerpt(received.decode("utf-8", "replace"), 60)
-        what = f"{place}: expected JSON, got {start!r}"
-        raise BadReply(what, fix="check the address") from None
+    return response, bytes(received)
 
 
 def valid_address(url: str) -> bool:
     """Whether this is the address of a server, with no user name or password in it."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:  # such as a port that is no number
-        return False
-    has_server = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
-    return has_server and "@" not in parts.netloc and not any(map(str.isspace, url))
+    # The client of HTTP could read the address of another server in one that we do not read.
+    is_ours = server_of(url) is not None and urlsplit(url).port != 0
+    return is_ours and not any(map(str.isspace, url))
 
 
 def reason_of(value: object) -> str:
@@ -268,21 +274,36 @@ def reason_of(value: object) -> str:
     return excerpt(error, 200)
 
 
-def open_client() -> httpx2.AsyncClient:
-    """Return a client that keeps connections open until it is closed; it belongs to its loop."""
+def open_client(
+    authorities: ssl.SSLContext | None = None, *, proxies: bool = True
+) -> httpx2.AsyncClient:
+    """Return a client that keeps connections open until it is closed; it belongs to its loop.
+
+    Args:
+        authorities: The certificates that it trusts, by default those of the known CAs.
+        proxies: Whether variables of the environment can name a proxy.
+    """
     import httpx2
 
     return httpx2.AsyncClient(
-        verify=_certificates(),
+        verify=authorities or certificates(),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         headers={"Accept-Encoding": "identity", "User-Agent": "touche-rad"},
         follow_redirects=False,
+        trust_env=proxies,
     )
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
-    """Load those of the CAs, once in a process, because that takes 0.1 s."""
+def certificates(ca: str | None = None) -> ssl.SSLContext:
+    """Load those of the known CAs, and of a file; once in a process, because that takes 0.1 s.
+
+    Raises:
+        OSError: The file has no certificates.
+    """
     import httpx2
 
-    return httpx2.create_ssl_context()
+    context = httpx2.create_ssl_context()
+    if ca:
+        context.load_verify_locations(ca)
+    return context

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from touche_rad.errors import UserError
 from touche_rad.frozen import frozen
-from touche_rad.text import clean
+from touche_rad.text import clean, packaged_table
 
 T = TypeVar("T")
 Truth = Literal["true", "false", "unknown"]
@@ -42,22 +42,7 @@ class Token(NamedTuple):
     text: str
 
 
-_SIGNS: Final = {
-    "iff": r"<-> <=> <--> ↔ ⇔ ⟷ ⟺ ≡ \leftrightarrow \Leftrightarrow \iff \equiv",
-    "implies": r"-> => --> ==> → ⇒ ⟶ ⟹ ⊃ \rightarrow \Rightarrow \to \implies \supset",
-    "and": r"&& & ∧ ⋀ /\ \wedge \land",
-    "or": r"|| | ∨ ⋁ \/ \vee \lor",
-    "xor": r"⊕ ⊻ \oplus \veebar",
-    "not": r"¬ ~ ! ∼ \neg \lnot \sim",
-    "all": r"∀ \forall",
-    "some": r"∃ \exists",
-    "differs": r"≠ != =/= \neq \ne",
-    "=": "= ==",
-    "(": "( [",
-    ")": ") ]",
-    ",": ", ;",
-    ".": ". :",
-}
+_SIGNS: Final = packaged_table(__package__, "signs.toml")
 _LEVELS: Final = ("iff", "implies", "xor", "or", "and")
 """The connectives; the later ones bind more tightly."""
 _WORDS: Final = {**{word: word for word in (*_LEVELS, "not")}, "forall": "all", "exists": "some"}

@@ -27,8 +27,8 @@ from touche_rad.lists import in_parts
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
 
-BATCH: Final = 64
-"""Searches per request."""
+BATCH: Final = 16
+"""Searches per request: the reply to the deepest ones of long arguments is not too large."""
 PAGE: Final = 1_000
 ALIVE: Final = "5m"
 _SUFFIX: Final = re.compile(r"-[0-9a-f]{12}-\d+$")

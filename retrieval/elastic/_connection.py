@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from touche_rad.credentials import refuse_stranger
+from touche_rad.credentials import refuse_stranger, server_of
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.frozen import frozen
 from touche_rad.text import excerpt
@@ -28,14 +28,11 @@ TIMEOUT: Final = "TOUCHE_RAD_ES_TIMEOUT"
 
 SCHEME: Final = "elasticsearch:"
 SECONDS: Final = 30.0
-"""Default timeout of a call in seconds, including retries."""
+"""Default time of a call in seconds in which its tries begin."""
 ONE_TRY: Final = 10.0
 """Maximum seconds of a try: then another node may answer."""
 WRITING_TRY: Final = 60.0
 """Maximum seconds of a try that writes: a busy server needs long, and repeated work delays it."""
-CONNECTIONS: Final = 64
-"""Connections to a node: more than debaters search at a time. Threads that wait for a connection of
-the client's pool get it in no order, so some would wait a hundred times as long as others."""
 log = logging.getLogger(__name__)
 
 FIRST_WAIT: Final = 0.1
@@ -85,11 +82,11 @@ def _address(url: str) -> str:
         raise UserError(
             f"a location must not contain a user or password: set {USER} and {PASSWORD}, or {KEY}"
         )
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    if port is None or not parts.hostname or parts.query or parts.fragment:
+    server = server_of(url)
+    if server is None or parts.query or parts.fragment:
         raise ValueError(url)
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"{parts.scheme}://{host}:{server.port}{parts.path.rstrip('/')}"
 
 
 class Connection:
@@ -106,6 +103,8 @@ class Connection:
             refuse_stranger(variable, url)
         try:
             from elasticsearch import Elasticsearch
+
+            from retrieval.elastic._node import LimitedNode
         except ImportError:
             raise UserError(
                 "an index on Elasticsearch needs the client: "
@@ -115,7 +114,7 @@ class Connection:
         settings: dict[str, Any] = {
             "request_timeout": min(ONE_TRY, self._seconds),
             "max_retries": 0,
-            "connections_per_node": CONNECTIONS,
+            "node_class": LimitedNode,
         }
         if key := os.environ.get(KEY):
             settings["api_key"] = key

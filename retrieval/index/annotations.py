@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval.index import parts
-from retrieval.index.store import Store
+from retrieval.index.store import ANNOTATIONS, Store
 from touche_rad.errors import WorkError
 from touche_rad.files import atomic_write
 from touche_rad.files.append_log import (
@@ -30,7 +30,6 @@ from touche_rad.files.records import read_file
 from touche_rad.plugins import Annotator
 from touche_rad.plugins.contracts import Progress
 
-ANNOTATIONS: Final = "annotations"
 RECORDS: Final = "records.jsonl"
 CALLS: Final = 64
 """Calls per block; annotations are saved after each block."""

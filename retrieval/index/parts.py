@@ -73,6 +73,7 @@ def open_parts(
     for folder in sorted(path.parent for path in parent.glob(f"*/{ABOUT}")):
         about = read_about(folder, kind, collection, option)
         assert about is not None
+        verify(folder, about.checksums, once=True)
         try:
             opened.append(make(folder, about))
         except (OSError, ValueError) as error:

@@ -17,11 +17,12 @@ from retrieval.index.engine import Engine, pisa_is_here
 from retrieval.index.parts import ABOUT, verify_parts
 from retrieval.index.postings import Postings, search_all
 from retrieval.index.statements import STATEMENTS, Statements
-from retrieval.index.store import DENSE, Store, digest, read_manifest, verify
+from retrieval.index.store import ANNOTATIONS, DENSE, Store, digest, read_manifest, verify
 from touche_rad import session
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.files.records import refuse_links
 from touche_rad.plugins import (
     Annotations,
     Annotator,
@@ -236,8 +237,15 @@ class PisaArguments:
 
 
 def _collection(location: str, of: Of) -> str:
-    """Return the digest of an index's arguments; raise an error if it is not that of `of`."""
-    collection = read_manifest(Path(location)).collection
+    """Return the digest of the arguments of an index that gets more parts.
+
+    Raises:
+        UserError: The arguments are not those of `of`, or a part is a link.
+    """
+    folder = Path(location)
+    collection = read_manifest(folder).collection
+    for parts in (DENSE, ANNOTATIONS):
+        refuse_links(folder / parts)
     if of is not None and digest(of) != collection:
         raise UserError(f"{location} contains other arguments: build it again with --replace")
     return collection

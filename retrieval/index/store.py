@@ -73,12 +73,36 @@ def checksums(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
 
 
-def verify(folder: Path, expected: Mapping[str, str], begin: str = "") -> None:
-    """Raise an error if a file of an index, of its vectors or annotations is not as expected."""
+def verify(
+    folder: Path, expected: Mapping[str, str], begin: str = "", *, once: bool = False
+) -> None:
+    """Raise an error if a file of an index, of its vectors or annotations is not as expected.
+
+    `once` trusts files that were verified before and have not changed since.
+    """
+    mark = None
+    if once:
+        state: list[object] = [folder.resolve(), expected]
+        with suppress(OSError, ValueError):  # of a name that is no file's; it is not verified
+            for name in expected:
+                file = os.stat(f"{folder}/{name}")
+                state.append((file.st_size, file.st_mtime_ns, file.st_ino))
+
+        # To compare the checksums takes a second for 287,156 arguments, so an empty file remembers
+        # that they were right for this state of the files.
+        digest_of_state = sha256(repr(state).encode()).hexdigest()
+        with suppress(OSError, RuntimeError):  # a user of a container may have no home
+            mark = cache_folder() / "verified-indexes" / digest_of_state
+            if mark.exists():
+                return
     for name, checksum in expected.items():
         path = folder / name
         if name.startswith(begin) and not (path.is_file() and sha256_of(path) == checksum):
             raise UserError(f"{folder}: {name} is missing or has changed: make it again")
+    if mark is not None:
+        with suppress(OSError):
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -106,25 +130,7 @@ def read_manifest(folder: Path) -> Manifest:
         or manifest.checksums.get(ARGUMENTS) != manifest.collection
     ):
         raise UserError(f"{folder}: {FILE} is damaged; {again}")
-    state: list[object] = [folder.resolve(), manifest.checksums]
-    with suppress(OSError, ValueError):  # of a name that is no file's; it is not verified
-        for name in manifest.checksums:
-            file = os.stat(f"{folder}/{name}")
-            state.append((file.st_size, file.st_mtime_ns, file.st_ino))
-
-    # To compare the checksums takes a second for 287,156 arguments, so an empty file remembers that
-    # they were right for this state of the files.
-    digest_of_state = sha256(repr(state).encode()).hexdigest()
-    mark = None
-    with suppress(OSError, RuntimeError):  # a user of a container may have no home
-        mark = cache_folder() / "verified-indexes" / digest_of_state
-        if mark.exists():
-            return manifest
-    verify(folder, manifest.checksums)
-    if mark is not None:
-        with suppress(OSError):
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.touch()
+    verify(folder, manifest.checksums, once=True)
     return manifest
 
 
@@ -133,6 +139,7 @@ IDS = "ids.npy"
 PLACES = "places.npy"
 DENSE = "dense"
 """The folder of vectors in an index, if it has any."""
+ANNOTATIONS = "annotations"
 LONGEST_ID = 512
 CACHED_ARGUMENTS = 20_000
 

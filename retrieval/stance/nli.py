@@ -18,18 +18,11 @@ from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
 from touche_rad.frozen import frozen
-from touche_rad.text import clean, encodable
+from touche_rad.text import clean, encodable, packaged_table
 
 BATCH: Final = 32
 _LABEL: Final = re.compile(r"(?:(no|not|non)[\W_]*)?(entail|contradict|neutral)")
-PLAIN: Final = (
-    ("The door is open.", "The door is open."),
-    ("The door is open.", "The door is not open."),
-    ("The door is open.", "A man bought two apples yesterday."),
-    ("All dogs bark.", "Some dogs bark."),
-    ("Nobody came to the party.", "Many people came to the party."),
-    ("A woman sings on a stage.", "The woman has three brothers."),
-)
+PLAIN: Final = packaged_table(__package__, "plain_pairs.toml")["pairs"]
 """Pairs to which a model gives each of its labels."""
 _KINDS: Final = ({"entail", "contradict", "neutral"}, {"entail", "contradict"}, {"entail", "not"})
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.bench.makers import BRIEF, SMALL, WITH_LABELS, contents, write_bench, write_data
 from tests.models import scripted
-from tests.records import read_json, read_table
+from tests.records import read_cases, read_json, read_table
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -147,7 +147,7 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
 
 @pytest.mark.parametrize(
     ("field", "change"),
-    [("inputs", {"inputs": None}), ("outputs.a", {"outputs": {"a": 1}}), ("plan", {"plan": "x"})],
+    read_cases("bench/a_damaged_record_is_refused.json"),
 )
 def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, object]) -> None:
     record = bench / "results" / "record.json"

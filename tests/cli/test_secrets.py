@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from tests.models import scripted
-from tests.records import copy_lines
+from tests.records import copy_lines, read_cases
 from tests.terminal import touche_rad
 from touche_rad import text
 from touche_rad.demo import demo_file
@@ -66,13 +66,7 @@ def test_a_key_that_may_be_a_word_is_hidden_in_messages_and_kept_in_debates(
 
 @pytest.mark.parametrize(
     ("words", "hidden"),
-    [
-        ("It is correct-horse-battery.", "It is ***."),
-        ("http://me:secret@host/v1#m", "http://***@host/v1#m"),
-        ('"https://h/v1?a=1&api_key=s3cret&b=2"', '"https://h/v1?a=1&api_key=***&b=2"'),
-        ("http://h/v1?token=s3cret#m", "http://h/v1?token=***#m"),
-        ("write to me@example.org: 1://", "write to me@example.org: 1://"),
-    ],
+    read_cases("cli/other_keys_and_keys_in_addresses_are_hid.json"),
 )
 @pytest.mark.parametrize("name", ["TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_PASSWORD"])
 def test_other_keys_and_keys_in_addresses_are_hidden(

@@ -15,7 +15,7 @@ import yaml
 
 from tests.container.building import ROOT, Image, build, buildah
 from tests.container.declared import Declared, declared, lent
-from tests.records import read_json, read_records, write_lines
+from tests.records import read_cases, read_json, read_records, write_lines
 from tests.terminal import check_kinds
 from touche_rad.demo import demo_file
 
@@ -96,7 +96,7 @@ def gpu(_gpu: str) -> Iterator[Declared]:
 
 @pytest.mark.parametrize(
     ("target", "user"),
-    [("slim", None), ("official", None), ("official", "10001"), ("gpu", "10001")],
+    read_cases("container/it_answers_and_judges_a_turn_on_a_root_t.json"),
 )
 def test_it_answers_and_judges_a_turn_on_a_root_that_cannot_be_written_to(
     target: str, user: str | None, request: pytest.FixtureRequest

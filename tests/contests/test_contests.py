@@ -73,12 +73,7 @@ def judgements_of(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> l
 
 @pytest.mark.parametrize(
     ("dimension", "pro", "tie", "con", "rmse"),
-    [
-        ("general", 37, 7, 56, 48.22),
-        ("argument", 33, 11, 56, 47.17),
-        ("source", 14, 67, 19, 28.72),
-        ("language", 9, 66, 25, 29.15),
-    ],
+    read_cases("contests/the_rmse_of_always_tie_follows_from_the.json"),
 )
 def test_the_rmse_of_always_tie_follows_from_the_votes(
     tmp_path: Path, dimension: str, pro: int, tie: int, con: int, rmse: float

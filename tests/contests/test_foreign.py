@@ -150,12 +150,7 @@ def test_an_invalid_folder_is_reported(
 
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
-    [
-        ("gold.json", "[1]", "gold by the names of motions"),
-        ("gold/2.json", "5", "got 5"),
-        ("gold.json", '{"10": "XX"}', "gold.json: gold.general: expected speakers or tie"),
-        ("gold/2.json", "[]", "got []"),
-    ],
+    read_cases("contests/invalid_gold_is_reported.json"),
 )
 def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, expected: str) -> None:
     folder = write_panelbench(tmp_path / "bench")

@@ -20,6 +20,7 @@ from tests.debaters.world import (
 )
 from tests.models.by_schema import answering, prompt_of
 from tests.models.scripted import Scripted
+from tests.records import read_cases
 from touche_rad.debate import Debate, Response
 
 ROUNDED, JARS = ARGUMENTS[0].text, ARGUMENTS[1].text
@@ -80,12 +81,7 @@ HEAVY = argument(3, PENNY, "Light coins are fine.", "Light coins are bad.", "Nob
 
 @pytest.mark.parametrize(
     ("attacks", "supports", "text"),
-    [
-        ("Coins are LIGHT", "", "Coins pull pockets down."),
-        ("A purse full of coins is light!", "", "Coins pull pockets down."),
-        ("Light coins, no.", "coins are heavy", "Coins pull pockets down."),
-        ("Light coins, no.", "", "Coins are heavy."),
-    ],
+    read_cases("debaters/each_field_can_contradict.json"),
 )
 def test_each_field_can_contradict(
     server: Scripted, attacks: str, supports: str, text: str

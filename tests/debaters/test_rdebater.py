@@ -475,11 +475,7 @@ def test_the_paper_does_not_judge_by_the_tasks_rules_but_the_answer_keeps_to_the
 
 @pytest.mark.parametrize(
     ("module", "calls"),
-    [
-        ("optimization_module", ["Reading", "Together", "Draft"]),
-        ("logic_summarization", ["Keywords", "Together", "Draft", "Check"]),
-        ("argumentation_schemes", ["Reading", "Draft", "Check"]),
-    ],
+    read_cases("debaters/an_ablation_of_lean_leaves_out_the_calls.json"),
 )
 def test_an_ablation_of_lean_leaves_out_the_calls_of_its_module(
     server: Scripted, module: str, calls: list[str]

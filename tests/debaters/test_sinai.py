@@ -198,12 +198,7 @@ CHAINED = {"attacks": "text", "supports": "attacks"}
 
 @pytest.mark.parametrize(
     ("profile", "query_field", "fields", "links"),
-    [
-        ("paper", "ATTACK", "text attacks supports attacks:1 attacks:1", "supports"),
-        ("paper", "SUPPORT", "text attacks supports attacks:1 attacks:1", "supports"),
-        ("paper-text", "ATTACK", "text attacks supports supports:1 supports:1", "supports"),
-        ("paper-text", "SUPPORT", "text attacks supports:1 supports:1 supports", "attacks"),
-    ],
+    read_cases("debaters/a_query_makes_five_searches_of_which_two.json"),
 )
 def test_a_query_makes_five_searches_of_which_two_are_chained(
     server: Scripted, profile: str, query_field: str, fields: str, links: str
@@ -349,10 +344,7 @@ def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Sc
 
 @pytest.mark.parametrize(
     ("profile", "calls"),
-    [
-        ("paper-no-plan", ["Searches", "Best", "Best", "Choice", "Written"]),
-        ("paper-no-selection", ["Plan", "Searches", "Written"]),
-    ],
+    read_cases("debaters/an_ablation_leaves_out_its_step.json"),
 )
 def test_an_ablation_leaves_out_its_step(server: Scripted, profile: str, calls: list[str]) -> None:
     answer(server, profile=profile)

@@ -20,7 +20,7 @@ from tests.debaters.world import (
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
-from tests.records import read_table
+from tests.records import read_cases, read_table
 from touche_rad.debate import Debate, Response
 from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import make_answerer
@@ -107,11 +107,7 @@ def test_the_model_sees_that_the_user_comes_over(server: Scripted, span: str, be
 
 @pytest.mark.parametrize(
     ("options", "begins"),
-    [
-        ({"max_words": "22"}, 'You say "The penny is worthless". But: '),
-        ({"max_words": "21"}, "I disagree: "),
-        ({"frame": "false"}, ""),
-    ],
+    read_cases("debaters/words_of_the_user_are_named_where_there.json"),
 )
 def test_words_of_the_user_are_named_where_there_is_room(
     server: Scripted, options: dict[str, str], begins: str

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.records import read_table
+from tests.records import read_cases, read_table
 from touche_rad.evidence.quotable import missing_context
 
 
@@ -20,29 +20,7 @@ def test_words_that_refer_to_another_text_are_returned(text: str, words: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Coins cost metal.",
-        "It is wrong to melt coins.",
-        "It takes years to build a mint.",
-        "It's not clear that mints lose money.",
-        "These days, coins are rare.",
-        "It is wrong if mints melt coins.",
-        "If it is wrong to melt coins, mints must close.",
-        "Those who melt coins break the law.",
-        "Such metals as copper grow dear; coins such as the penny cost more.",
-        "If mints melt coins for copper, this wastes heat.",
-        "Mints melt coins because these contain copper.",
-        "Old coins wear out. These coins are melted.",
-        "Coins are old in this world.",
-        "So long as mints strike coins, copper is dear.",
-        "The claim that coins are cheap is wrong.",
-        "Coins strain the bond between the child and the parent.",
-        "The study of coins is old.",
-        "No mint melts coins.",
-        "Bank robbers melt what such banks lose.",
-        "",
-        "?!",
-    ],
+    read_cases("evidence/a_text_that_can_be_read_alone_misses_not.json"),
 )
 def test_a_text_that_can_be_read_alone_misses_nothing(text: str) -> None:
     assert missing_context(text) == ""

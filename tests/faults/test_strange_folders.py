@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import copy_lines, read_table
+from tests.records import copy_lines, read_cases, read_table
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
@@ -267,19 +267,7 @@ def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [
-        ("tira.yml", "submit grounded"),
-        ("prompts/selection.jinja", "prompts sinai -i demo -O prompts=prompts"),
-        ("own.toml", "simulate claims.tsv -i demo --user own.toml -o out.jsonl"),
-        ("profile.toml", "prompts sinai -i demo -O profile=profile.toml"),
-        ("index/manifest.json", "respond --say Zoos. -i index"),
-        ("run.jsonl.status.json", "check run.jsonl"),
-        ("bench.toml", "bench run ."),
-        ("run.jsonl", "judge run.jsonl -j length -o out.jsonl"),
-        ("run.jsonl", "score run.jsonl run.jsonl"),
-        ("pipe.py", "--plugin pipe.py list"),
-        ("pipe.toml", "--config pipe.toml list"),
-    ],
+    read_cases("faults/an_input_that_never_ends_is_no_file.json"),
 )
 @pytest.mark.parametrize("kind", ["a pipe", "a link to a device"])
 def test_an_input_that_never_ends_is_no_file(

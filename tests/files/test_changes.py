@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.files.test_round_trips import MANY, WORDS, messages, record
-from tests.records import write_records
+from tests.records import read_cases, write_records
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.records import whole_characters
@@ -167,7 +167,7 @@ def test_any_claim_survives_the_parameter_file(tmp_path: Path, claims: list[str]
 
 @pytest.mark.parametrize(
     ("fields", "claim"),
-    [({"configuration": {"topic": {"description": "Zoos"}}}, "Zoos"), ({}, "Zoos are bad.")],
+    read_cases("files/a_debate_has_a_claim_or_its_first_messag.json"),
 )
 def test_a_debate_has_a_claim_or_its_first_message_is_it(
     tmp_path: Path, fields: dict[str, Any], claim: str

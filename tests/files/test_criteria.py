@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.records import END_OF_RUN, read_table, write_records
+from tests.records import END_OF_RUN, read_cases, read_table, write_records
 from tests.refusals import expect_error
 from touche_rad.criteria import load_shipped, shipped_names
 from touche_rad.errors import InputError, OptionError
@@ -60,16 +60,7 @@ def test_a_file_has_scales_categories_and_questions_of_yes_or_no(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("line", "changes_verdicts", "changes_labels"),
-    [
-        ("# a comment", False, False),
-        ("expect = { uncited = 'no' }", False, False),
-        ("column = 'politeness'", False, False),
-        ("title = 'Politeness'", False, True),
-        ("notes = 'Ignore irony.'", False, True),
-        ("reminder = 'Polite?'", False, True),
-        ("evidence = 'quote the words'", True, False),
-        ("text = 'No, if it insults.'", True, True),
-    ],
+    read_cases("files/a_change_counts_for_whom_it_is_shown_to.json"),
 )
 def test_a_change_counts_for_whom_it_is_shown_to(
     tmp_path: Path, line: str, changes_verdicts: bool, changes_labels: bool
@@ -125,7 +116,7 @@ def test_a_newer_format_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "count"), [({}, 1), ({}, 0), ({}, 2), ({}, 5000), ({"key": "mean"}, 1)]
+    ("change", "count"), read_cases("files/a_status_may_have_no_criteria_that_a_fil.json")
 )
 def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
     tmp_path: Path, change: dict[str, str], count: int

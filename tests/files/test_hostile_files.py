@@ -6,6 +6,9 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
+from tests.records import read_cases
 from tests.terminal import touche_rad
 from touche_rad.contests.foreign._reading import contests
 from touche_rad.files.records import LONGEST_LINE, read_whole
@@ -34,3 +37,13 @@ def test_separators_of_unicode_are_part_of_a_record(tmp_path: Path) -> None:
     site = {"title": "Zoos\u2028close", "arguments": [{"side": "pro", "text": SPEECH["text"]}]}
     sites.write_text(f"{json.dumps(site, ensure_ascii=False)}\n" * 2, "utf-8")
     assert [contest.speeches[0].text for contest in contests(sites)] == [SPEECH["text"]] * 2
+
+
+@pytest.mark.parametrize(("text", "times", "fact"), read_cases("files/large_settings.json"))
+def test_a_file_of_settings_that_takes_all_memory_is_refused(
+    tmp_path: Path, text: str, times: int, fact: str
+) -> None:
+    path = tmp_path / "bench.toml"
+    with gzip.open(path, "wt") as stream:
+        stream.write(f"{text * times}a = 1")
+    assert fact in touche_rad("bench", "run", path, "-o", tmp_path / "out", code=2).error

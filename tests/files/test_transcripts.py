@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import read_cases
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -70,18 +71,7 @@ def test_an_utterance_is_for_its_side(transcript: Path) -> None:
 
 @pytest.mark.parametrize(
     ("utterance", "argument"),
-    [
-        ("Thank you. Cars poison the air.", "Cars poison the air."),
-        ("My time is up.", ""),
-        ("Time is what the poor lack. That is all.", "Time is what the poor lack."),
-        (
-            "Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
-            "the town grew.",
-            "Thanks to the new line, and to the many who paid for it with their taxes and their patience, "
-            "the town grew.",
-        ),
-        ("History shows it. Hi all.", "History shows it."),
-    ],
+    read_cases("files/what_only_greets_or_counts_the_time_is_n.json"),
 )
 def test_what_only_greets_or_counts_the_time_is_no_argument(utterance: str, argument: str) -> None:
     assert argumentative(utterance) == argument

@@ -17,7 +17,7 @@ from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, prompts
 from tests.models.scripted import Scripted, cut_off
-from tests.records import read_records
+from tests.records import read_cases, read_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome, Speech
@@ -448,12 +448,7 @@ def test_without_any_answer_there_is_no_winner_and_a_reason(server: Scripted) ->
 
 @pytest.mark.parametrize(
     ("dimensions", "named"),
-    [
-        ("argument,wit", "wit"),
-        ("argument=x", "argument=x"),
-        ("argument,argument", "twice"),
-        ("clash=0", "above 0"),
-    ],
+    read_cases("judges/a_wrong_dimension_is_named.json"),
 )
 def test_a_wrong_dimension_is_named(dimensions: str, named: str) -> None:
     with expect_error(named):

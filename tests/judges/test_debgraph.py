@@ -19,6 +19,7 @@ from tests.judges.debgraph_debate import (
 )
 from tests.models.by_schema import called, prompt_of, prompts, roles_of
 from tests.models.scripted import Scripted
+from tests.records import read_cases
 from tests.refusals import expect_error
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.errors import OptionError
@@ -407,14 +408,7 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [
-        ("decision=dp profile=no-judge", "needs a profile"),
-        ("fact=0 persuasion=0 structure=0", "above 0"),
-        ("fact=-1", "greater than or equal"),
-        ("fact=inf", "finite"),
-        ("batch=1000", "less than or equal"),
-        ("judge=once", "judge"),
-    ],
+    read_cases("judges/options_that_contradict_each_other_are_r.json"),
 )
 def test_options_that_contradict_each_other_are_refused(options: str, problem: str) -> None:
     settings = dict(option.split("=") for option in options.split())

@@ -38,6 +38,7 @@ from tests.judges.test_fol import BANNED, RESPONSIBLE, SCHOOL
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, roles_of, schema_of
 from tests.models.scripted import Handler, Scripted, cut_off, raw
+from tests.records import read_cases
 from tests.refusals import expect_error
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, result
@@ -686,7 +687,7 @@ def test_one_bad_response_costs_only_itself(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("mark", "score"),
-    [(7, None), (-0.1, None), ("high", None), (None, None), ("NaN", None), ("0.5", 0.5)],
+    read_cases("judges/a_score_off_the_scale_is_no_score.json"),
 )
 def test_a_score_off_the_scale_is_no_score(server: Scripted, mark: Any, score: float) -> None:
     answer_as(server, Subjective=subjective(lambda *_: mark))

@@ -4,6 +4,7 @@ import pytest
 
 from judges.grice.reference import LengthJudge, RandomJudge, length_score
 from tests.judges.makers import debate
+from tests.records import read_cases
 from tests.refusals import expect_error
 from touche_rad.debate import Maxim
 from touche_rad.errors import OptionError
@@ -36,7 +37,7 @@ def test_random_takes_text_that_no_file_can_hold():
 
 @pytest.mark.parametrize(
     ("words", "score"),
-    [(0, 0.0), (15, 0.5), (6, 0.2), (37.5, 1.0), (60, 0.5), (71.25, 0.25), (82.5, 0.0), (500, 0.0)],
+    read_cases("judges/length_rises_to_its_middle_and_falls.json"),
 )
 def test_length_rises_to_its_middle_and_falls(words, score):
     assert length_score(words, 15, 60) == pytest.approx(score)
@@ -55,12 +56,7 @@ def test_length_counts_as_the_task_counts():
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [
-        ("length", {"shortest": "50", "longest": "20"}),
-        ("length", {"shortest": "0"}),
-        ("random", {"p": "1.5"}),
-        ("grounded", {"arguments": "three"}),
-    ],
+    read_cases("judges/a_wrong_option_is_named.json"),
 )
 def test_a_wrong_option_is_named(name, options):
     with expect_error(next(iter(options)), OptionError):

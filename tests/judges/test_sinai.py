@@ -16,7 +16,7 @@ from judges.grice.sinai.judge import examples
 from tests.judges.makers import run_judge
 from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Handler, Scripted, reply, says
-from tests.records import write_records
+from tests.records import read_cases, write_records
 from tests.refusals import expect_error
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -98,7 +98,7 @@ def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "reasons"), [("zsl", 0), ("fsl1", 0), ("analysis5", 4), ("best", 3)]
+    ("name", "reasons"), read_cases("judges/however_many_debates_are_judged_at_once.json")
 )
 def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     server: Scripted, name: str, reasons: int

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.labelling.makers import answer, write_run, write_verdicts
-from tests.records import read_records, write_records
+from tests.records import read_cases, read_records, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
@@ -73,7 +73,7 @@ def test_two_annotators_get_the_same_queue_and_their_agreement(
 
 @pytest.mark.parametrize(
     ("annotators", "code"),
-    [({"\x9b31mE\u202e": {"quantity": 1}}, 0), (5, 2), ({"a": None}, 2)],
+    read_cases("labelling/answers_of_strangers.json"),
 )
 def test_answers_of_strangers(run: Path, tmp_path: Path, annotators: object, code: int) -> None:
     labels = tmp_path / "labels.jsonl"

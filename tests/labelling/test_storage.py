@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.labelling.makers import TURNS, open_session, write_run, write_verdict
 from tests.records import read_cases, read_records
 from tests.refusals import expect_error
 from touche_rad.debate import Maxim
-from touche_rad.files.append_log import AppendLog
+from touche_rad.files.append_log import AppendLog, checked_line
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LABELS, LabelSession
 
@@ -86,6 +87,7 @@ def test_a_damaged_line_is_kept_and_reported(
     for maxim in Maxim:
         session.answer(place, maxim, 1)
     damaged = session.log.path.read_bytes().replace(b'"maxim":"quality"', b'"maxim":"quantity"')
+    damaged += b'{"by":"ana","x":' + b"[" * 100_000 + b"\n"
     session.log.path.write_bytes(damaged)
     again = reopen(session, run)
     assert again.study.answers["ana"][place] == {QUANTITY: 1, RELATION: 1, MANNER: 1}
@@ -181,3 +183,15 @@ def test_a_queue_of_other_turns_is_refused(run: Path, tmp_path: Path, queue: obj
     AppendLog(session.log.path, LABELS, {**session.log.header, "queue": queue}).close()
     with expect_error("first line"):
         open_session(run, session.output)
+
+
+def test_a_long_log_is_read_quickly(run: Path, tmp_path: Path) -> None:
+    session = open_session(run, tmp_path / "labels.jsonl")
+    session.answer(session.queue[0], QUANTITY, 1)
+    (answer,) = session.log.entries()
+    changes = [{}] * 20_000 + [{"by": "ben", "undo": True}] * 3_000
+    with session.log.path.open("ab") as stream:
+        stream.writelines(checked_line({**answer.record, **change}) for change in changes)
+    begun = time.monotonic()
+    reopen(session, run)
+    assert time.monotonic() - begun < 20

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.models.scripted import Scripted, content
-from tests.records import read_table, write_records
+from tests.records import read_cases, read_table, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.models import Message, Model
 from touche_rad.models.model import open_backend
@@ -58,12 +58,7 @@ def test_a_file_answers_by_the_prompt_and_in_turn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        ("", "at least one line"),
-        ("{", ":1: "),
-        ('{"answr": 1}', ":1: answer: missing"),
-        ('{"answer": 1}\n{"answer": 1, "x": 2}', ":2: x: "),
-    ],
+    read_cases("models/a_wrong_script_is_an_error_of_one_line.json"),
 )
 def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "s.jsonl"

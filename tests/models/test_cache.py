@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from tests.models import scripted
 from tests.models.scripted import Scripted, reply
+from tests.refusals import expect_error
 from touche_rad.models import Message, Model
 from touche_rad.models import errors as faults
 from touche_rad.models.cache import CACHE_FILE
@@ -111,3 +112,38 @@ def test_a_damaged_answer_is_asked_again_and_replaced(
     for _ in range(2):
         assert ask(server.url, tmp_path).words == "Number 0"
     assert len(server.asked) == 2
+
+
+def test_a_flipped_bit_of_an_answer_is_asked_again(server: Scripted, tmp_path: Path) -> None:
+    ask(server.url, tmp_path)
+    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
+        database.execute("UPDATE answers SET answer = replace(answer, 'Numb', 'Lumb')")
+    assert ask(server.url, tmp_path).words == "Number 0"
+    assert len(server.asked) == 2
+
+
+def test_a_cache_of_a_stranger_changes_no_other_file(
+    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal names a file that SQLite would remove."""
+    monkeypatch.chdir(tmp_path)
+    ask(server.url, Path("cache"))
+    victim = Path("victim")
+    victim.write_text("precious")
+    journal = Path("cache", f"{CACHE_FILE}-journal")
+    journal.write_bytes(bytes.fromhex(Path(__file__).with_name("journal.hex").read_text()))
+    with expect_error("remove it"):
+        ask(server.url, Path("cache"))
+    journal.unlink()
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        link = Path("cache", f"{CACHE_FILE}{suffix}")
+        link.unlink(missing_ok=True)
+        link.symlink_to(victim.absolute())
+        with expect_error("remove it"):
+            ask(server.url, Path("cache"))
+        link.unlink()
+    assert victim.read_text() == "precious"
+    with sqlite3.connect(Path("cache", CACHE_FILE)) as database:
+        database.execute("CREATE VIEW answers AS SELECT 1")
+    with expect_error("no cache"):
+        ask(server.url, Path("cache"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -286,11 +285,11 @@ def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
         "--tensor-parallel-size",
         "--gpu-memory-utilization",
     )
-    pairs = [f"{key} {value}" for key, value in pairwise(command) if key in chosen]
+    pairs = [word.replace("=", " ") for word in command if word.startswith(chosen)]
     assert " ".join(pairs) == flags, printed
     options = ["-O", "vllm.port=1"]
     for key in chosen:
         options += ["-O", f"vllm{key.replace('--', '.')}=false"]
     printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", *options, code=1).err
     assert not any(key in printed for key in chosen)
-    assert "--port 1 " in printed
+    assert "--port=1 " in printed

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from tests.records import copy_lines, read_json, read_records, write_records
+from tests.records import copy_lines, read_cases, read_json, read_records, write_records
 from tests.refusals import expect_error
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
@@ -59,12 +59,7 @@ def test_a_plugin_cannot_have_the_name_of_ours() -> None:
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [
-        ({"tines": "2"}, r"has no option 'tines' \(did you mean 'times'\?\)"),
-        ({"times": "many"}, "times='many': .*integer"),
-        ({"times": "0"}, "times='0': .*greater than or equal to 1"),
-        ({"loud": "perhaps"}, "loud='perhaps': .*boolean"),
-    ],
+    read_cases("plugins/a_wrong_option_is_named.json"),
 )
 def test_a_wrong_option_is_named(options: dict[str, str], problem: str) -> None:
     _register()
@@ -93,14 +88,7 @@ def test_a_plugin_is_not_created_without_what_it_needs() -> None:
 
 @pytest.mark.parametrize(
     ("need", "command"),
-    [
-        ("module:json", None),
-        ("module:no_such_module", "pip install no_such_module"),
-        ("extra:dense/json", None),
-        ("extra:dense/no_such_module", "pip install 'touche-rad[dense]'"),
-        ("index", "touche-rad index"),
-        ("model", "OPENAI_MODEL"),
-    ],
+    read_cases("plugins/an_unmet_need_has_the_command_that_meets.json"),
 )
 def test_an_unmet_need_has_the_command_that_meets_it(need: str, command: str | None) -> None:
     @debater("needy", needs=(need,))
@@ -222,19 +210,7 @@ class R(Made):
 
 @pytest.mark.parametrize(
     ("call", "problem"),
-    [
-        (
-            "respond -d names-arguments-wrongly",
-            "Response has no field 'argument' (did you mean 'arguments'?)",
-        ),
-        ("respond -d gives-a-dict", "Response has no field 'citations'"),
-        (
-            "judge -j explains",
-            "Verdict has no field 'explanation' (there is answer, extra, fallback, rationale",
-        ),
-        ("judge -j explains-in-a-dict", "Verdict has no field 'explanation'"),
-        ("retrieve -r points", "Hit has no field 'points'"),
-    ],
+    read_cases("plugins/an_unknown_field_is_named_with_the_neare.json"),
 )
 def test_an_unknown_field_is_named_with_the_nearest_right_one(
     tmp_path: Path, call: str, problem: str

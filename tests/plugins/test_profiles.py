@@ -115,19 +115,7 @@ def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [
-        ("[settings]\n", "description: Field required"),
-        ('description = "x"\nsetings = 1\n', "setings: unknown key (did you mean 'settings'?)"),
-        ('description = "x"\n[settings]\nround = 1\n', "settings.round: unknown setting (did you"),
-        ('description = "x"\n[settings]\nrounds = 0\n', "settings.rounds: Input should be greater"),
-        (
-            'description = "x"\n[settings]\nshare = "much"\n',
-            "settings.share: Input should be a val",
-        ),
-        ('description = "x"\n[settings]\nprofile = "paper"\n', "settings.profile: unknown setting"),
-        ('description = "x"\nextends = "my.toml"\n', "extends: the profile extends itself"),
-        ("description =", "not a TOML file"),
-    ],
+    read_cases("plugins/an_error_names_the_file_and_the_key.json"),
 )
 def test_an_error_names_the_file_and_the_key(tmp_path: Path, content: str, problem: str) -> None:
     path = tmp_path / "my.toml"

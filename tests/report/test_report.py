@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import write_lines, write_records
+from tests.records import read_cases, write_lines, write_records
 from tests.refusals import expect_error
 from tests.report.makers import NASTY, Page, check_page, make_debate, write_evaluations
 from tests.screens import check_messages
@@ -351,12 +351,7 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
 
 @pytest.mark.parametrize(
     ("claims", "score", "sentence"),
-    [
-        (9, 0.1, "b: share of yes 1.00 [1.00, 1.00]. Too few claims (9)"),
-        (10, 0.1, "b leads a by 1.00 share of yes, significantly"),
-        (10, 0.9, "a and b have the same share of yes."),
-        (1001, 0.5, "b leads a by less than .001 share of yes, not significantly"),
-    ],
+    read_cases("report/sentences_name_a_leader_from_ten_claims.json"),
 )
 def test_sentences_name_a_leader_from_ten_claims(
     tmp_path: Path, claims: int, score: float, sentence: str

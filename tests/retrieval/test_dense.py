@@ -21,7 +21,7 @@ from hypothesis import strategies as some
 from retrieval.dense import vectors
 from tests.models import scripted
 from tests.models.scripted import Scripted
-from tests.records import read_json
+from tests.records import read_cases, read_json
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_chance, opened
 from tests.runs.fakes import SmallIndex
@@ -252,6 +252,27 @@ def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) 
         index.nearest("openai:letters", "text", np.ones((1, 7), dtype=np.float32), 3)
 
 
+@pytest.mark.parametrize("name", ["vectors.npy", "rows.npy"])
+def test_damaged_vectors_are_refused_and_a_link_gets_none(
+    server: Scripted, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "ix"
+    opened(BEES, folder)
+    wanted = VectorsWanted(_name(server), fields=("text",))
+    add_vectors(str(folder), wanted)
+    (path,) = folder.glob(f"dense/*/text/{name}")
+    path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
+    index: Any = open_index(str(folder))
+    with expect_error(f"text/{name} is missing or has changed"):
+        assert index.encoders
+    (folder / "dense").rename(tmp_path / "elsewhere")
+    for link in (folder / "dense", folder / "annotations"):
+        link.symlink_to(tmp_path / "elsewhere")
+        with expect_error("is a link"):
+            add_vectors(str(folder), wanted)
+        link.unlink()
+
+
 def test_a_field_that_is_blank_everywhere_lacks_no_vectors(
     server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,14 +288,7 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(
 
 @pytest.mark.parametrize(
     ("model", "query", "passage"),
-    [
-        ("intfloat/e5-base-v2", "query: ", "passage: "),
-        ("BAAI/bge-small-en-v1.5", "Represent this sentence for searching relevant passages: ", ""),
-        ("Qwen3-Embedding-0.6B(instruction=Find friends)", "Instruct: Find friends\nQuery:", ""),
-        ("e5-base-v2(instruction=)", "", ""),
-        ("other(instruction=Find friends:)", "Find friends: ", ""),
-        ("other", "", ""),
-    ],
+    read_cases("retrieval/queries_are_sent_with_the_instruction_of.json"),
 )
 def test_queries_are_sent_with_the_instruction_of_the_encoder(
     server: Scripted,

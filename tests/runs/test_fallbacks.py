@@ -103,6 +103,7 @@ def test_a_bug_of_a_debater_reaches_its_author(
     assert f"tracebacks: {errors}" in ended.err
     assert errors.read_text().count("Traceback") == 1
     assert 'return found["nothing"]' in errors.read_text()
+    assert 'File "/' not in errors.read_text(), "it may be published"
     status = read_status(out)
     assert status["replaced"] == 2
     assert status["errors"] == str(errors)

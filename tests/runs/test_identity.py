@@ -13,7 +13,7 @@ import pytest
 
 from retrieval.dense.vectors import AboutVectors
 from retrieval.index.store import read_manifest
-from tests.records import read_status
+from tests.records import read_cases, read_status
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.plugins import Kind, find, open_index, vectors_of
@@ -250,7 +250,7 @@ def test_compiled_code_does_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "counts"), [(3.99, True), (4, False), (6.99, False), (7, True), (7.99, True)]
+    ("place", "counts"), read_cases("runs/of_a_large_file_the_first_and_the_last_p.json")
 )
 def test_of_a_large_file_the_first_and_the_last_part_count(
     tmp_path: Path, place: float, counts: bool

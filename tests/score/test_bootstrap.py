@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.records import read_cases
 from touche_rad.score.significance import (
     Measured,
     compare,
@@ -88,7 +89,9 @@ def test_ranks_and_p_values_come_from_the_same_comparisons() -> None:
     assert families["a", "kappa"] == pytest.approx(of_a)
 
 
-@pytest.mark.parametrize(("units", "ranks"), [(5, False), (6, False), (9, False), (10, True)])
+@pytest.mark.parametrize(
+    ("units", "ranks"), read_cases("score/few_debates_give_no_interval_no_p_and_no.json")
+)
 def test_few_debates_give_no_interval_no_p_and_no_rank(units: int, ranks: bool) -> None:
     figures = figures_of(units, a=0.8, b=0.4)
     ranking = rank(figures, "f1", units)

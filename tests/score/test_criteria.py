@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import read_cases
 from tests.report.makers import Page
 from tests.score.makers import run_file, user_turn
 from tests.screens import check_screen
@@ -98,12 +99,7 @@ def test_the_screens_of_one_run_and_of_several(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("label", "facts"),
-    [
-        ({"strong": 4}, ["labels.jsonl:1", "strong", "1, 2, 3", "4"]),
-        ({"kind_of": "casual"}, ["labels.jsonl:1", "kind_of", "causal, example, none"]),
-        ({"clear": "maybe"}, ["labels.jsonl:1", "clear", "0, 1"]),
-        ({"strnog": 1}, ["labels.jsonl:1", "strnog", "strong"]),
-    ],
+    read_cases("score/a_label_outside_its_answers_has_its_plac.json"),
 )
 def test_a_label_outside_its_answers_has_its_place(
     folder: Path, label: dict[str, Any], facts: list[str]

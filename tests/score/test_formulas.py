@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.records import read_cases
 from touche_rad.score import confusion, measures
 from touche_rad.score.measures import Counts, f1, precision, recall, says_yes
 
@@ -56,14 +57,7 @@ def test_the_other_measures() -> None:
 
 @pytest.mark.parametrize(
     ("cells", "kappa", "mcc"),
-    [
-        ("3 0 0 4", 1.0, 1.0),
-        ("0 3 3 0", -1.0, -1.0),
-        ("355 141 0 0", 0.0, 0.0),
-        ("5 0 0 0", 0.0, 0.0),
-        ("0 0 0 5", 0.0, 0.0),
-        ("0 0 0 0", None, None),
-    ],
+    read_cases("score/the_edges_of_kappa_and_mcc.json"),
 )
 def test_the_edges_of_kappa_and_mcc(cells: str, kappa: float | None, mcc: float | None) -> None:
     counts = Counts(*map(int, cells.split()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.records import read_records
+from tests.records import read_cases, read_records
 from tests.report.makers import Page
 from tests.score.makers import evaluation, run_file
 from tests.screens import check_screen
@@ -115,12 +115,7 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
 
 @pytest.mark.parametrize(
     ("runs", "kind"),
-    [
-        ("team1 shuffled team2", "shares"),
-        ("team1 first team2", "shares"),
-        ("team1 first last shuffled", "judgements"),
-        ("first last", "judgements"),
-    ],
+    read_cases("score/runs_are_of_judges_if_they_have_the_same.json"),
 )
 def test_runs_are_of_judges_if_they_have_the_same_debates(
     folder: Path, runs: str, kind: str

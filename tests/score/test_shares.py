@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.records import read_json, read_records, write_records
+from tests.records import read_cases, read_json, read_records, write_records
 from tests.report.makers import Page
 from tests.terminal import touche_rad
 from touche_rad import frames
@@ -43,19 +43,7 @@ def test_labels_on_all_turns_stay_with_their_turns() -> None:
 
 @pytest.mark.parametrize(
     ("runs", "reason"),
-    [
-        ("grounded.grounded verbatim.length", "the verdicts are of grounded and length"),
-        ("grounded.grounded others.grounded", "the runs have no claim"),
-        (
-            "grounded.grounded verbatim.grounded.demo",
-            "the runs were judged with different indexes",
-        ),
-        ("grounded.length verbatim.length.demo", ""),
-        (
-            "grounded.grounded verbatim.unknown",
-            "the verdicts are of an unknown judge (verbatim.unknown has no status of its own) and grounded",
-        ),
-    ],
+    read_cases("score/runs_without_ranks_say_why.json"),
 )
 def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> None:
     text = (folder / "grounded.jsonl").read_text()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import END_OF_RUN, read_records
+from tests.records import END_OF_RUN, read_cases, read_records
 from tests.score.makers import Change, put, run_file, without
 from tests.screens import check_screen
 from tests.terminal import touche_rad
@@ -256,12 +256,7 @@ def test_each_fault_is_reported_with_its_line(
 
 @pytest.mark.parametrize(
     ("explanation", "fallback", "warns"),
-    [
-        ("timeout", True, True),
-        ("no verdict is as easy as this one", None, False),
-        ("fine", "timeout", True),
-        ("fine", False, False),
-    ],
+    read_cases("score/a_fallback_score_is_a_warning.json"),
 )
 def test_a_fallback_score_is_a_warning(
     runs: Path, tmp_path: Path, explanation: str, fallback: Any, warns: bool

@@ -59,15 +59,18 @@ CHANGED = """async (what) => {
   const bytes = Uint8Array.fromBase64(location.hash.slice("#debate=".length), options);
   const json = new TextDecoder().decode(await change(bytes, new DecompressionStream("deflate-raw")));
   const turn = JSON.parse(json).turns[0];
-  const changed =
-    what === "turns"
-      ? JSON.stringify({ turns: Array.from({ length: 2001 }, (_, at) => ({ ...turn, parent: at - 1 })) })
-      : json.replace(/"seconds":[0-9.]+/, '"seconds":"long"');
+  const many = (length, parent) =>
+    JSON.stringify({ turns: Array.from({ length }, (_, at) => ({ say: turn.say, parent: parent(at), answers: [] })) });
+  const changed = {
+    turns: () => many(2001, (at) => at - 1),
+    branches: () => many(2000, () => -1),
+    seconds: () => json.replace(/"seconds":[0-9.]+/, '"seconds":"long"'),
+  }[what]();
   const link = await change(new TextEncoder().encode(changed), new CompressionStream("deflate-raw"));
   return `#debate=${link.toBase64(options)}`;
 }"""
-"""The address of a debate that only breaks the page at "Why?", or has turns to which the server would
-not answer."""
+"""The address of a debate that only breaks the page at "Why?", has turns to which the server would not
+answer, or has many branches."""
 
 
 class Slow:
@@ -314,6 +317,9 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     assert_count(page, "#t0 tbody tr", 4)
     for what in ("seconds", "turns"):
         _wait_for_text(open_page(url + page.evaluate(CHANGED, what)), "cannot be read")
+    branches = open_page(url + page.evaluate(CHANGED, "branches"))
+    branches.get_by_role("button", name="Branch 2000 of 2000").wait_for()
+    assert branches.locator(".turn [aria-label^=Branch]").count() < 20
     again = open_page(page.url, phone=True)
     again.locator("#t0 .foot").last.wait_for()
     for button in again.get_by_role("button", name="Why?").all():

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_json, read_records
+from tests.records import read_cases, read_json, read_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
@@ -179,11 +179,7 @@ def test_a_killed_training_goes_on_to_the_same_model(
 
 @pytest.mark.parametrize(
     ("data", "wrong", "message"),
-    [
-        ("nonsense", {}, r"data\.jsonl:1"),
-        ("", {"base": "/no/such/model"}, "/no/such/model: the folder does not exist"),
-        ("", {"adapter": "/no/such/adapter"}, "/no/such/adapter contains no adapter"),
-    ],
+    read_cases("training/a_wrong_command_is_told_in_a_line_and_do.json"),
 )
 def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_right_one(
     data: str, wrong: dict[str, str], message: str, tiny: Path, tmp_path: Path

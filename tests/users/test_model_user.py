@@ -177,15 +177,7 @@ def test_words_are_cleaned(server: Scripted, answer: str, utterance: str) -> Non
 
 @pytest.mark.parametrize(
     ("wrong", "problem"),
-    [
-        ("Zoos are prisons.", "repeats"),
-        ("zoos  are prisons!", "repeats"),
-        ("These zoos are all prisons.", "repeats"),
-        ("Zoo breeding saves endangered species!", "repeats"),
-        ("Endangered species.", "repeats"),
-        (" \n ", "no words"),
-        ("...", "repeats"),
-    ],
+    read_cases("users/words_that_do_not_fit_are_sent_back_once.json"),
 )
 def test_words_that_do_not_fit_are_sent_back_once(
     server: Scripted, wrong: str, problem: str
@@ -318,13 +310,7 @@ def test_a_changed_persona_is_another_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("user", "message"),
-    [
-        ("model(persona=curios)", "'curios' (did you mean 'curious'?)"),
-        ("rule", "'rule' (did you mean 'rules'?)"),
-        ("somebody", "'somebody'"),
-        ("model(persona=/no/such.toml)", "/no/such.toml: "),
-        ("model(persona=/tmp/)", "/tmp: "),
-    ],
+    read_cases("users/a_user_that_is_none_is_told_in_one_line.json"),
 )
 def test_a_user_that_is_none_is_told_in_one_line(stage: Stage, user: str, message: str) -> None:
     assert message in stage.play(user, code=2).error

@@ -14,19 +14,7 @@ from touche_rad.frozen import frozen
 from touche_rad.text import NEGATIONS, packaged_table, stopwords
 
 _TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|[^\W_]+(?:'[^\W_]+)*|%|[,;:.!?…()\[\]—–]")
-_PLAIN: Final = (
-    (",", re.compile(r"(?<=\d),(?=\d)"), ""),
-    ("or not", re.compile(r"(?<=\bwhether) or not\b| or not(?=\s*(?:[.,;:!?]|$))"), ""),
-    ("can", re.compile(r"\bcan(?:no|')t\b"), "can not"),
-    ("won't", re.compile(r"\bwon't\b"), "will not"),
-    ("n't", re.compile(r"n't\b"), " not"),
-    ("'re", re.compile(r"'re\b"), " are"),
-    ("'ve", re.compile(r"'ve\b"), " have"),
-    ("'ll", re.compile(r"'ll\b"), " will"),
-    ("'m", re.compile(r"'m\b"), " am"),
-    ("'s", re.compile(r"\b(it|that|there|he|she|what|who|here|where)'s\b"), r"\1 is"),
-    ("'s", re.compile(r"'s\b"), ""),
-)
+_PLAIN: Final = packaged_table(__package__, "spellings.toml")["spellings"]
 """Spellings that mean the same, one for each, behind letters that each of them has."""
 _CLAUSE: Final = 40
 """Words before a word in which the beginning of its clause is searched."""
@@ -135,7 +123,7 @@ def read_words(text: str) -> Words:
     text = text.replace("’", "'").replace("ʼ", "'")
     for letters, pattern, plain in _PLAIN:
         if letters in text:  # the patterns would take most of the time
-            text = pattern.sub(plain, text)
+            text = re.sub(pattern, plain, text)
     words = []
     marks = [""]
     for token in _TOKEN.findall(text):

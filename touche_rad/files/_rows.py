@@ -100,7 +100,8 @@ def _read_rows(
 def _number(field: str, text: str, kind: type[int] | type[float]) -> float:
     try:
         value = kind(text)
-        if "_" not in text and math.isfinite(value):
+        # A larger relevance would be another number in the library that scores it.
+        if "_" not in text and abs(value) < (2**31 if kind is int else math.inf):
             return value
     except (ValueError, OverflowError):
         pass

@@ -27,6 +27,7 @@ from touche_rad.errors import UserError, refuse_newer, why
 from touche_rad.files.outputs import open_locked
 from touche_rad.files.records import JsonObject
 from touche_rad.frozen import frozen
+from touche_rad.text import load_json
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ class AppendLog:
         Raises:
             OSError: It cannot be written; the log is as before.
         """
-        return self._write(_line(record))
+        return self._write(checked_line(record))
 
     def entries(self) -> Iterator[LogEntry]:
         """Yield the records behind the header; nothing is appended meanwhile."""
@@ -132,8 +133,8 @@ class AppendLog:
         """Write a new header, or return the one of the log after checking it."""
         path = self.path
         kind = self.kind
-        new_line = _line({"format": kind.format, "kind": kind.name, **header})
-        new_header = _record(new_line)
+        new_line = checked_line({"format": kind.format, "kind": kind.name, **header})
+        new_header = read_checked(new_line)
         with os.fdopen(self._file, "rb", closefd=False) as stream:
             first_line = stream.readline()
             last_line = b"".join(deque(stream, maxlen=1))
@@ -148,7 +149,7 @@ class AppendLog:
         replaces = restart or not first_line.endswith(b"\n")  # killed while it wrote the line
         if not replaces:
             try:
-                earlier = _record(first_line, lasting=kind.lasting)
+                earlier = read_checked(first_line, lasting=kind.lasting)
             except ValueError:
                 raise UserError(f"{path}: the first line is damaged: {kind.fix}") from None
             refuse_newer(path, earlier, kind.format)
@@ -195,7 +196,7 @@ def is_begun(path: Path, identity: Mapping[str, Any]) -> bool:
         with path.open("rb") as stream:
             header = stream.readline()
             first_record = stream.readline()
-        return bool(first_record) or _record(header).get(IDENTITY) == identity
+        return bool(first_record) or read_checked(header).get(IDENTITY) == identity
     except (OSError, ValueError):
         return False
 
@@ -219,7 +220,7 @@ def read_at(path: Path, offsets: Iterable[int]) -> Iterator[JsonObject]:
     with path.open("rb") as stream:
         for offset in offsets:
             stream.seek(offset)
-            yield _record(stream.readline())
+            yield read_checked(stream.readline())
 
 
 def refuse_other_identity(
@@ -251,7 +252,7 @@ def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[LogEntry]
     offset = 0
     for number, line in enumerate(stream, 1):
         try:
-            yield LogEntry(number, offset, _record(line, lasting=kind.lasting))
+            yield LogEntry(number, offset, read_checked(line, lasting=kind.lasting))
         except ValueError:
             if number == 1:
                 raise
@@ -259,7 +260,7 @@ def _entries(stream: IO[bytes], path: Path, kind: LogKind) -> Iterator[LogEntry]
         offset += len(line)
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
+def checked_line(record: Mapping[str, Any]) -> bytes:
     """Return a record as a line with a checksum."""
     text = json.dumps(record, allow_nan=False, separators=(",", ":"))[:-1].encode()
     return text + _CHECKSUM + _checksum_end(text)
@@ -269,8 +270,8 @@ def _checksum_end(text: bytes) -> bytes:
     return b'%08x"}\n' % zlib.crc32(text)
 
 
-def _record(line: bytes, *, lasting: bool = False) -> JsonObject:
-    """Return the record in a line.
+def read_checked(line: bytes, *, lasting: bool = False) -> JsonObject:
+    """Return the record in a line; a lasting one may lack the checksum.
 
     Raises:
         ValueError: It has changed since it was written.
@@ -279,7 +280,7 @@ def _record(line: bytes, *, lasting: bool = False) -> JsonObject:
     has_checksum = end == _checksum_end(text)
     if not (has_checksum or lasting):
         raise ValueError("another checksum")
-    record: JsonObject = json.loads(text + b"}" if has_checksum else line)
+    record: JsonObject = load_json(text + b"}" if has_checksum else line)
     if not has_checksum and (not isinstance(record, dict) or "sum" in record):
         raise ValueError("another checksum")
     return record

@@ -24,6 +24,7 @@ from touche_rad.criteria import (
 from touche_rad.errors import InputError, OptionError, nearest, refuse_newer
 from touche_rad.files.outputs import read_status
 from touche_rad.files.records import (
+    LARGEST_TOML,
     BadLines,
     Place,
     field_error,
@@ -66,7 +67,7 @@ def read_criteria(name: str) -> Criteria:
         raise OptionError(f"there are no criteria {name!r}{hint}; your own: FILE{_SUFFIX}")
     content = read_toml(path)
     refuse_newer(path, content, FORMAT)
-    text = read_whole(path)
+    text = read_whole(path, LARGEST_TOML)
     try:
         criteria = CriteriaFile.model_validate(content).criteria()
     except ValidationError as error:

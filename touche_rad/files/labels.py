@@ -229,8 +229,8 @@ def _grades(value: object) -> dict[str, float]:
         expected = "expected a list of labels, or an object of labels and grades"
         raise FieldError("", f"{expected}, got {short_repr(value)}")
     for label, grade in value.items():
-        if isinstance(grade, bool) or not isinstance(grade, int | float) or grade < 0:
-            raise FieldError(label, f"expected a number from 0, got {short_repr(grade)}")
+        if isinstance(grade, bool) or not isinstance(grade, int | float) or not 0 <= grade < 2**31:
+            raise FieldError(label, f"expected a number from 0 to 2^31, got {short_repr(grade)}")
     return {label: float(grade) for label, grade in value.items()}
 
 

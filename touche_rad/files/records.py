@@ -140,7 +140,7 @@ def read_toml(path: Place) -> JsonObject:
         InputError: It cannot be read, or is no TOML.
     """
     try:
-        return parse_toml(read_whole(path))
+        return parse_toml(read_whole(path, LARGEST_TOML))
     except ValueError as error:
         # Only the message says that a table or a key is there twice.
         fix = ": rename one of them" if re.search("twice|overwrite", str(error)) else ""
@@ -163,7 +163,9 @@ def parse_toml(text: str) -> JsonObject:
     return content
 
 
-_DEEP_KEY: Final = re.compile(rf"(?:\.[ \t]*[\w\"'-]{{1,80}}[ \t]*){{{DEEPEST}}}")
+LARGEST_TOML: Final = 2**20
+_KEY: Final = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_DEEP_KEY: Final = re.compile(rf"(?<![\w-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEEPEST}}}")
 """A dotted key for which Python's reader takes gigabytes of memory."""
 
 
@@ -447,15 +449,18 @@ def numbered_lines(
         raise InputError(path, f"cannot be read: {why(error)}") from None
 
 
-def read_whole(path: Place) -> str:
+def read_whole(path: Place, largest: int = 2**30) -> str:
     """Return the text of a file; ends of lines become line feeds.
 
     Raises:
-        InputError: It cannot be read, or is no UTF-8.
+        InputError: It cannot be read, is larger than so many bytes, or is no UTF-8.
     """
     try:
         with _opened(path) as file:
-            return file.read().decode("utf-8-sig").replace("\r\n", "\n")
+            content = file.read(largest + 1)
+        if len(content) > largest:
+            raise InputError(path, f"expected at most {largest} bytes of text")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except _BROKEN_GZIP as error:
         raise InputError(path, f"{_REST_LOST}: {error}") from None
     except OSError as error:

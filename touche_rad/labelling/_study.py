@@ -54,8 +54,8 @@ class Study:
     answers: dict[str, dict[TurnPlace, Answers]] = field(default_factory=lambda: defaultdict(dict))
     settled: dict[TurnPlace, dict[str, Settled]] = field(default_factory=lambda: defaultdict(dict))
 
-    def apply(self, record: LabelEvent) -> None:
-        """Store an answer, or settle a disagreement.
+    def apply(self, record: LabelEvent) -> TurnPlace:
+        """Store an answer, or settle a disagreement, and return its place.
 
         Raises:
             FieldError: It is no answer to a question of these criteria.
@@ -72,6 +72,7 @@ class Study:
             self.settled[place][key] = {"label": event.label, "by": event.by}
         else:
             self.answers[event.by].setdefault(place, {})[key] = event.label
+        return place
 
     def is_complete(self, annotator: str, place: TurnPlace) -> bool:
         """Whether an annotator has answered all questions on a turn."""
@@ -130,16 +131,16 @@ class Study:
 
 def effective(events: Iterable[tuple[int, LabelEvent]]) -> list[tuple[int, LabelEvent]]:
     """Return the events that were not taken back: an undo takes back the annotator's last one."""
-    answers: list[tuple[int, LabelEvent]] = []
-    for number, event in events:
+    answers: dict[int, tuple[int, LabelEvent]] = {}
+    places_by: defaultdict[str, list[int]] = defaultdict(list)
+    for place, (number, event) in enumerate(events):
+        places = places_by[str(event.get("by"))]
         if not event.get("undo"):
-            answers.append((number, event))
-            continue
-        for answer in reversed(answers):
-            if answer[1].get("by") == event.get("by"):
-                answers.remove(answer)
-                break
-    return answers
+            answers[place] = (number, event)
+            places.append(place)
+        elif places:
+            del answers[places.pop()]
+    return list(answers.values())
 
 
 def labels_of(rows: Sequence[Sequence[Mapping[str, Any]]], name: str, criteria: Criteria) -> Study:

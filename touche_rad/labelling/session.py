@@ -100,7 +100,8 @@ class LabelSession:
         study = Study(self.criteria)
         for number, event in effective(self._events):
             try:
-                study.apply(event)
+                if study.apply(event) not in self.exchanges.views:
+                    raise FieldError("debate", "expected a place of the run")
             except FieldError as error:
                 raise InputError(self.log.path, str(error), line=number) from None
         for path, labels in self.others.items():

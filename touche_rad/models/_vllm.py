@@ -202,7 +202,8 @@ class Vllm(Backend):
             if value.lower() == "true":
                 command.append(f"--{name}")
             elif value.lower() != "false":
-                command += [f"--{name}", value]
+                # In one word, so that no value of a plan is read as another option.
+                command.append(f"--{name}={value}")
         return command
 
     def _stop(self) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import UserError, refuse_newer
+from touche_rad.files.append_log import checked_line, read_checked
+from touche_rad.files.records import read_file
 from touche_rad.text import redact, redact_line
 
 log = logging.getLogger(__name__)
@@ -24,11 +26,13 @@ _LOCK_SECONDS: Final = 30.0
 """How long a connection waits for the locks of other processes."""
 
 _TABLE: Final = """
-CREATE TABLE IF NOT EXISTS answers (
+CREATE TABLE answers (
   key TEXT PRIMARY KEY, model TEXT NOT NULL, asked TEXT NOT NULL, answer TEXT NOT NULL,
   version INTEGER NOT NULL, kept REAL NOT NULL
 ) WITHOUT ROWID
 """
+_SUPER_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
+"""The end of a journal with the name of a file that SQLite removes; no cache of ours has one."""
 _SELECT: Final = "SELECT answer FROM answers WHERE key = ?"
 _REMOVE_ERROR: Final = """DELETE FROM answers WHERE key = ? AND answer LIKE '{"error"%'"""
 _INSERT: Final = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)"
@@ -44,12 +48,22 @@ class Cache:
         self._warned = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                path = folder / f"{CACHE_FILE}{suffix}"
+                is_ours = not path.is_symlink()
+                if is_ours and suffix == "-journal" and path.exists():
+                    is_ours = not read_file(path).endswith(_SUPER_JOURNAL)
+                if not is_ours:
+                    raise UserError(f"{path} is no file of a cache: remove it")
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
             refuse_newer(f"--cache {folder}", {"format": version}, VERSION)
-            if not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            tables = self._database.execute("SELECT sql FROM sqlite_master").fetchall()
+            if not tables:
                 self._database.execute(f"PRAGMA user_version={VERSION}")
+            elif [str(sql).split() for (sql,) in tables] != [_TABLE.split()]:
+                raise UserError(f"{folder / CACHE_FILE} is no cache: choose another folder")
             self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute(_TABLE)
+            self._database.execute(_TABLE.replace("TABLE", "TABLE IF NOT EXISTS"))
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
 
@@ -72,10 +86,9 @@ class Cache:
         if row is None:
             return None
         try:
-            answer = json.loads(row[0])
-        except (TypeError, ValueError):
+            return read_checked(str(row[0]).encode(), lasting=True)
+        except ValueError:
             return {}
-        return answer if isinstance(answer, dict) else {}
 
     def remove(self, key: str) -> None:
         """Remove a damaged answer, so that another one can be stored."""
@@ -90,7 +103,8 @@ class Cache:
         Both processes go on with the same answer, so that a replay gives the results of both. An
         error is replaced. A write error is only logged.
         """
-        text = redact_line(json.dumps(answer))
+        redacted = json.loads(redact_line(json.dumps(answer)))
+        text = checked_line(redacted).decode()
         request = redact(json.dumps(body))
         row = (key, str(body.get("model", "")), request, text, VERSION, time.time())
         try:
@@ -98,7 +112,7 @@ class Cache:
                 database.execute(_REMOVE_ERROR, (key,))
                 if not database.execute(_INSERT, row).rowcount:
                     (earlier,) = database.execute(_SELECT, (key,)).fetchone()
-                    answer = json.loads(earlier)
+                    answer = read_checked(earlier.encode(), lasting=True)
         except sqlite3.Error as error:
             self._warn(f"cannot be written: {error}")
         return answer

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import sys
 import traceback
 from dataclasses import dataclass, field
@@ -144,6 +145,8 @@ class FailureLog:
         if self.path is None:
             return
         text = f"{safe_lines(cause)}\n{traceback_text(error)}\n\n"
+        # The file may be published with the run: it names no folders of this machine.
+        text = re.sub(r'(File ")(?:/|\w:).*[/\\]', r"\1", text).replace(str(Path.home()), "~")
         try:
             append_text(self.path, text)
         except OSError as problem:

@@ -26,6 +26,7 @@ from touche_rad.score import confusion
 from touche_rad.score.measures import correlations
 from touche_rad.score.naming import each_run, named
 from touche_rad.score.tables import Columns, Part, Printed, cell, table
+from touche_rad.text import packaged_table
 
 Grades = Mapping[str, float]
 """The grades of a text's labels; a missing label and the grade 0 are the same."""
@@ -119,22 +120,7 @@ class AgreementRow(FrozenRecord):
     kendall: float | None
 
 
-_COLUMNS: Columns = {
-    "{run}": "annotator",
-    "{texts}": "texts",
-    "{jaccard:.4f}": "Jaccard",
-    "{precision:.4f}": "precision",
-    "{recall:.4f}": "recall",
-    "{f1:.4f}": "F1",
-    "{hamming:.4f}": "Hamming",
-    "{kappa_micro:.4f}": "kappa micro",
-    "{kappa_macro:.4f}": "kappa macro",
-    "{alpha:.4f}": "alpha",
-    "{grades}": "grades",
-    "{pearson:.4f}": "Pearson",
-    "{spearman:.4f}": "Spearman",
-    "{kendall:.4f}": "Kendall",
-}
+_COLUMNS: Columns = packaged_table(__package__, "agreement.toml")
 
 
 class AgreementReport(Printed):

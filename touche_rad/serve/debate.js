@@ -120,12 +120,12 @@
       return;
     }
     if (saved !== state || address() !== saved.written) {
-      return; // another debate was opened meanwhile
+      return; // another debate is open
     }
     saved.written = debate;
     rad.address.write({ debate });
   };
-  /* An entry of the history keeps the selected debaters and judges, also after a reload. */
+  /* An entry of the history keeps the selected debaters and judges. */
   const choices = () => {
     const form = new FormData($("composer"));
     return {
@@ -136,7 +136,7 @@
     };
   };
   const remember = () => history.replaceState(choices(), "");
-  /* The tab keeps the draft and the message without an answer when the page is reloaded. */
+  /* The tab keeps the draft and the message without an answer. */
   const keep = (event) => {
     if (left) {
       return;
@@ -209,7 +209,7 @@
   };
   const textOf = (citation) => citation.parts.map(([text]) => text).join("");
 
-  /* Topics of the collection, each with claims with which a debate can begin. */
+  /* Topics of the collection, each with first claims. */
   const Topics = ({ names }) => {
     const begin = (claim) => {
       write(claim);
@@ -390,6 +390,7 @@
   const Turn = ({ index, place }) => {
     const turn = state.turns[index];
     const siblings = children(turn.parent);
+    const shown = siblings.indexOf(index);
     const isOff = fork && place > path(fork.parent).length;
     const action = (text, act) => html`<button class="plain" onClick=${act}>${text}</button>`;
     return html`<section
@@ -405,6 +406,7 @@
             siblings.length > 1 &&
             siblings.map(
               (sibling, at) =>
+                Math.abs(at - shown) < 10 &&
                 html`<button
                   class="plain"
                   aria-pressed=${sibling === index}

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
@@ -168,11 +169,15 @@ class _Recorder(ThreadingHTTPServer):
 
     request_queue_size = 64
 
+    daemon_threads = True
+
     def __init__(self, product: str = "Elasticsearch") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.product = product
         self.asked: list[tuple[str, dict[str, str], float]] = []
         self.faults: list[int] = []
+        self.flood: tuple[bytes, float] | None = None
+        """Bytes that are sent again and again instead of an answer, and the seconds between."""
         self.together: threading.Barrier | None = None
 
 
@@ -182,6 +187,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.asked.append((self.path, dict(self.headers), time.monotonic()))
+        if self.server.flood:
+            data, pause = self.server.flood
+            with suppress(OSError):
+                for _ in range(300):
+                    self.wfile.write(data)
+                    time.sleep(pause)
+            self.close_connection = True
+            return
         if self.server.faults:
             status = self.server.faults.pop(0)
             about = {"reason": "busy"}
@@ -241,3 +254,20 @@ def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path)
     recorder.faults = [503] * 1000
     ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
     _one_line(ran, "(red): see _cluster/health", code=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "pause", "told"),
+    [
+        (b"H", 0.2, "no answer in time (set TOUCHE_RAD_ES_TIMEOUT)"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2**20, 0, "the answer is larger than 268435456 bytes"),
+    ],
+)
+def test_an_answer_without_an_end_ends(
+    recorder: _Recorder, tmp_path: Path, data: bytes, pause: float, told: str
+) -> None:
+    recorder.flood = (data, pause)
+    begun = time.monotonic()
+    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="2" if pause else "30")
+    _one_line(ran, told, code=1)
+    assert time.monotonic() - begun < 20, "the first one is sent for 60 s"
