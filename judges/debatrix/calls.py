@@ -15,14 +15,14 @@ from touche_rad.contest import TIE
 from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.errors import Truncated
-from touche_rad.models.output import Paragraph
+from touche_rad.models.output import Paragraph, schema_limits
 from touche_rad.text import clean
 
 ANSWER_TOKENS: Final = 1_280
 """Token limit of an answer: its keys have at most 2,600 characters without the debaters' marks."""
 TOKENS_PER_DEBATER: Final = 128
 Score = Annotated[int, Field(ge=1, le=10)]
-ShortText = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+ShortText = Annotated[str, schema_limits(maxLength=300)]
 
 
 class Number(BaseModel):
@@ -41,7 +41,7 @@ class MarkAnswer(BaseModel):
 @cache
 def _long_text(most: int) -> Any:
     """Return the type of an analysis or a comment of at most so many characters; 0: of any."""
-    limit = [Field(json_schema_extra={"maxLength": most})] if most else []
+    limit = [schema_limits(maxLength=most)] if most else []
     return Annotated[(str, *limit, AfterValidator(fence))]
 
 

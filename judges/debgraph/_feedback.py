@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from judges.debgraph._options import Options
 from judges.debgraph._scores import Points, Scorecard
@@ -14,6 +14,7 @@ from judges.debgraph.graph import OTHER, SIDES, SceneGraph, quote
 from touche_rad.contest import Side
 from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt
+from touche_rad.models.output import schema_limits
 from touche_rad.text import clean, cut_to_words
 
 SUMMARY_WORDS: Final = 500
@@ -27,7 +28,7 @@ MAX_TOKENS: Final = 1_536
 class Condensed(BaseModel):
     """The summary of the key findings."""
 
-    summary: Annotated[str, Field(json_schema_extra={"maxLength": 3_500})]
+    summary: Annotated[str, schema_limits(maxLength=3_500)]
 
 
 @frozen

@@ -187,10 +187,10 @@ def _details(building: Building) -> dict[str, Any]:
         "speeches": [
             {
                 **vars(report.speech.origin),
-                "added": list(report.added),
+                "added": report.added,
                 "relations": dict(Counter(map(str, report.relations))),
                 "asked": report.asked,
-                "faults": list(report.faults),
+                "faults": report.faults,
                 "degraded": report.degraded,
                 "shortened": report.shortened,
                 "explanation": report.explanation,

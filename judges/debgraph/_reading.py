@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
 from judges.debgraph._options import Options
 from judges.debgraph.graph import (
@@ -25,6 +25,7 @@ from touche_rad.contest import Side
 from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
+from touche_rad.models.output import schema_limits
 from touche_rad.text import clean, excerpt, packaged_text
 
 JSON_INDENT: Final = 2
@@ -38,7 +39,7 @@ MAX_TOKENS: Final = 2_048
 """Token limit of a graph with a limit of arguments; without one it is twice as high."""
 _LONGEST_FAULT: Final = 300
 
-Sentence = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
+Sentence = Annotated[str, schema_limits(maxLength=400)]
 
 
 class DraftArgument(BaseModel):
@@ -74,7 +75,7 @@ def draft_schema(most: int, first: int) -> type[GraphDraft]:
     last = last_id(most, first)
 
     def limited(kind: object, **limits: int) -> Any:
-        return (Annotated[kind, Field(json_schema_extra={**limits})], ...)
+        return (Annotated[kind, schema_limits(**limits)], ...)
 
     argument: object = create_model(
         "DraftArgument", __base__=DraftArgument, id=limited(int, minimum=first, maximum=last)
@@ -208,11 +209,11 @@ class SpeechReport:
     """How one speech was read."""
 
     speech: RoundSpeech
-    added: tuple[int, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    added: Sequence[int] = ()
+    relations: Sequence[Relation] = ()
     asked: int = 0
     """Number of times the graph of this speech was asked for."""
-    faults: tuple[str, ...] = ()
+    faults: Sequence[str] = ()
     degraded: bool = False
     """Whether nothing of the speech is in the graph because of faults."""
     shortened: bool = False
@@ -268,7 +269,7 @@ class SpeechReader:
             checked = check(draft, visible, speech.origin, graph.next_id)
             report = replace(
                 report,
-                faults=tuple(checked.faults),
+                faults=checked.faults,
                 explanation=clean(draft.explanation),
                 shortened=versions.shortened,
             )
@@ -284,8 +285,8 @@ class SpeechReader:
         return replace(
             of_draft,
             asked=report.asked,
-            added=tuple(checked.arguments),
-            relations=tuple(edge.relation for edge in checked.relations),
+            added=list(checked.arguments),
+            relations=[edge.relation for edge in checked.relations],
         )
 
     def _prompts(
@@ -318,7 +319,7 @@ class SpeechReader:
         words = speech.text.split()
         text = quote(speech.text)
         if counter:
-            last = [*graph.arguments()][-1].side
+            last = graph.arguments()[-1].side
             values |= {"other": OTHER[side], "last": last, "graph": graph.as_lines()}
             if self.options.graph_format == "json":
                 in_json = {**values, "graph": graph.as_json_text(JSON_INDENT)}

@@ -55,12 +55,12 @@ def persuasion(clashes: Sequence[Clash], no_pairs: Literal["zero", "half"]) -> B
 class Points:
     """A side's points for structure."""
 
-    claims: tuple[int, ...]
-    supported: tuple[int, ...]
+    claims: Sequence[int]
+    supported: Sequence[int]
     """The claims that have a premise."""
     rebuttals: int
     """Rebuttals of the other side's claims; with `rebutted=any`, of all its arguments."""
-    struck: tuple[int, ...]
+    struck: Sequence[int]
     """The claims of the other side that this side rebuts."""
 
     @property
@@ -89,10 +89,10 @@ def points(
     for side in SIDES:
         on_claims = [target for target in attacked[side] if target in claims[OTHER[side]]]
         by_side[side] = Points(
-            claims=tuple(claims[side]),
-            supported=tuple(supported[side]),
+            claims=claims[side],
+            supported=supported[side],
             rebuttals=len(on_claims if rebutted == "claim" else attacked[side]),
-            struck=tuple(sorted(set(on_claims))),
+            struck=sorted(set(on_claims)),
         )
     return by_side
 

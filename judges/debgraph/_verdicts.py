@@ -14,7 +14,7 @@ from judges.debgraph.graph import SceneGraph, quote
 from touche_rad.contest import Side
 from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt, ask_in_parts
-from touche_rad.models.output import Page
+from touche_rad.models.output import Page, schema_limits
 from touche_rad.text import clean, cut_to_words
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ BATCH_FEEDBACK_WORDS: Final = 30
 """Words of one piece of feedback if one call asks for many."""
 MAX_TOKENS: Final = 2_048
 """Token limit of an answer."""
-Note = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+Note = Annotated[str, schema_limits(maxLength=300)]
 """Feedback of at most `BATCH_FEEDBACK_WORDS` words."""
 
 
@@ -83,7 +83,7 @@ async def _ask_all(
         # The schema of one verdict, or of a list of verdicts with the numbers that they are on.
         keys: dict[str, Any] = {}
         if not each:
-            limits = Field(json_schema_extra={"minimum": min(numbered), "maximum": max(numbered)})
+            limits = schema_limits(minimum=min(numbered), maximum=max(numbered))
             keys[question.number] = (int, limits)
         if words:  # first, so that the verdict follows from the reason
             keys["feedback"] = (Page if each else Note, "")
@@ -92,7 +92,7 @@ async def _ask_all(
         schema: type[BaseModel] = kind
         if not each:
             count = len(numbered)
-            exact = Field(json_schema_extra={"minItems": count, "maxItems": count})
+            exact = schema_limits(minItems=count, maxItems=count)
             schema = create_model(f"{question.schema}s", verdicts=(list[kind], exact))
         answer: Any = await model.ask(messages, schema, step=question.step, max_tokens=MAX_TOKENS)
         if each:
@@ -129,7 +129,7 @@ class Fact:
 
 async def check_facts(model: Model, options: Options, info: str, graph: SceneGraph) -> list[Fact]:
     """Return a verdict on each argument of the graph; feedback is kept only on false ones."""
-    nodes = list(graph.arguments())
+    nodes = graph.arguments()
     verdicts = await _ask_all(
         model,
         options,

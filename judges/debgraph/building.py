@@ -14,6 +14,7 @@ from judges.debgraph.graph import MEANINGS, SceneGraph, join_sides, quote, round
 from touche_rad.contest import Contest
 from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models.output import schema_limits
 
 JSON_INDENT: Final = 4
 THOUGHT_LETTERS: Final = 1_200
@@ -28,7 +29,7 @@ MAX_TOKENS: Final = 2_048
 class Thought(BaseModel):
     """The judge's thoughts and the side that is ahead."""
 
-    thoughts: Annotated[str, Field(json_schema_extra={"maxLength": THOUGHT_LETTERS})]
+    thoughts: Annotated[str, schema_limits(maxLength=THOUGHT_LETTERS)]
     winner: Literal["pro", "con", "tie"]
 
 
@@ -84,7 +85,7 @@ class VirtualJudge:
 
         schema: type[BaseModel] = Thought
         if rounds > 1:
-            text = Annotated[str, Field(json_schema_extra={"maxLength": letters})]
+            text = Annotated[str, schema_limits(maxLength=letters)]
             thought: Any = create_model("RoundThought", __base__=Thought, thoughts=(text, ...))
             exact = Field(min_length=1, json_schema_extra={"minItems": rounds, "maxItems": rounds})
             schema = create_model("Timeline", rounds=(list[thought], exact))

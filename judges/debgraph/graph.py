@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any, Final, Literal
 
@@ -108,8 +107,9 @@ class SceneGraph:
 
     def __init__(self, motion: str) -> None:
         """Create a graph that contains only the motion."""
+        self.motion = clean(motion)
         self.network: nx.MultiDiGraph = nx.MultiDiGraph()
-        self.network.add_node(MOTION, text=clean(motion), origin=None)
+        self.network.add_node(MOTION)
 
     def __len__(self) -> int:
         """Count the arguments, without the motion."""
@@ -120,51 +120,43 @@ class SceneGraph:
         return id_ in self.network
 
     @property
-    def motion(self) -> str:
-        """The text of the motion."""
-        return str(self.network.nodes[MOTION]["text"])
-
-    @property
     def next_id(self) -> int:
         """The first id above all used ids."""
         return int(max(self.network.nodes)) + 1
 
     def add(self, id_: int, text: str, origin: SpeechOrigin) -> None:
         """Add an argument with a new id."""
-        self.network.add_node(id_, text=clean(text), origin=origin)
+        self.network.add_node(id_, argument=ArgumentNode(id_, clean(text), origin))
 
     def relate(self, edge: Edge) -> None:
         """Add a relation between existing arguments; an existing relation stays unchanged."""
         if not self.network.has_edge(edge.source, edge.target, edge.relation):
-            self.network.add_edge(edge.source, edge.target, edge.relation, round=edge.round)
+            self.network.add_edge(edge.source, edge.target, edge.relation, edge=edge)
 
     def node(self, id_: int) -> ArgumentNode:
         """Return an argument by its id."""
-        attributes = self.network.nodes[id_]
-        return ArgumentNode(id_, attributes["text"], attributes["origin"])
+        node: ArgumentNode = self.network.nodes[id_]["argument"]
+        return node
 
     def side(self, id_: int) -> Side | None:
         """Return the side of an argument; None for the motion."""
-        origin = self.network.nodes[id_]["origin"]
-        return origin.side if origin else None
+        return None if id_ == MOTION else self.node(id_).side
 
-    def arguments(self, side: Side | None = None) -> Iterator[ArgumentNode]:
-        """Yield the arguments of one side, or of both, in the order of the debate."""
-        for id_ in self.network.nodes:
-            if id_ != MOTION and (side is None or self.side(id_) == side):
-                yield self.node(id_)
+    def arguments(self) -> list[ArgumentNode]:
+        """Return the arguments in the order of the debate."""
+        return [self.node(id_) for id_ in self.network.nodes if id_ != MOTION]
 
-    def edges(self) -> Iterator[Edge]:
-        """Yield all relations."""
-        return _edges(self.network.edges(keys=True, data="round"))
+    def edges(self) -> list[Edge]:
+        """Return all relations."""
+        return [edge for _, _, edge in self.network.edges(data="edge")]
 
     def outgoing(self, id_: int) -> list[Edge]:
         """Return the relations of an argument to others."""
-        return list(_edges(self.network.out_edges(id_, keys=True, data="round")))
+        return [edge for _, _, edge in self.network.out_edges(id_, data="edge")]
 
     def incoming(self, id_: int) -> list[Edge]:
         """Return the relations of others to an argument."""
-        return list(_edges(self.network.in_edges(id_, keys=True, data="round")))
+        return [edge for _, _, edge in self.network.in_edges(id_, data="edge")]
 
     def kind(self, id_: int) -> Relation:
         """Return the kind of an argument from its outgoing relations.
@@ -215,11 +207,6 @@ class SceneGraph:
             relations = relations or "no relation"
             lines.append(f"{head}: {quote(node.text)} [{relations}]")
         return "\n".join(lines)
-
-
-def _edges(rows: Iterable[tuple[int, int, str, int]]) -> Iterator[Edge]:
-    for source, target, relation, number in rows:
-        yield Edge(source, target, Relation(relation), number)
 
 
 def quote(text: str) -> str:

@@ -310,6 +310,7 @@ RULES: Final[Mapping[str, Callable[[ResponseFeatures], Iterable[RuleFault]]]] = 
 }
 
 
+@frozen
 class GroundedJudge:
     """Four short rules: finds each sentence in the first two cited arguments, and counts words.
 
@@ -322,13 +323,12 @@ class GroundedJudge:
     class Options(plugins.Options):
         """There are no options."""
 
-    def __init__(self, options: Options, services: Services) -> None:
-        """Keep the index, if there is one, to look up the citations."""
-        self._index = services.index
+    options: Options
+    services: Services
 
     def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
-        response = read_response(debate, self._index)
+        response = read_response(debate, self.services.index)
         if response is None:
             unanswered = Verdict(score=None, rationale="the last turn has no response")
             return dict.fromkeys(RULES, unanswered)

@@ -10,23 +10,27 @@ from pydantic import Field, model_validator
 
 from touche_rad import plugins
 from touche_rad.debate import Debate, Verdict, Verdicts
+from touche_rad.frozen import frozen
 from touche_rad.plugins import Options, Services
 from touche_rad.text import count_words
 
 
+@frozen
 class AlwaysYes:
     """Says yes on every criterion, or the best of a scale: the official baseline."""
 
     criteria: ClassVar = ("grice", "scored")
-
-    def __init__(self, options: Options, services: Services) -> None:
-        self._criteria = services.criteria
+    options: Options
+    services: Services
 
     def judge(self, debate: Debate) -> Verdicts:
         """Give every criterion a score of 1."""
-        return dict.fromkeys(self._criteria.keys, Verdict(score=1.0, rationale="always yes"))
+        return dict.fromkeys(
+            self.services.criteria.keys, Verdict(score=1.0, rationale="always yes")
+        )
 
 
+@frozen
 class RandomJudge:
     """Draws a random verdict per criterion; the same seed and debate give the same verdicts."""
 
@@ -36,30 +40,25 @@ class RandomJudge:
         p: Annotated[float, Field(ge=0, le=1)] = 0.5
         """probability of yes"""
 
-    def __init__(self, options: Options, services: Services) -> None:
-        self._criteria = services.criteria
-        self._p = options.p
-        self._seed = services.seed
+    options: Options
+    services: Services
 
     def judge(self, debate: Debate) -> Verdicts:
         """Draw a verdict per criterion from the seed, the text of the debate and the criterion."""
         rows = []
         for turn in debate.turns:
             response = turn.response
-            cited = (
-                [(argument.id, argument.text) for argument in response.arguments]
-                if response
-                else []
-            )
-            rows.append((turn.utterance, response and response.content, cited))
+            cited = response.arguments if response else ()
+            texts = [(argument.id, argument.text) for argument in cited]
+            rows.append((turn.utterance, response and response.content, texts))
         text = json.dumps(rows)
         verdicts = {}
-        for key in self._criteria.keys:
-            number = uniform(f"{self._seed}\n{key}\n{text}")
-            yes = number < self._p
-            side = "below" if yes else "not below"
-            rationale = f"drew {number:.3f}, {side} {self._p:g}"
-            verdicts[key] = Verdict(score=float(yes), rationale=rationale)
+        p = self.options.p
+        for key in self.services.criteria.keys:
+            number = uniform(f"{self.services.seed}\n{key}\n{text}")
+            side = "below" if number < p else "not below"
+            rationale = f"drew {number:.3f}, {side} {p:g}"
+            verdicts[key] = Verdict(score=float(number < p), rationale=rationale)
         return verdicts
 
 
@@ -70,6 +69,7 @@ def uniform(key: str) -> float:
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
+@frozen
 class LengthJudge:
     """Scores every criterion by the word count of the response only."""
 
@@ -88,23 +88,22 @@ class LengthJudge:
             return self
 
     criteria: ClassVar = ("grice", "scored")
-
-    def __init__(self, options: Options, services: Services) -> None:
-        self._criteria = services.criteria
-        self._shortest = options.shortest
-        self._longest = options.longest
+    options: Options
+    services: Services
 
     def judge(self, debate: Debate) -> Verdicts:
         """Give every criterion the score of the length."""
+        options = self.options
+        criteria = self.services.criteria
         response = debate.last.response if debate.turns else None
         words = count_words(response.content) if response else 0
-        if self._criteria.unit == "user":
+        if criteria.unit == "user":
             words = count_words(debate.last.utterance)
         verdict = Verdict(
-            score=length_score(words, self._shortest, self._longest),
-            rationale=f"{words} words; {self._shortest} to {self._longest} are a yes",
+            score=length_score(words, options.shortest, options.longest),
+            rationale=f"{words} words; {options.shortest} to {options.longest} are a yes",
         )
-        return dict.fromkeys(self._criteria.keys, verdict)
+        return dict.fromkeys(criteria.keys, verdict)
 
 
 def length_score(words: int, shortest: int, longest: int) -> float:

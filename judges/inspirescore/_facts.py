@@ -95,7 +95,7 @@ class EvidenceSearch:
 
     async def search(
         self, queries: Sequence[Sequence[str]], speeches: Sequence[str] = ()
-    ) -> tuple[list[tuple[Piece, ...]], tuple[str, ...]]:
+    ) -> tuple[list[Sequence[Piece]], Sequence[str]]:
         """Search each response's queries; return the evidence for each, and what failed.
 
         What only repeats one of the speeches is no evidence.
@@ -132,13 +132,13 @@ class EvidenceSearch:
                 lists.append([piece for piece in pieces if not repeats(piece, speeches)])
 
         # The best result of every query and source comes first, then the second; no text twice.
-        evidence = []
+        evidence: list[Sequence[Piece]] = []
         for texts in queries:
             lists = [pieces for query in texts for pieces in by_query[query]]
             pieces = unique(alternate(lists), key=lambda piece: piece.text)
             with_text = [piece for piece in pieces if piece.text]
-            evidence.append(tuple(with_text[: self.options.max_evidence]))
-        return evidence, tuple(faults)
+            evidence.append(with_text[: self.options.max_evidence])
+        return evidence, faults
 
 
 @frozen
@@ -146,13 +146,13 @@ class CheckedFacts:
     """A response's facts with queries, evidence and verdicts."""
 
     response: RoundResponse
-    facts: tuple[str, ...] = ()
+    facts: Sequence[str] = ()
     left_off: int = 0
     """Facts beyond the maximum."""
-    queries: tuple[str, ...] = ()
-    evidence: tuple[Piece, ...] = ()
-    verdicts: tuple[Truth, ...] = ()
-    reasons: tuple[str, ...] = ()
+    queries: Sequence[str] = ()
+    evidence: Sequence[Piece] = ()
+    verdicts: Sequence[Truth] = ()
+    reasons: Sequence[str] = ()
     fault: str = ""
 
 
@@ -166,7 +166,7 @@ class FactChecker:
 
     async def check(
         self, motion: str, responses: Sequence[RoundResponse]
-    ) -> tuple[list[CheckedFacts], tuple[str, ...]]:
+    ) -> tuple[list[CheckedFacts], Sequence[str]]:
         """Check each response's facts; return them, and what failed in the search."""
         options = self.options
         size = options.batch
@@ -179,7 +179,7 @@ class FactChecker:
         )
         checked = {facts.response: facts for facts in extracted}
         stated = [facts for facts in extracted if facts.facts]
-        faults: tuple[str, ...] = ()
+        faults: Sequence[str] = ()
         if self.evidence.sources:
             if options.detailed:
                 stated = await ask_in_parts(
@@ -236,7 +236,7 @@ class FactChecker:
             facts = _distinct(parts["facts"])
             limited = self._limit(parts.get("queries", []))
             left_off = max(0, len(facts) - most)
-            checked.append(CheckedFacts(response, tuple(facts[:most]), left_off, limited))
+            checked.append(CheckedFacts(response, facts[:most], left_off, limited))
         return checked
 
     async def _write_queries(
@@ -288,18 +288,18 @@ class FactChecker:
         for facts, texts in zip(batch, numbered, strict=True):
             answers = [answer[name] for name in texts]
             if reasons:
-                facts = replace(facts, reasons=tuple(clean(fact.reason) for fact in answers))
+                facts = replace(facts, reasons=[clean(fact.reason) for fact in answers])
                 answers = [fact.verdict for fact in answers]
-            verified.append(replace(facts, verdicts=tuple(answers)))
+            verified.append(replace(facts, verdicts=answers))
         return verified
 
-    def _limit(self, queries: Sequence[str]) -> tuple[str, ...]:
+    def _limit(self, queries: Sequence[str]) -> list[str]:
         """Keep the queries up to their maximum number and length."""
         result: list[str] = []
         for query in _distinct(queries)[: self.options.max_queries]:
             if len("\n".join([*result, query])) <= LONGEST_QUERIES:
                 result.append(query)
-        return tuple(result)
+        return result
 
 
 def _number_facts(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:

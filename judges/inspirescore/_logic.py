@@ -47,21 +47,21 @@ class Formalised:
     """A response in first-order logic, and the verdicts on its conclusions."""
 
     response: RoundResponse
-    predicates: tuple[Predicate, ...] = ()
-    premises: tuple[Expression, ...] = ()
-    conclusions: tuple[Expression, ...] = ()
+    predicates: Sequence[Predicate] = ()
+    premises: Sequence[Expression] = ()
+    conclusions: Sequence[Expression] = ()
     left_off: int = 0
     """Premises and conclusions beyond the maximum."""
     plan: str = ""
-    inferred: tuple[Conclusion, ...] = ()
-    solved: tuple[Decision, ...] = ()
+    inferred: Sequence[Conclusion] = ()
+    solved: Sequence[Decision] = ()
     fault: str = ""
 
-    def verdicts(self, by: Decider) -> tuple[Truth, ...]:
+    def verdicts(self, by: Decider) -> list[Truth]:
         """Return the verdict of the model or of the solver on each conclusion, if it was asked."""
         if by == "model":
-            return tuple(conclusion.verdict for conclusion in self.inferred)
-        return tuple(decision.truth for decision in self.solved)
+            return [conclusion.verdict for conclusion in self.inferred]
+        return [decision.truth for decision in self.solved]
 
     @property
     def names(self) -> list[str]:
@@ -129,9 +129,9 @@ class LogicChecker:
             conclusions = _clean_texts(stated)
             logic = Formalised(
                 response,
-                tuple(_clean_texts(answer.predicates[: 2 * most_premises])),
-                tuple(premises[:most_premises]),
-                tuple(conclusions[:most_conclusions]),
+                _clean_texts(answer.predicates[: 2 * most_premises]),
+                premises[:most_premises],
+                conclusions[:most_conclusions],
                 left_off=len(premises[most_premises:]) + len(conclusions[most_conclusions:]),
             )
             formalised.append(logic)
@@ -163,7 +163,7 @@ class LogicChecker:
         inferred = []
         for logic, answer in zip(batch, answers, strict=True):
             parts = dict(answer)
-            conclusions = tuple(parts[name] for name in logic.names)
+            conclusions = [parts[name] for name in logic.names]
             inferred.append(replace(logic, inferred=conclusions, plan=clean(parts.get("plan", ""))))
         return inferred
 
@@ -172,10 +172,10 @@ def _solve(solver: Solver, batch: Sequence[Formalised]) -> list[Formalised]:
     solved = []
     for logic in batch:
         premises = [premise.formula for premise in logic.premises]
-        decisions = (
+        decisions = [
             solver.decide(premises, conclusion.formula) for conclusion in logic.conclusions
-        )
-        solved.append(replace(logic, solved=tuple(decisions)))
+        ]
+        solved.append(replace(logic, solved=decisions))
     return solved
 
 

@@ -85,15 +85,15 @@ class InspireScoreOptions(Options):
         return text
 
     @property
-    def selected(self) -> tuple[str, ...]:
+    def selected(self) -> list[str]:
         """The dimensions to score, in the paper's order."""
         named = _named(self.dimensions)
-        return tuple(name for name in DIMENSIONS if name in named or self.dimensions == "all")
+        return [name for name in DIMENSIONS if name in named or self.dimensions == "all"]
 
     @property
-    def sources(self) -> tuple[str, ...]:
+    def sources(self) -> list[str]:
         """The sources of evidence."""
-        return tuple(source for source in _parts(self.facts_from) if source != "none")
+        return [source for source in _parts(self.facts_from) if source != "none"]
 
 
 def _parts(text: str) -> list[str]:

@@ -30,11 +30,11 @@ from touche_rad.contest import Outcome, leader
 class Findings:
     """The responses of a debate and what each check found."""
 
-    speakers: tuple[LabelledSpeaker, ...]
-    responses: tuple[RoundResponse, ...]
+    speakers: Sequence[LabelledSpeaker]
+    responses: Sequence[RoundResponse]
     subjective: Sequence[UnitScores] = ()
     facts: Sequence[CheckedFacts] = ()
-    search_faults: tuple[str, ...] = ()
+    search_faults: Sequence[str] = ()
     logic: Sequence[Formalised] = ()
 
 
@@ -176,11 +176,11 @@ def _details(
     return {
         "profile": options.profile,
         "total": options.total,
-        "compared_on": list(compared),
+        "compared_on": compared,
         "evidence": {
             # Without a source, facts are judged from the model's own knowledge.
-            "sources": list(sources) or ["the model's own knowledge"],
-            "faults": list(findings.search_faults),
+            "sources": sources or ["the model's own knowledge"],
+            "faults": findings.search_faults,
         },
         "logic": logic,
         "subjective": [
@@ -216,7 +216,7 @@ def _fact_details(checked: CheckedFacts) -> dict[str, Any]:
     return {
         "facts": facts,
         "facts_left_off": checked.left_off,
-        "queries": list(checked.queries),
+        "queries": checked.queries,
         "evidence": [{"source": piece.source, "text": piece.text} for piece in checked.evidence],
         **({"facts_fault": checked.fault} if checked.fault else {}),
     }

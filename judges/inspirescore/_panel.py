@@ -55,11 +55,11 @@ class InspireScore:
         responses = responses_of(contest, speakers, options.max_characters)
         if options.speeches == "last" or SAMPLED in contest.rest:
             last = {response.speaker: response for response in responses}
-            responses = tuple(last.values())
+            responses = list(last.values())
         spoken = [response for response in responses if not response.empty]
         motion = clean(contest.motion)[:LONGEST_INFO]
         info = clean(contest.info)[:LONGEST_INFO]
-        findings = Findings(tuple(speakers.values()), responses)
+        findings = Findings(list(speakers.values()), responses)
 
         async def score() -> None:
             units = units_of(responses, options.subjective_scope)

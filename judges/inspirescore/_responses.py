@@ -71,7 +71,7 @@ def speakers_of(contest: Contest) -> dict[str, LabelledSpeaker]:
 
 def responses_of(
     contest: Contest, speakers: Mapping[str, LabelledSpeaker], longest: int
-) -> tuple[RoundResponse, ...]:
+) -> list[RoundResponse]:
     """Return each speech with its round: a speaker's n-th speech is in round n."""
     rounds = Counter[str]()
     responses = []
@@ -82,7 +82,7 @@ def responses_of(
         reasoning, argument = _blocks(text[:longest])
         cut = len(text) > longest
         responses.append(RoundResponse(speakers[name], rounds[name], reasoning, argument, cut))
-    return tuple(responses)
+    return responses
 
 
 def _blocks(text: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_mode
 
 from touche_rad.models import Message, Model, Prompt
 from touche_rad.models.errors import Truncated
-from touche_rad.models.output import Line, Paragraph
+from touche_rad.models.output import Line, Paragraph, schema_limits
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -119,7 +119,7 @@ class AnalysedMarks(BaseModel):
     argument_clarity: AnalysedMark
     argument_arrangement: AnalysedMark
     topic_relevance: AnalysedMark
-    total_score: Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 4})]
+    total_score: Annotated[float, schema_limits(minimum=0, maximum=4)]
 
 
 class CheckedFact(BaseModel):
@@ -132,14 +132,14 @@ class CheckedFact(BaseModel):
 class Predicate(BaseModel):
     """A predicate and its meaning."""
 
-    symbol: Annotated[str, Field(json_schema_extra={"maxLength": 60})]
-    meaning: Annotated[str, Field(json_schema_extra={"maxLength": 100})]
+    symbol: Annotated[str, schema_limits(maxLength=60)]
+    meaning: Annotated[str, schema_limits(maxLength=100)]
 
 
 class Expression(BaseModel):
     """A formula and the sentence that it stands for."""
 
-    formula: Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+    formula: Annotated[str, schema_limits(maxLength=300)]
     meaning: Line
 
 
@@ -157,9 +157,7 @@ def _values(value: object) -> object:
 
 def list_type(kind: Any, most: int) -> object:
     """Return a list type with a limit for the server; a longer list is still accepted."""
-    return Annotated[
-        list[kind], BeforeValidator(_values), Field(json_schema_extra={"maxItems": most})
-    ]
+    return Annotated[list[kind], BeforeValidator(_values), schema_limits(maxItems=most)]
 
 
 def object_schema(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:

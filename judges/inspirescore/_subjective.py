@@ -33,7 +33,7 @@ class Unit:
 
     key: str
     name: str
-    responses: tuple[RoundResponse, ...]
+    responses: Sequence[RoundResponse]
 
     @property
     def speakers(self) -> list[LabelledSpeaker]:
@@ -57,10 +57,10 @@ def units_of(responses: Sequence[RoundResponse], scope: Literal["round", "debate
     """Return the units to score; empty responses are left out."""
     spoken = [response for response in responses if not response.empty]
     if scope == "debate":
-        return [Unit("debate", "The whole debate", tuple(spoken))] if spoken else []
+        return [Unit("debate", "The whole debate", spoken)] if spoken else []
     units = []
     for number in sorted({response.round for response in spoken}):
-        of_round = tuple(response for response in spoken if response.round == number)
+        of_round = [response for response in spoken if response.round == number]
         units.append(Unit(f"round_{number}", f"Round {number}", of_round))
     return units
 

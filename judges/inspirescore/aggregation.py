@@ -75,11 +75,11 @@ TOTALS: Final[Mapping[Total, Callable[[Scores], float | None]]] = {
 }
 
 
-def common(scores: Mapping[str, Scores]) -> tuple[str, ...]:
+def common(scores: Mapping[str, Scores]) -> list[str]:
     """Return the dimensions in which every speaker has a score; totals are compared on these."""
     compared = []
     for dimension in DIMENSIONS:
         row = [of_speaker.get(dimension) for of_speaker in scores.values()]
         if row and None not in row:
             compared.append(dimension)
-    return tuple(compared)
+    return compared

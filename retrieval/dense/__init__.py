@@ -1,3 +1,1 @@
 """Dense search: encoders, vectors beside an index, nearest neighbours."""
-
-__all__ = ["encoders", "search", "vectors"]

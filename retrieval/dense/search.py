@@ -15,6 +15,7 @@ from retrieval.dense.encoders import Vectors, encoder, refuse_unsafe
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
+from touche_rad.frozen import frozen
 from touche_rad.plugins import Services, arguments_by, storage_of
 
 log = logging.getLogger(__name__)
@@ -131,18 +132,18 @@ def vector_meaning(
     return None
 
 
+@frozen
 class VectorMeaning:
     """Similarity by the cosines of an encoder's vectors; 0 for blank fields."""
 
-    def __init__(self, index: ComparingIndex, encoder: str) -> None:
-        self._index = index
-        self._encoder = encoder
+    index: ComparingIndex
+    encoder: str
 
     def nearest(self, field: str, texts: Sequence[str], k: int) -> list[list[str]]:
         """Return the ids of the arguments nearest to each text, nearest first."""
-        results = self._index.nearest(self._encoder, field, encoded(self._encoder, texts), k)
+        results = self.index.nearest(self.encoder, field, encoded(self.encoder, texts), k)
         return [[id_ for id_, _ in hits] for hits in results]
 
     def likeness(self, field: str, texts: Sequence[str], ids: Sequence[str]) -> list[list[float]]:
         """Return the cosine of each text with each argument's field."""
-        return self._index.likeness(self._encoder, field, encoded(self._encoder, texts), ids)
+        return self.index.likeness(self.encoder, field, encoded(self.encoder, texts), ids)

@@ -1,3 +1,1 @@
 """The index on Elasticsearch: the official one as it stands, and ones that we make there."""
-
-__all__ = ["backend"]

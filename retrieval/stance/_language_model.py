@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
 from retrieval.stance import Stance
 from touche_rad import session
 from touche_rad.debate import Argument
 from touche_rad.models import Model, Prompt
 from touche_rad.models.endpoint import parse_address
+from touche_rad.models.output import schema_limits
 
 _SURE: Final = 0.9
 """The probability of the position that the model names; it gives no probabilities itself."""
@@ -58,9 +59,9 @@ class ModelStance:
 @lru_cache(64)
 def _schema(count: int) -> type[Positions]:
     """Return a schema with exactly `count` positions; a small model might not stop otherwise."""
-    limits: Any = {"json_schema_extra": {"minimum": 1, "maximum": count}}
-    numbered = create_model("Position", __base__=Position, number=(int, Field(**limits)))
-    bounds: Any = Field(json_schema_extra={"minItems": count, "maxItems": count})
+    number: Any = (int, schema_limits(minimum=1, maximum=count))
+    numbered = create_model("Position", __base__=Position, number=number)
+    bounds = schema_limits(minItems=count, maxItems=count)
     return create_model("Positions", __base__=Positions, positions=(list[numbered], bounds))
 
 

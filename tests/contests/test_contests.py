@@ -191,8 +191,8 @@ def test_who_speaks_in_one_of_several_debates_has_no_row_of_means_or_wins(tmp_pa
         for n in range(2)
     ]
     report = score_runs(tmp_path, contests, judgements_of(contests, outcomes))
-    assert report.wins == ()
-    assert report.means == ()
+    assert report.wins == []
+    assert report.means == []
     alone = score_runs(tmp_path, contests[:1], judgements_of(contests[:1], outcomes[:1]))
     assert [(row.debater, row.points) for row in alone.wins] == [("pro0", 2), ("con0", 0)]
     assert [(row.debater, row.mean) for row in alone.means] == [("pro0", 2), ("con0", 1)]

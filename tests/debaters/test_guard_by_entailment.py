@@ -139,7 +139,7 @@ def test_an_nli_model_that_hangs_is_not_waited_for(
             return await guard.checked(f"{QUOTED} {BESIDE}", [CHARITY])
 
     try:
-        assert anyio.run(checked).faults == (SentenceFault(BESIDE, "support"),)
+        assert anyio.run(checked).faults == [SentenceFault(BESIDE, "support")]
     finally:
         done.set()
 

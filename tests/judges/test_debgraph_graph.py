@@ -165,14 +165,14 @@ def test_saying_more_that_is_true_gains_by_all_and_not_by_own() -> None:
 def test_points_by_each_reading() -> None:
     graph = example()
     like = points(graph)
-    assert like["pro"].claims == (1,)
-    assert like["con"].claims == (3, 8)
+    assert like["pro"].claims == [1]
+    assert like["con"].claims == [3, 8]
     assert like["pro"].total == 2
     assert like["con"].total == 2
     assert structure(like, "own") == {"pro": (1 + 1 / 2) / 2, "con": (1 / 2 + 1) / 2}
     literal = points(graph, "literal")
-    assert literal["con"].claims == (3,), "a conclusion is no claim by the letter"
-    assert literal["con"].supported == (), "nor a first principle a premise"
+    assert literal["con"].claims == [3], "a conclusion is no claim by the letter"
+    assert literal["con"].supported == [], "nor a first principle a premise"
     anything = points(graph, "like", "any")
     assert anything["pro"].rebuttals == 2
     assert anything["con"].rebuttals == 2
@@ -199,7 +199,7 @@ def test_a_rebuttal_of_a_rebuttal_scores_only_where_any_counts() -> None:
 def test_an_argument_without_a_relation_is_no_claim() -> None:
     graph = arguments_of("pro", "pro", "con")
     graph.relate(Edge(3, 2, Relation.REBUTTAL))
-    assert points(graph)["pro"].claims == (1,)
+    assert points(graph)["pro"].claims == [1]
     assert points(graph)["con"].rebuttals == 0
 
 

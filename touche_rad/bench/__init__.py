@@ -3,5 +3,3 @@
 A bench is a plan (`plan.py`) and a folder of results: one file per cell (`_cells.py`), the figures,
 a page, and `record.json` with the hashes of all files.
 """
-
-__all__ = ["figures", "new", "plan", "record", "run"]

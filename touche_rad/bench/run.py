@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
@@ -49,26 +49,21 @@ _EDITED: Final = re.compile(r"--plugin |.* of \w+ ")
 """Keys of an identity that are of the code of a plugin, or of a file that its options name."""
 
 
+@dataclass
 class Bench:
     """A plan with the folder of its results."""
 
-    def __init__(
-        self,
-        plan_file: PlanFile,
-        results: Path,
-        index: ArgumentIndex | None,
-        open_model: OpenModel,
-        say: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        """Check the index, and make each plugin; nothing is written.
+    plan_file: PlanFile
+    results: Path
+    index: ArgumentIndex | None
+    open_model: OpenModel
+    say: Callable[[str], None] = lambda line: None
+    """Gets a line for each cell that is run again after an edit."""
 
-        `say` gets a line for each cell that is run again after an edit.
-        """
-        self.say = say
-        self.plan_file = plan_file
-        self.results = results
-        self.index = index
-        self.open_model = open_model
+    def __post_init__(self) -> None:
+        """Check the index, and make each plugin; nothing is written."""
+        plan_file = self.plan_file
+        index = self.index
         self.cells = list(cells_of(plan_file))
         expected = plan_file.plan.index_fingerprint
         if expected and index is not None and index.fingerprint != expected:

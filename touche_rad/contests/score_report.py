@@ -199,15 +199,15 @@ class ContestReport(Printed):
     two_sided: int
     samples: int
     seed: int
-    rows: tuple[ContestRow, ...]
+    rows: Sequence[ContestRow]
     """Of each dimension, best first."""
-    comparisons: tuple[RunComparison, ...] = ()
-    shares: tuple[ShareRow, ...] = ()
-    biases: tuple[BiasRow, ...] = ()
+    comparisons: Sequence[RunComparison] = ()
+    shares: Sequence[ShareRow] = ()
+    biases: Sequence[BiasRow] = ()
     same: tuple[SameRow, ...] = ()
-    sides: tuple[SideRow, ...] = ()
-    means: tuple[MeanRow, ...] = ()
-    wins: tuple[WinRow, ...] = ()
+    sides: Sequence[SideRow] = ()
+    means: Sequence[MeanRow] = ()
+    wins: Sequence[WinRow] = ()
     missing: Mapping[str, tuple[str, ...]] = {}
     refused: Mapping[str, str] = {}
     """Runs that could not be scored, and why."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.models import Message, Model, Prompt, drop_oldest
+from touche_rad.models.output import schema_limits
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, find_topics
 from touche_rad.text import clean
@@ -85,7 +86,7 @@ def text_of(words: int, *, least: int = 1) -> Any:
 
 def at_most(count: int, kind: object) -> Any:
     """Return the type of a list of this kind with at most so many values."""
-    return Annotated[kind, Field(json_schema_extra={"maxItems": count})]
+    return Annotated[kind, schema_limits(maxItems=count)]
 
 
 def narrowed(name: str, schema: type[M], **types: object) -> type[M]:

@@ -29,7 +29,7 @@ _TRIED: Final = 2
 class EarlierCitations:
     """The arguments that the debater cited in earlier turns, and must not contradict."""
 
-    arguments: tuple[Argument, ...] = ()
+    arguments: Sequence[Argument] = ()
 
     @cached_property
     def ids(self) -> frozenset[str]:
@@ -63,7 +63,7 @@ def earlier_citations(
         for hit in hits:
             if _quotes(answer, hit.argument):
                 arguments.append(hit.argument)
-    return EarlierCitations(tuple(arguments))
+    return EarlierCitations(arguments)
 
 
 def _quotes(answer: str, argument: Argument) -> bool:

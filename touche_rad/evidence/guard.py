@@ -71,8 +71,8 @@ class SentenceFault:
 class CheckedAnswer:
     """The sentences of an answer, and what is wrong with some of them."""
 
-    sentences: tuple[str, ...] = ()
-    faults: tuple[SentenceFault, ...] = ()
+    sentences: Sequence[str] = ()
+    faults: Sequence[SentenceFault] = ()
     entailed: bool = False
     """Whether a sentence stays that only follows from the arguments."""
 
@@ -244,7 +244,7 @@ def compare(content: str, sources: Sources, longest: int = 60) -> CheckedAnswer:
     """Find the faults of an answer by its words."""
     answer = sentences(clean(content))
     faults = [sources.fault_of(sentence, longest) for sentence in answer]
-    return CheckedAnswer(tuple(answer), tuple(filter(None, faults)))
+    return CheckedAnswer(answer, list(filter(None, faults)))
 
 
 class Guard:
@@ -275,7 +275,7 @@ class Guard:
                 quotes = all(finding.support.supported for finding in findings)
                 if sentence not in faulty and not quotes:
                     unquoted[sentence] = claim
-            return replace(checked, faults=tuple(faults)), unquoted
+            return replace(checked, faults=faults), unquoted
 
         checked, unquoted = await anyio.to_thread.run_sync(compared)
         if self._entails is None or not unquoted:
@@ -292,5 +292,5 @@ class Guard:
             for sentence, claim in unquoted.items()
             if follows.get(claim) is not True
         ]
-        faults = (*checked.faults, *unsupported)
+        faults = [*checked.faults, *unsupported]
         return replace(checked, faults=faults, entailed=any(follows.values()))

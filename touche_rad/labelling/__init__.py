@@ -1,3 +1,1 @@
 """Label responses by hand: a queue of turns, a log of answers, agreement, and a local page."""
-
-__all__ = ["agreement", "app", "exchanges", "session"]

@@ -59,8 +59,8 @@ class AlphaRow(FrozenRecord):
 class Agreement(Printed):
     """The agreement of all annotators."""
 
-    pairs: tuple[PairRow, ...] = ()
-    alphas: tuple[AlphaRow, ...] = ()
+    pairs: Sequence[PairRow] = ()
+    alphas: Sequence[AlphaRow] = ()
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
@@ -111,7 +111,7 @@ def agreement(study: Study, seed: int = 0) -> Agreement:
         tables = [confusion.coincidences(of_debate, size) for of_debate in units]
         alpha = _estimate(confusion.alpha, tables, apart, seed)
         alphas.append(AlphaRow(maxim=criterion.key, turns=sum(map(len, units)), alpha=alpha))
-    return Agreement(pairs=tuple(pairs), alphas=tuple(alphas))
+    return Agreement(pairs=pairs, alphas=alphas)
 
 
 def _answers(study: Study, key: str, annotators: Sequence[str]) -> list[list[list[int]]]:

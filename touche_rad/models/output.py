@@ -20,11 +20,20 @@ from touche_rad.models.errors import EmptyReply, Refusal, Truncated
 from touche_rad.models.thinking import place_of_thoughts, without_thoughts
 from touche_rad.text import excerpt
 
-Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
+
+def schema_limits(**limits: int) -> Any:
+    """Return the limits that a schema tells a server, such as `maxLength=200`.
+
+    An answer of another server that exceeds them is no error.
+    """
+    return Field(json_schema_extra={**limits})
+
+
+Line = Annotated[str, schema_limits(maxLength=200)]
 """Text of at most 200 characters: a name or a reason."""
-Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
+Paragraph = Annotated[str, schema_limits(maxLength=600)]
 """Text of at most 600 characters: one turn."""
-Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
+Page = Annotated[str, schema_limits(maxLength=2_000)]
 """Text of at most 2,000 characters: a quoted text or a comment."""
 
 
@@ -34,8 +43,7 @@ def numbers_to(highest: int) -> Any:
     If there are none (0), the only number is 1, which names nothing. A server with schemas writes
     no other number. One that another server writes is no error: the caller leaves it out.
     """
-    limits: object = {"minimum": 1, "maximum": max(1, highest)}
-    return list[Annotated[int, Field(json_schema_extra=limits)]]
+    return list[Annotated[int, schema_limits(minimum=1, maximum=max(1, highest))]]
 
 
 _LARGEST_NUMBER: Final = 999_999

@@ -50,7 +50,7 @@ class PaperComparison(Printed):
     """The models and data of the user's runs."""
     inputs: Mapping[str, str]
     """The digest of each input."""
-    cells: tuple[PaperCell, ...]
+    cells: Sequence[PaperCell]
 
     def parts(self) -> Iterator[Part]:
         """Yield the lines of the terminal output."""
@@ -131,7 +131,7 @@ def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> PaperCo
         note=paper.note,
         ours=work.about(),
         inputs=work.digests(),
-        cells=tuple(cells),
+        cells=cells,
     )
 
 

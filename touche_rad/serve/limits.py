@@ -10,6 +10,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -133,24 +134,18 @@ def is_loopback(host: str) -> bool:
     return host.lower() == "localhost" if address is None else address.is_loopback
 
 
+@dataclass
 class Gate:
     """Checks each request, and reads its whole body, before the application sees it."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        limits: Limits,
-        access: Access,
-        instead: Callable[[str, str], JSONResponse | None] = lambda path, detail: None,
-    ) -> None:
-        """`instead` returns the response of a path to a body that is too large, if it has one."""
-        self.app = app
-        self.limits = limits
-        self.access = access
-        self.instead = instead
-        self.requests = 0
-        """Number of requests that are being answered."""
-        self._starts = asyncio.Semaphore(STARTS)
+    app: ASGIApp
+    limits: Limits
+    access: Access
+    instead: Callable[[str, str], JSONResponse | None] = lambda path, detail: None
+    """Returns the response of a path to a body that is too large, if it has one."""
+    requests: int = 0
+    """Number of requests that are being answered."""
+    starts: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STARTS))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -167,7 +162,7 @@ class Gate:
 
         is_health = scope["path"] == "/health" and scope["method"] in ("GET", "HEAD")
         if not is_health:  # which is answered at once, beside a thousand others
-            async with self._starts:
+            async with self.starts:
                 await asyncio.sleep(0)
         try:
             headers = Headers(scope=scope)

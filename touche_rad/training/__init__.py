@@ -2,5 +2,3 @@
 
 Trainers are entry points of the group `touche_rad.trainers`.
 """
-
-__all__ = ["card", "folder", "recipe"]

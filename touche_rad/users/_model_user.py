@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Annotated, Any, ClassVar, Final
 
 import anyio
 from pydantic import BaseModel, Field
 
 from touche_rad.debate import Debate
+from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex, MayNameFile
@@ -36,6 +38,7 @@ class UnsuitableUtterance(ModelError):
     """The model's last answer is valid JSON, but no utterance of a person, or a repetition."""
 
 
+@frozen
 class ModelUser:
     """Asks a language model what a person with the persona's character says next."""
 
@@ -59,20 +62,12 @@ class ModelUser:
         alike: float = Field(0.7, ge=0, le=1)
         """minimum word overlap that counts as a repetition, 0 to 1"""
 
-    def __init__(
-        self,
-        model: Model,
-        persona: Persona,
-        index: ArgumentIndex | None = None,
-        seed: int = 0,
-        options: Options | None = None,
-    ) -> None:
-        """Make a user; without an index the prompt contains no arguments."""
-        self.model = model
-        self.persona = persona
-        self.index = index
-        self.seed = seed
-        self.options = options or ModelUser.Options()
+    model: Model
+    persona: Persona
+    index: ArgumentIndex | None = None
+    """Without it, the prompt contains no arguments."""
+    seed: int = 0
+    options: Options = field(default_factory=Options)
 
     def describe(self, debate: Debate) -> Mapping[str, Any]:
         """Return the persona and the model's name."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import field
 from random import Random
 from typing import Final
 
 from pydantic import Field
 
 from touche_rad.debate import Debate
+from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.text import clean, count_words, cut_to_words, sentences
@@ -63,6 +65,7 @@ _LONGEST_ECHO = 18
 """Maximum words of a sentence of the system that the user repeats in a question."""
 
 
+@frozen
 class RuleUser:
     """Insists, asks, and counters with arguments of its own side, by rules alone.
 
@@ -78,13 +81,10 @@ class RuleUser:
         candidates: int = Field(20, ge=1)
         """hits per search for a counter-argument"""
 
-    def __init__(
-        self, index: ArgumentIndex | None, seed: int = 0, options: Options | None = None
-    ) -> None:
-        """Make a user; without an index it gives no counter-arguments."""
-        self.index = index
-        self.seed = seed
-        self.options = options or RuleUser.Options()
+    index: ArgumentIndex | None
+    """Without it, the user gives no counter-arguments."""
+    seed: int = 0
+    options: Options = field(default_factory=Options)
 
     def open(self, claim: Debate) -> str:
         """State the claim as the user's own opinion."""

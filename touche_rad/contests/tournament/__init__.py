@@ -1,3 +1,1 @@
 """Tournaments: every pair of debaters on both sides of every claim, a panel, and ratings."""
-
-__all__ = ["folder", "result"]

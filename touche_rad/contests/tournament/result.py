@@ -80,8 +80,8 @@ class Tournament(Printed):
     prior: float
     samples: int
     seed: int
-    standings: tuple[Standing, ...]
-    shares: tuple[tuple[float | None, ...], ...]
+    standings: Sequence[Standing]
+    shares: Sequence[tuple[float | None, ...]]
     """Share of wins of the row against the column, in the order of the standings."""
     met: tuple[tuple[int, ...], ...]
     """Number of decided debates of each share."""
@@ -200,8 +200,8 @@ def result_of(
         prior=prior,
         samples=samples,
         seed=seed,
-        standings=tuple(standings),
-        shares=tuple(shares),
+        standings=standings,
+        shares=shares,
         met=tuple(map(tuple, met[np.ix_(order, order)].tolist())),
     )
 

@@ -61,11 +61,11 @@ class ByNli:
         return [likely.get(claim, 0.0) >= self._sure for claim in claims]
 
 
+@frozen
 class ByModel:
     """A language model: one call for all sentences of an answer."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    model: Model
 
     async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Ask for all sentences at once."""
@@ -77,7 +77,7 @@ class ByModel:
             Field(min_length=len(claims), max_length=len(claims)),
         )
         schema = create_model("Entailments", __base__=Entailments, checks=checks)
-        answer = await self._model.ask(messages, schema, step="guard.check_of_support")
+        answer = await self.model.ask(messages, schema, step="guard.check_of_support")
         return [check.entailed == "yes" for check in answer.checks]
 
 
@@ -111,7 +111,7 @@ class _Draft:
     """An answer that was checked, and the arguments with which it was compared."""
 
     checked: CheckedAnswer = field(default_factory=CheckedAnswer)
-    cited: tuple[Argument, ...] = ()
+    cited: Sequence[Argument] = ()
 
     @property
     def quality(self) -> tuple[bool, int]:
@@ -183,7 +183,9 @@ class Composed:
             report_without_model(error)
         content = cut_to_words(draft.checked.faultless, self.options.max_words)
         # An entailed sentence may share no word with its argument.
-        used = () if draft.checked.entailed else cited(content, draft.cited, (), self.options.cited)
+        used: Sequence[Argument] = ()
+        if not draft.checked.entailed:
+            used = cited(content, draft.cited, (), self.options.cited)
         used = used or draft.cited
         if count_words(content) >= _MIN_WORDS:
             paths = {quotable.argument.id: quotable.path for quotable in quotables}
@@ -243,4 +245,4 @@ class Composed:
         checked = await guard.checked(
             written.response, [argument.text for argument in uses], messages_of(debate)
         )
-        return _Draft(checked, tuple(uses))
+        return _Draft(checked, uses)

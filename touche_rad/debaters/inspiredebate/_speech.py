@@ -18,7 +18,7 @@ from touche_rad.debaters.inspiredebate._conversation import (
 from touche_rad.evidence.guard import CheckedAnswer
 from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt
-from touche_rad.models.output import Line, Page, Paragraph, numbers_to
+from touche_rad.models.output import Line, Page, Paragraph, numbers_to, schema_limits
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, content_words, count_words, excerpt
 from touche_rad.users.contest_views import opens, speaks_first
@@ -51,7 +51,7 @@ async def search_terms(model: Model, debate: Debate, most: int, wording: Wording
         opponent="" if opens(debate) else clean(debate.last.utterance)[:MAX_MESSAGE],
         recent=lines[-RECENT:],
     )
-    limits: object = Field(json_schema_extra={"minItems": 1, "maxItems": most})
+    limits: object = schema_limits(minItems=1, maxItems=most)
     schema = narrowed("Terms", Terms, terms=Annotated[list[Line], limits])
     answer = await model.ask(messages, schema, step="inspiredebate.keywords")
     return in_bounds(answer.terms, most)

@@ -110,10 +110,8 @@ class Rdebater:
             if not schemes:
                 notes_of_recall = (*recall.notes, "no scheme is above the threshold")
                 recall = replace(recall, notes=notes_of_recall)
-                prior = tuple(evidence)
-            recall = replace(
-                recall, evidence=tuple(evidence), means=means, schemes=schemes, prior=prior
-            )
+                prior = evidence
+            recall = replace(recall, evidence=evidence, means=means, schemes=schemes, prior=prior)
         else:
             recall = replace(recall, prior=recall.evidence)
         if not recall.evidence:
@@ -166,7 +164,7 @@ class Rdebater:
 
     async def _read(
         self, debate: Debate, allowance: Allowance
-    ) -> tuple[Logic, tuple[str, ...], list[str]]:
+    ) -> tuple[Logic, Sequence[str], list[str]]:
         """Find the opponent's logic and the keywords; the agents work independently."""
         most = self.options.keywords
         keep = self._reserved

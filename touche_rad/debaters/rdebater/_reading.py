@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from touche_rad.debate import Debate
 from touche_rad.debaters._asking import ask_about, at_most, narrowed
@@ -19,7 +19,7 @@ from touche_rad.frozen import frozen
 from touche_rad.lists import unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import OverBudget
-from touche_rad.models.output import Page
+from touche_rad.models.output import Page, schema_limits
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, content_words, plain_words
 from touche_rad.users.contest_views import opens, speaks_first
@@ -99,14 +99,14 @@ _PREDICATE_TOKENS: Final = 1_536
 _PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
 
 
-Formula = Annotated[str, Field(json_schema_extra={"maxLength": 100})]
-Flaw = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
+Formula = Annotated[str, schema_limits(maxLength=100)]
+Flaw = Annotated[str, schema_limits(maxLength=300)]
 
 
 class Predicates(BaseModel):
     """The answer of f_pred."""
 
-    predicates: list[Formula] = Field(json_schema_extra={"maxItems": MOST_PREDICATES})
+    predicates: list[Formula] = schema_limits(maxItems=MOST_PREDICATES)
 
 
 class Chain(BaseModel):
@@ -118,19 +118,19 @@ class Chain(BaseModel):
 class Flaws(BaseModel):
     """The answer of f_logic."""
 
-    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": MOST_FLAWS})
+    flaws: list[Flaw] = schema_limits(maxItems=MOST_FLAWS)
 
 
 @frozen
 class Logic:
     """The opponent's logic: the predicates P_opp, the reasoning chain, and the flaws L."""
 
-    predicates: tuple[str, ...] = ()
+    predicates: Sequence[str] = ()
     chain: str = ""
-    flaws: tuple[str, ...] = ()
+    flaws: Sequence[str] = ()
 
 
-def predicates(lines: Iterable[str]) -> tuple[str, ...]:
+def predicates(lines: Iterable[str]) -> list[str]:
     """Parse predicates and remove repeated ones; lines of another form are ignored.
 
     If no line is a predicate, all lines are used as they are.
@@ -138,13 +138,13 @@ def predicates(lines: Iterable[str]) -> tuple[str, ...]:
     cleaned = list(filter(None, map(clean, lines)))
     parsed = [f"{match[1]}({match[2]})" for match in filter(None, map(_PREDICATE.match, cleaned))]
     formulas = unique(parsed, key=lambda predicate: "".join(predicate.lower().split()))
-    return tuple(formulas or dict.fromkeys(cleaned))
+    return formulas or list(dict.fromkeys(cleaned))
 
 
-def flaws(lines: Iterable[str]) -> tuple[str, ...]:
+def flaws(lines: Iterable[str]) -> list[str]:
     """Return the flaws as sentences, without empty and repeated ones."""
     sentences = [f"{line[:1].upper()}{line[1:]}" for line in map(clean, lines) if line]
-    return tuple(dict.fromkeys(sentences))[:MOST_FLAWS]
+    return list(dict.fromkeys(sentences))[:MOST_FLAWS]
 
 
 async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
@@ -176,7 +176,7 @@ async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep:
     return Logic(union, chain, flaws(answer.flaws))
 
 
-Keyword = Annotated[str, Field(json_schema_extra={"maxLength": 60})]
+Keyword = Annotated[str, schema_limits(maxLength=60)]
 
 
 class Keywords(BaseModel):
@@ -185,20 +185,20 @@ class Keywords(BaseModel):
     keywords: list[Keyword]
 
 
-def different(keywords: Iterable[str], most: int) -> tuple[str, ...]:
+def different(keywords: Iterable[str], most: int) -> list[str]:
     """Return the keywords without empty, repeated and additional ones."""
-    return tuple(unique(filter(content_words, map(clean, keywords)), key=plain_words)[:most])
+    return unique(filter(content_words, map(clean, keywords)), key=plain_words)[:most]
 
 
-def plain_keywords(debate: Debate, most: int) -> tuple[str, ...]:
+def plain_keywords(debate: Debate, most: int) -> list[str]:
     """Return the most frequent words of the last message, which are used without a model."""
     message = content_words(clean(debate.last.utterance)) or content_words(clean(debate.thesis))
-    return tuple(word for word, _ in Counter(message).most_common(most))
+    return [word for word, _ in Counter(message).most_common(most)]
 
 
 async def ask_keywords(
     model: Model, debate: Debate, most: int, allowance: Allowance, *, keep: int
-) -> tuple[str, ...]:
+) -> list[str]:
     """Ask for keywords from the utterances of both sides."""
     allowance.take(keep=keep)
     answer = await ask_about(
@@ -216,13 +216,13 @@ async def ask_keywords(
 class Reading(BaseModel):
     """The answer of both agents in one call, without what no later step reads."""
 
-    flaws: list[Flaw] = Field(json_schema_extra={"maxItems": 3})
+    flaws: list[Flaw] = schema_limits(maxItems=3)
     keywords: list[Keyword]
 
 
 async def read_at_once(
     model: Model, debate: Debate, most: int, allowance: Allowance, *, keep: int
-) -> tuple[Logic, tuple[str, ...]]:
+) -> tuple[Logic, list[str]]:
     """Ask for the flaws of the opponent's logic and for the keywords in one call."""
     allowance.take(keep=keep)
     values = neutral_values(debate)

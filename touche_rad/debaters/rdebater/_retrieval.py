@@ -56,13 +56,13 @@ class RetrievedArgument:
 class Recall:
     """The result of retrieval: E, the means, S_prior and E_prior."""
 
-    keywords: tuple[str, ...] = ()
+    keywords: Sequence[str] = ()
     coarse: int = 0
-    evidence: tuple[RetrievedArgument, ...] = ()
+    evidence: Sequence[RetrievedArgument] = ()
     means: Mapping[Scheme, float] | None = None
-    schemes: tuple[Scheme, ...] = ()
-    prior: tuple[RetrievedArgument, ...] = ()
-    notes: tuple[str, ...] = ()
+    schemes: Sequence[Scheme] = ()
+    prior: Sequence[RetrievedArgument] = ()
+    notes: Sequence[str] = ()
 
 
 def rule_match(text: str, keywords: Sequence[str]) -> bool:
@@ -96,16 +96,16 @@ def scheme_means(evidence: Sequence[RetrievedArgument], k: int) -> dict[Scheme, 
     }
 
 
-def prior_schemes(means: Mapping[Scheme, float], threshold: float) -> tuple[Scheme, ...]:
+def prior_schemes(means: Mapping[Scheme, float], threshold: float) -> list[Scheme]:
     """Return S_prior: the schemes with a mean above the threshold."""
-    return tuple(scheme for scheme, mean in means.items() if mean > threshold)
+    return [scheme for scheme, mean in means.items() if mean > threshold]
 
 
 def prior_evidence(
     evidence: Sequence[RetrievedArgument], schemes: Sequence[Scheme]
-) -> tuple[RetrievedArgument, ...]:
+) -> list[RetrievedArgument]:
     """Return E_prior: the records that use one of the schemes."""
-    return tuple(record for record in evidence if set(record.schemes) & set(schemes))
+    return [record for record in evidence if set(record.schemes) & set(schemes)]
 
 
 def likeness(
@@ -206,9 +206,7 @@ def retrieved(
     if options.standalone:
         readable = [record for record in evidence if not missing_context(record.argument.text)]
         evidence = readable or evidence
-    return Recall(
-        tuple(keywords), len(candidates), tuple(evidence[: options.k]), notes=tuple(notes)
-    )
+    return Recall(keywords, len(candidates), evidence[: options.k], notes=notes)
 
 
 def _field(name: str, debate: Debate) -> str:

@@ -211,7 +211,7 @@ class Agents:
 class Revised:
     """All attempts in order, and why the loop ended."""
 
-    attempts: tuple[Attempt, ...]
+    attempts: Sequence[Attempt]
     stop: Stop
 
     @property
@@ -252,7 +252,7 @@ async def revise(
             attempts.append(attempt)
             assert attempt.verdict is not None
             if attempt.verdict.accepted:
-                return Revised(tuple(attempts), "accepted")
+                return Revised(attempts, "accepted")
             if final:
                 break
             if brief.options.agents == "separate":
@@ -262,9 +262,9 @@ async def revise(
             candidate = correction
             earlier = [words(attempt.candidate.text) for attempt in attempts]
             if not candidate.text or words(candidate.text) in earlier:
-                return Revised(tuple(attempts), "repeated")
+                return Revised(attempts, "repeated")
     except ModelError as error:
         if not attempts or attempts[-1].candidate is not candidate:
             attempts.append(Attempt(candidate))
-        return Revised(tuple(attempts), "budget" if isinstance(error, OverBudget) else "model")
-    return Revised(tuple(attempts), "revisions")
+        return Revised(attempts, "budget" if isinstance(error, OverBudget) else "model")
+    return Revised(attempts, "revisions")

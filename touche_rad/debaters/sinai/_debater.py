@@ -160,7 +160,7 @@ class Sinai:
             with_arguments = [retrieved for retrieved in results if retrieved.arguments]
             if with_arguments:
                 return with_arguments
-        first = tuple(islice(self.index.arguments(), 2))
+        first = list(islice(self.index.arguments(), 2))
         return [Retrieved(last, {"TEXT": first})] if first else []
 
     async def _select(

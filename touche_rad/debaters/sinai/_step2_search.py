@@ -125,7 +125,7 @@ class Retrieved:
     """The arguments of a query, by strategy."""
 
     query: Query
-    by_strategy: Mapping[Strategy, tuple[Argument, ...]] = field(default_factory=dict)
+    by_strategy: Mapping[Strategy, Sequence[Argument]] = field(default_factory=dict)
     options: SearchOptions = SearchOptions()
 
     @property
@@ -149,9 +149,9 @@ class Retrieved:
         return meanings
 
     @property
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> list[Argument]:
         """All arguments without repetition, ordered by their rank in each strategy."""
-        return tuple(unique(alternate(self.by_strategy.values()), key=text_key))
+        return unique(alternate(self.by_strategy.values()), key=text_key)
 
 
 def search(
@@ -160,7 +160,7 @@ def search(
     """Search with all strategies for one query."""
     goal = Retrieved(query, options=options).goal
     idea = query.opponent_idea
-    by_strategy: dict[Strategy, tuple[Argument, ...]] = {}
+    by_strategy: dict[Strategy, Sequence[Argument]] = {}
     # A collection can have one text under several ids.
     seen: set[str] = set()
 
@@ -204,13 +204,12 @@ def search(
                     steps = (first_step, "supports the like of what that attacks")
                     arguments += take("supports", link.attacks, 1, steps)
                 seen.update(map(text_key, arguments))
-        by_strategy[strategy] = tuple(arguments)
+        by_strategy[strategy] = arguments
     if options.spare:
         # Leave out the arguments that need another text, unless there are no others.
-        clear: dict[Strategy, tuple[Argument, ...]] = {}
+        clear: dict[Strategy, Sequence[Argument]] = {}
         for strategy, taken in by_strategy.items():
-            stand_alone = [argument for argument in taken if not missing_context(argument.text)]
-            clear[strategy] = tuple(stand_alone)
+            clear[strategy] = [argument for argument in taken if not missing_context(argument.text)]
         if any(clear.values()):
             by_strategy = clear
     return Retrieved(query, by_strategy, options)

@@ -36,7 +36,7 @@ class Shortlist:
     """The arguments of a query that step 3 selected."""
 
     retrieved: Retrieved
-    arguments: tuple[Argument, ...]
+    arguments: Sequence[Argument]
     justification: str = ""
 
     @property
@@ -117,7 +117,7 @@ async def select_for_query(
     best = named(answer.arguments, listed)
     if answer.arguments and not best:  # none of the numbers exists
         best = list(retrieved.arguments)
-    return Shortlist(retrieved, tuple(best[:PER_QUERY]), answer.justification)
+    return Shortlist(retrieved, best[:PER_QUERY], answer.justification)
 
 
 async def select_of_all(

@@ -26,7 +26,7 @@ from touche_rad.errors import WorkError
 from touche_rad.lists import in_parts
 from touche_rad.models import ModelError, Prompt
 from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, Refusal, Truncated
-from touche_rad.models.output import Line
+from touche_rad.models.output import Line, schema_limits
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
 from touche_rad.text import clean, packaged_text
@@ -235,12 +235,11 @@ class SchemeAnnotator:
         )
         count = len(texts)
         used: Any = (list[Used], Field(default=[], json_schema_extra={"maxItems": MAX_SCHEMES}))
-        number: Any = (int, Field(json_schema_extra={"minimum": 1, "maximum": count}))
+        number: Any = (int, schema_limits(minimum=1, maximum=count))
         numbered_schema = create_model(
             "Numbered", __base__=NumberedSchemes, number=number, schemes=used
         )
-        bounds: Any = {"minItems": count, "maxItems": count}
-        listed: Any = (list[numbered_schema], Field(json_schema_extra=bounds))
+        listed: Any = (list[numbered_schema], schema_limits(minItems=count, maxItems=count))
         try:
             answer = await self.model.ask(
                 prompt,
