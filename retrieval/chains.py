@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from retrieval._fusion import ranked, scaled
 from retrieval._links import HasLinks, Link, alike
@@ -97,9 +97,9 @@ class ChainRetriever(Searcher):
         """wanted side"""
         steps: int = Field(2, ge=0, le=4)
         """maximum number of links of a chain"""
-        first: int = Field(10, ge=1)
+        first: PositiveInt = 10
         """hits of each first search to follow"""
-        second: int = Field(5, ge=1)
+        second: PositiveInt = 5
         """links to follow from each argument"""
         near: float = Field(0.5, ge=0, le=1)
         """minimum similarity of linked statements"""

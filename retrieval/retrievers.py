@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
 
-from pydantic import Field
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from retrieval._fusion import best_of, reciprocal_rank, scaled
 from retrieval._searching import Searcher
@@ -53,7 +53,7 @@ class OpposingRetriever(_WithChains):
     class Options(PluginOptions):
         """The options of the retriever."""
 
-        lead: int = Field(3, ge=0)
+        lead: NonNegativeInt = 3
         """hits of field attacks before all chains"""
 
     def search(self, query: str, k: int) -> list[Hit]:
@@ -77,15 +77,15 @@ class HybridRetriever(_WithChains):
     class Options(PluginOptions):
         """The options of the retriever."""
 
-        k: float = Field(10, gt=0)
+        k: PositiveFloat = 10
         """constant of reciprocal rank fusion"""
-        depth: int = Field(100, ge=1)
+        depth: PositiveInt = 100
         """number of hits per search"""
-        meaning: float = Field(1.0, ge=0)
+        meaning: NonNegativeFloat = 1.0
         """weight of similarity by vectors"""
-        chain: float = Field(0.2, ge=0)
+        chain: NonNegativeFloat = 0.2
         """weight of chains"""
-        topic: float = Field(0.2, ge=0)
+        topic: NonNegativeFloat = 0.2
         """weight of topic agreement"""
 
     def search(self, query: str, k: int) -> list[Hit]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import anyio
-from pydantic import Field, field_validator
+from pydantic import Field, NonNegativeInt, field_validator
 
 from judges.debatrix.calls import DebateVerdict, DimensionScore, JudgeCalls
 from judges.debatrix.column import (
@@ -57,11 +57,11 @@ class Debatrix:
         """each dimension gives its own verdict besides the panel's"""
         speech_verdicts: bool = setting(False)
         """the panel judges each speech too, from the columns' analyses"""
-        chunk_words: int = setting(1_500, ge=0)
+        chunk_words: NonNegativeInt = setting(1_500)
         """words in a part of a long speech; 0: speeches stay whole"""
-        max_analysis: int = setting(2_000, ge=0)
+        max_analysis: NonNegativeInt = setting(2_000)
         """characters of an analysis or a comment; 0: no limit"""
-        max_info: int = setting(4_000, ge=0)
+        max_info: NonNegativeInt = setting(4_000)
         """characters of the background; 0: all"""
         tie_rules: bool = setting(True)
         """source and language say when a debate is a tie"""

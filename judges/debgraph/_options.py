@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from judges.debgraph.graph import Kinds
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import setting
+
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Options(PluginOptions):
@@ -18,13 +20,13 @@ class Options(PluginOptions):
     """paper: the calls as published"""
     decision: Literal["sc", "dp"] = "sc"
     """winner: by the scores (sc) or by the judge's last verdict (dp)"""
-    fact: float = Field(1.0, ge=0, allow_inf_nan=False)
+    fact: NotNegative = 1.0
     """weight of factuality; 0 saves its calls"""
-    persuasion: float = Field(1.0, ge=0, allow_inf_nan=False)
+    persuasion: NotNegative = 1.0
     """weight of persuasion; 0 saves its calls"""
-    structure: float = Field(1.0, ge=0, allow_inf_nan=False)
+    structure: NotNegative = 1.0
     """weight of structure"""
-    margin: float = Field(0.0, ge=0, allow_inf_nan=False)
+    margin: NotNegative = 0.0
     """largest difference of the totals that is a tie"""
     feedback: Literal["full", "detailed", "none"] = "full"
     """full: findings and a summary by one more call"""
@@ -73,7 +75,7 @@ class Options(PluginOptions):
     kinds: Kinds = setting("like")
     """conclusions are claims, first principles premises; or literal"""
 
-    close_margin: float = setting(0.1, ge=0, allow_inf_nan=False)
+    close_margin: NotNegative = setting(0.1)
     """largest difference of a close debate"""
     feedback_to: Literal["both", "winner"] = setting("both")
     """a pair's feedback goes to both sides, or to its winner"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, NonNegativeFloat
 
 from retrieval._fusion import scaled
 from retrieval.rerank import Reranking
@@ -28,7 +28,7 @@ class StanceRetriever(Reranking):
         by: Annotated[str, plugins.MayNameFile(after="nli:")] = Field(
             "model", description=", ".join(NAMES)
         )
-        weight: float = Field(0.5, ge=0)
+        weight: NonNegativeFloat = 0.5
         """weight of stance; the best hit's score is 1"""
         side: Literal["against", "for"] = "against"
         """wanted side"""

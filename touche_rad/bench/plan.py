@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
 
 from touche_rad.criteria import Criteria, grice, shipped_names
@@ -104,7 +104,7 @@ class BenchPlan(FrozenRecord):
     sha256: Mapping[str, str] = {}
     """The hashes of the claims, debates and labels, by key; a file with another hash is refused."""
     turns: int = Field(5, ge=1, le=1000)
-    max_words: int = Field(60, ge=0)
+    max_words: NonNegativeInt = 60
     deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Time limit per answer and per verdict in seconds."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1, max_length=1000)

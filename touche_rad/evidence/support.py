@@ -281,17 +281,18 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
         return Support(False, _OTHER_ORDER, 0.0, content_share)
     share = len(pairs) / len(words)
 
+    def unsupported(why: str, *, denies: bool = False) -> Support:
+        return Support(False, why, share, content_share, denies=denies)
+
     stems = set(text.stems)
     new = [at for at, stem in enumerate(sentence.stems) if stem not in stems]
     added = [words[at] for at in new]
     for word in added:
         if known.counts(word):
-            why = f"gives a number, “{word}”, that the argument does not have"
-            return Support(False, why, share, content_share)
+            return unsupported(f"gives a number, “{word}”, that the argument does not have")
     for word in added:
         if word in known.witnesses:
-            why = f"names evidence, “{word}”, that the argument does not have"
-            return Support(False, why, share, content_share)
+            return unsupported(f"names evidence, “{word}”, that the argument does not have")
 
     # The sentence denies the text if one of them negates a word that both have, or if the number of
     # negations in all that was taken is odd. A negation that was left out with other words of its
@@ -312,22 +313,20 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
     negates = any(0 < longest.a - at <= _QUOTED_INSIDE for at in sentence.negations)
     if turned > 1 - odd or (odd and (share >= NEAR or (negates and quotes))):
         why = "denies what the argument says, or says what the argument denies"
-        return Support(False, why, share, content_share, denies=True)
+        return unsupported(why, denies=True)
 
     for at in new:
         if not quotes or at >= longest.a:
             break
         near = at >= longest.a - 2 and words[at] in known.attitudes | known.negators
         if near or words[at] in known.conditions:
-            why = f"puts “{words[at]}” before words of the argument"
-            return Support(False, why, share, content_share)
+            return unsupported(f"puts “{words[at]}” before words of the argument")
     moved = [at for at in sentence.content if at not in pairs]
     if content_share == 1 and len(moved) == 2:
-        why = f"exchanges “{words[moved[0]]}” and “{words[moved[1]]}”"
-        return Support(False, why, share, content_share)
+        return unsupported(f"exchanges “{words[moved[0]]}” and “{words[moved[1]]}”")
     # Who says it in another order needs other small words; words of the argument alone are mixed.
     if moved and not added:
-        return Support(False, f"moves “{words[moved[0]]}”", share, content_share)
+        return unsupported(f"moves “{words[moved[0]]}”")
 
     # A changed quotation.
     if share >= NEAR:
@@ -335,15 +334,15 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
             return ASKED
         for word in added:
             if word not in known.harmless:
-                return Support(False, f"adds “{word}” to the argument", share, content_share)
+                return unsupported(f"adds “{word}” to the argument")
         for at in range(first, last):
             if text.words[at] in known.hedges and at not in pairs.values():
-                return Support(False, f"leaves out “{text.words[at]}”", share, content_share)
+                return unsupported(f"leaves out “{text.words[at]}”")
 
     ordered = 1 - len(moved) / max(1, len(sentence.content))
     in_a_row = sum(block.size for block in blocks if block.size > 1)
     if ordered < LEAST_ORDERED or 2 * in_a_row < len(pairs):
-        return Support(False, _OTHER_ORDER, share, content_share)
+        return unsupported(_OTHER_ORDER)
     why = f"has {content_share:.0%} of its content words in the argument"
     return Support(True, why, share, content_share)
 

@@ -20,7 +20,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Final
 
-from pydantic import Field
+from pydantic import PositiveInt
 
 from touche_rad import files
 from touche_rad.contests.tournament.folder import CONTESTS
@@ -99,7 +99,7 @@ class PaperTable(FrozenRecord):
     paper: str
     note: str = ""
     """What differs from the paper."""
-    seeds: int = Field(1, ge=1)
+    seeds: PositiveInt = 1
     """How often the paper repeats each row; the values are means."""
     baselines: tuple[str, ...] = ()
     """The constant predictors of `touche-rad score` that are rows, too."""

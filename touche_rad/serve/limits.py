@@ -97,8 +97,8 @@ class Access:
 
     def _is_ours(self, host: str) -> bool:
         match = _HOST.fullmatch(host)
-        address = (match[1] if match else None) or ""
-        name = ((match[2] if match else None) or "").lower()
+        address, name = match.groups("") if match else ("", "")
+        name = name.lower()
         is_local = name == "localhost" or name.endswith(".localhost")
         return is_local or name in self.names or _address(address or name) is not None
 

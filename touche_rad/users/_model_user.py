@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Annotated, Any, ClassVar, Final
 
 import anyio
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PositiveInt
 
 from touche_rad.debate import Debate
 from touche_rad.frozen import frozen
@@ -53,7 +53,7 @@ class ModelUser:
         """maximum words of an utterance"""
         evidence: int = Field(3, ge=0, le=20)
         """arguments of the user's side in the prompt"""
-        candidates: int = Field(20, ge=1)
+        candidates: PositiveInt = 20
         """hits per search for these arguments"""
         reason: bool = True
         """give a reason in the first utterance"""

@@ -7,7 +7,7 @@ from dataclasses import field
 from random import Random
 from typing import Final
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from touche_rad.debate import Debate
 from touche_rad.frozen import frozen
@@ -78,7 +78,7 @@ class RuleUser:
 
         max_words: int = Field(60, ge=20)
         """maximum words of an utterance"""
-        candidates: int = Field(20, ge=1)
+        candidates: PositiveInt = 20
         """hits per search for a counter-argument"""
 
     index: ArgumentIndex | None

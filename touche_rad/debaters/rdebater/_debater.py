@@ -251,15 +251,9 @@ def _trace_of(
     """Return the intermediate results as JSON."""
     evidence = []
     for record in recall.evidence:
-        annotation = record.annotation
-        schemes = annotation.model_dump(mode="json")["marks"] if annotation else None
-        evidence.append(
-            {
-                "id": record.argument.id,
-                "likeness": round(record.likeness, 4),
-                "schemes": schemes,
-            }
-        )
+        marks = record.annotation.model_dump(mode="json")["marks"] if record.annotation else None
+        likeness = round(record.likeness, 4)
+        evidence.append({"id": record.argument.id, "likeness": likeness, "schemes": marks})
     attempts_made = revised.attempts if revised else ()
     attempts = []
     for attempt in attempts_made:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
 
 from touche_rad.errors import UserError
 from touche_rad.text import excerpt
@@ -28,18 +28,18 @@ class AdapterRecipe(BaseModel):
     """The base model, whose weights do not change: a folder, or OWNER/NAME of the hub."""
     adapter: str = ""
     """An adapter to train further; for DPO it is also the reference."""
-    epochs: float = Field(3, gt=0)
-    rate: float = Field(1e-5, gt=0)
-    batch: int = Field(4, ge=1)
-    accumulate: int = Field(1, ge=1)
-    rank: int = Field(16, ge=1)
-    alpha: int = Field(32, ge=1)
+    epochs: PositiveFloat = 3
+    rate: PositiveFloat = 1e-5
+    batch: PositiveInt = 4
+    accumulate: PositiveInt = 1
+    rank: PositiveInt = 16
+    alpha: PositiveInt = 32
     dropout: float = Field(0.05, ge=0, lt=1)
     longest: int = Field(4_096, ge=16)
-    beta: float = Field(0.1, gt=0)
+    beta: PositiveFloat = 0.1
     """DPO's weight of the reference; the paper's formula has none, which is 1."""
     held_out: float = Field(0.1, ge=0, lt=1)
-    save_every: int = Field(50, ge=1)
+    save_every: PositiveInt = 50
     seed: int = 0
     precision: Precision = "auto"
     checkpointing: bool = True
