@@ -24,8 +24,8 @@ class RetrievalTopic:
 
     qid: str
     query: str
-    relevant: tuple[str, ...]
-    itself: tuple[str, ...] = ()
+    relevant: Sequence[str]
+    itself: Sequence[str] = ()
 
 
 @frozen
@@ -71,8 +71,8 @@ def topics(arguments: Iterable[Argument], task: RetrievalTask) -> list[Retrieval
     field = "supports" if task.kind == "support" else "attacks"
     with_claims = []
     for claim, ids in _claims(part, field, original=task.original).items():
-        itself = tuple(by_text.get(analyse(claim), ()))
-        with_claims.append(RetrievalTopic(f"{task.kind}-{ids[0]}", claim, tuple(ids), itself))
+        itself = by_text.get(analyse(claim), ())
+        with_claims.append(RetrievalTopic(f"{task.kind}-{ids[0]}", claim, ids, itself))
     return with_claims
 
 
@@ -118,6 +118,6 @@ def _chains(arguments: Sequence[Argument]) -> Iterator[RetrievalTopic]:
             ends += supporters.get(text[attacker], ())
         for same_side in (*supporters.get(key, ()), *itself):
             ends += attackers.get(text[same_side], ())
-        relevant = tuple(end for end in dict.fromkeys(ends) if end not in direct)
+        relevant = [end for end in dict.fromkeys(ends) if end not in direct]
         if relevant:
-            yield RetrievalTopic(f"chain-{direct[0]}", claim, relevant, tuple(itself))
+            yield RetrievalTopic(f"chain-{direct[0]}", claim, relevant, itself)

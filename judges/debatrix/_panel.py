@@ -87,7 +87,7 @@ class Debatrix:
         # Each dimension judges the debate in its own column.
         selected = parse_dimensions(self.options.dimensions, teams=debate.teams)
         if self.options.columns == "single":
-            selected = (dimensions()[GENERAL],)
+            selected = [dimensions()[GENERAL]]
         judges = {dimension.name: self._calls(debate, dimension) for dimension in selected}
         decide = self.options.own_verdicts or len(selected) == 1
         columns = (

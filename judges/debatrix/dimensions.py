@@ -52,7 +52,7 @@ def dimensions() -> Mapping[str, DebateDimension]:
     return by_name
 
 
-def parse_dimensions(text: str, *, teams: bool = False) -> tuple[DebateDimension, ...]:
+def parse_dimensions(text: str, *, teams: bool = False) -> list[DebateDimension]:
     """Return the dimensions in an option such as `argument,source=2`; weight 0 leaves one out.
 
     `auto` stands for the paper's dimensions, which depend on whether more than two debaters
@@ -80,13 +80,13 @@ def parse_dimensions(text: str, *, teams: bool = False) -> tuple[DebateDimension
     if not weighted:
         raise OptionError("dimensions: expected at least one with a weight above 0")
     if any(dimension.name == "clash" for dimension in weighted):
-        return tuple(weighted)
+        return weighted
     # Without a dimension of its own, the clash is examined by `argument`.
-    return tuple(
+    return [
         replace(
             dimension,
             looks_at=f"{dimension.looks_at} {dimension.looks_at_clash}".strip(),
             decides=f"{dimension.decides_clash} {dimension.decides}".strip(),
         )
         for dimension in weighted
-    )
+    ]

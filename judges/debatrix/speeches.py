@@ -115,7 +115,7 @@ class PreparedDebate:
         return {f"debater_{number}": name for number, name in enumerate(self.contest.sides, 1)}
 
     @cached_property
-    def speeches(self) -> tuple[SpeechEntry, ...]:
+    def speeches(self) -> list[SpeechEntry]:
         """The speeches that are not empty, long ones in parts; numbers start at 1."""
         code_of = {speaker: code for code, speaker in self.speaker_of.items()}
         entries = []
@@ -125,7 +125,7 @@ class PreparedDebate:
             for part, piece in enumerate(parts, 1):
                 code = code_of[speech.speaker]
                 entries.append(SpeechEntry(number, code, piece, part, len(parts)))
-        return tuple(entries)
+        return entries
 
     def header(self, dimension: DebateDimension | None) -> str:
         """Return the beginning of every prompt of a dimension, or of the panel's chair."""

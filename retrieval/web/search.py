@@ -75,7 +75,7 @@ _PARALLEL: Final = 4
 class WebResults:
     """The pages of each query, and the error message if pages are missing."""
 
-    pages: tuple[tuple[Page, ...], ...]
+    pages: Sequence[Sequence[Page]]
     fault: str = ""
 
 
@@ -84,14 +84,14 @@ async def search_all(web: WebSearch, queries: Sequence[str], k: int) -> WebResul
     faults: list[str] = []
     limiter = anyio.Semaphore(_PARALLEL)
 
-    async def search(query: str) -> tuple[Page, ...]:
+    async def search(query: str) -> list[Page]:
         async with limiter:
             if not faults:
                 try:
-                    return tuple(await web.search(query, k))
+                    return await web.search(query, k)
                 except SearchFailed as error:
                     faults.append(str(error))
-        return ()
+        return []
 
     pages = await asyncio.gather(*map(search, queries))
-    return WebResults(tuple(pages), faults[0] if faults else "")
+    return WebResults(pages, faults[0] if faults else "")

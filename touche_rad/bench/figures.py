@@ -72,13 +72,13 @@ class Figures(Printed):
 
     format: str = FORMAT
     name: str
-    entries: tuple[tuple[str, str, str], ...]
+    entries: Sequence[tuple[str, str, str]]
     """Name, kind, and plugin with its options and its model."""
     claims: int
     samples: int
     measure: str = "share of yes"
     """What the debaters are ranked by."""
-    debaters: tuple[DebaterFigures, ...] = ()
+    debaters: Sequence[DebaterFigures] = ()
     comparisons: tuple[RunComparison, ...] = ()
     judges: JudgementReport | None = None
     """The judges' scores on the labelled debates."""
@@ -118,11 +118,11 @@ def compute(plan_file: PlanFile, results: Path) -> Figures:
     criteria = plan_file.criteria
     figures = Figures(
         name=plan.name,
-        entries=tuple(
+        entries=[
             (entry.name, group.removesuffix("s"), entry.about)
             for group, entries in plan_file.groups.items()
             for entry in entries
-        ),
+        ],
         claims=0,
         samples=plan.samples,
         judges=_score_judges(plan_file, results, criteria) if plan.labels else None,
@@ -293,7 +293,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
     return {
         "measure": answers_name(criteria) if places else first,
         "claims": claims,
-        "debaters": tuple(figures),
+        "debaters": figures,
         "comparisons": report.comparisons,
         "shares": report,
     }

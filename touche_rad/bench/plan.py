@@ -178,17 +178,17 @@ class PlanFile:
         return [self.folder / name for name in self.plan.plugins]
 
     @cached_property
-    def debaters(self) -> tuple[PluginEntry[LoadedDebater], ...]:
+    def debaters(self) -> list[PluginEntry[LoadedDebater]]:
         """The debaters in the order of the file."""
         return self._plugins("debaters", lambda name: find("debater", name))
 
     @cached_property
-    def judges(self) -> tuple[PluginEntry[LoadedJudge], ...]:
+    def judges(self) -> list[PluginEntry[LoadedJudge]]:
         """The judges in the order of the file."""
         return self._plugins("judges", lambda name: find("judge", name))
 
     @cached_property
-    def users(self) -> tuple[UserEntry, ...]:
+    def users(self) -> list[UserEntry]:
         """The simulated users in the order of the file."""
         users = []
         for name, entry in self.plan.users.items():
@@ -198,7 +198,7 @@ class PlanFile:
                 raise InputError(self.path, str(error), field=f"users.{name}") from None
             model = self._model(entry)
             users.append(UserEntry(name, entry.plugin, choice.configured, model, choice))
-        return tuple(users)
+        return users
 
     @property
     def groups(self) -> Mapping[str, Sequence[PluginEntry[object]]]:
@@ -223,9 +223,7 @@ class PlanFile:
         plugins = (plugin.configured for plugin in self.entries)
         refuse_files_outside(self.path, paths, models, plugins)
 
-    def _plugins(
-        self, group: str, find_plugin: Callable[[str], Plugin[L]]
-    ) -> tuple[PluginEntry[L], ...]:
+    def _plugins(self, group: str, find_plugin: Callable[[str], Plugin[L]]) -> list[PluginEntry[L]]:
         plugins = []
         for name, entry in dict(self.plan)[group].items():
             try:
@@ -238,7 +236,7 @@ class PlanFile:
                     fault += f"; the plan's own code: {files} (or --trust)"
                 raise InputError(self.path, fault, field=f"{group}.{name}") from None
             plugins.append(PluginEntry(name, entry.plugin, configured, self._model(entry)))
-        return tuple(plugins)
+        return plugins
 
     def _files(self, entry: PlanEntry) -> dict[str, str]:
         """Return the options of a plugin that name files of the folder, with their paths."""

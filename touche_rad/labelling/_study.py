@@ -23,7 +23,7 @@ Answers = dict[str, Answer]
 """The answers on a turn, by the key of the criterion."""
 
 
-class _AnswerEvent(BaseModel):
+class AnswerEvent(BaseModel):
     """An answer in the log, which a stranger may have written."""
 
     model_config = ConfigDict(strict=True)
@@ -54,24 +54,28 @@ class Study:
     answers: dict[str, dict[TurnPlace, Answers]] = field(default_factory=lambda: defaultdict(dict))
     settled: dict[TurnPlace, dict[str, Settled]] = field(default_factory=lambda: defaultdict(dict))
 
-    def apply(self, record: LabelEvent) -> TurnPlace:
-        """Store an answer, or settle a disagreement, and return its place.
+    def check(self, record: LabelEvent) -> AnswerEvent:
+        """Return an answer, which may settle a disagreement.
 
         Raises:
             FieldError: It is no answer to a question of these criteria.
         """
-        event = validate(_AnswerEvent, record)
-        place = TurnPlace(event.debate, event.turn)
+        event = validate(AnswerEvent, record)
         key = event.maxim
         answers_of = {criterion.key: criterion.answers.values for criterion in self.criteria}
         if key not in answers_of:
             raise FieldError("maxim", f"expected one of {', '.join(answers_of)}, got {key!r}")
         if event.label is not None and event.label not in range(len(answers_of[key])):
             raise FieldError("label", f"expected less than {len(answers_of[key])}, or null")
+        return event
+
+    def apply(self, event: AnswerEvent) -> TurnPlace:
+        """Store an answer, or settle a disagreement, and return its place."""
+        place = TurnPlace(event.debate, event.turn)
         if event.settle:
-            self.settled[place][key] = {"label": event.label, "by": event.by}
+            self.settled[place][event.maxim] = {"label": event.label, "by": event.by}
         else:
-            self.answers[event.by].setdefault(place, {})[key] = event.label
+            self.answers[event.by].setdefault(place, {})[event.maxim] = event.label
         return place
 
     def is_complete(self, annotator: str, place: TurnPlace) -> bool:
@@ -172,7 +176,7 @@ def labels_of(rows: Sequence[Sequence[Mapping[str, Any]]], name: str, criteria: 
     return study
 
 
-def label_rows(study: Study, exchanges: Exchanges) -> list[tuple[dict[str, Any], ...]]:
+def label_rows(study: Study, exchanges: Exchanges) -> list[list[dict[str, Any]]]:
     """Return the labels in the official format, with further fields.
 
     A turn that nobody labelled, and a disagreement that is not settled, is null.
@@ -200,5 +204,5 @@ def label_rows(study: Study, exchanges: Exchanges) -> list[tuple[dict[str, Any],
                     key: {"label": label, "by": settled[key]["by"]} for key, label in finals.items()
                 }
             rows.append(row)
-        debates.append(tuple(rows))
+        debates.append(rows)
     return debates

@@ -17,6 +17,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.errors import why
+from touche_rad.files.records import FieldError
 from touche_rad.labelling._views import (
     answers_record,
     question_record,
@@ -138,11 +139,6 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
     @router.post("/answer")
     async def answer(body: LabelBody) -> dict[str, Any]:
         place = check(TurnPlace(body.debate, body.turn))
-        sizes = {criterion.key: len(criterion.answers.values) for criterion in session.criteria}
-        if body.maxim not in sizes:
-            raise HTTPException(422, "there is no such question")
-        if body.label is not None and not 0 <= body.label < sizes[body.maxim]:
-            raise HTTPException(422, "there is no such answer")
         with _reported():
             session.answer(place, body.maxim, body.label, settle=body.settle)
         return {**answers_record(session, place), "state": state_record(session, [])}
@@ -183,3 +179,5 @@ def _reported() -> Iterator[None]:
         yield
     except OSError as error:
         raise HTTPException(507, f"the answer is not saved: {why(error)}") from None
+    except FieldError as error:
+        raise HTTPException(422, str(error)) from None

@@ -100,7 +100,7 @@ class LabelSession:
         study = Study(self.criteria)
         for number, event in effective(self._events):
             try:
-                if study.apply(event) not in self.exchanges.views:
+                if study.apply(study.check(event)) not in self.exchanges.views:
                     raise FieldError("debate", "expected a place of the run")
             except FieldError as error:
                 raise InputError(self.log.path, str(error), line=number) from None
@@ -139,7 +139,11 @@ class LabelSession:
         return study
 
     def answer(self, place: TurnPlace, key: str, label: Answer, *, settle: bool = False) -> None:
-        """Store an answer, or settle a disagreement."""
+        """Store an answer, or settle a disagreement.
+
+        Raises:
+            FieldError: There is no such question or answer.
+        """
         event: dict[str, Any] = {
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "by": self.annotator,
@@ -149,8 +153,9 @@ class LabelSession:
         }
         if settle:
             event["settle"] = True
+        checked = self.study.check(event)
         self._append(event)
-        self.study.apply(event)
+        self.study.apply(checked)
         self.unwritten = True
 
     def _append(self, event: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -139,14 +139,16 @@ def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     return debate
 
 
+@dataclass
 class _Steps:
     """Answers one message and judges the answer, and reports each step as a JSON line."""
 
-    def __init__(self, request: PageRequest, offer: Offer, deadline: float | None) -> None:
-        self.request = request
-        self.offer = offer
-        self.deadline = deadline
-        self.debate = _debate_of(request, offer)
+    request: PageRequest
+    offer: Offer
+    deadline: float | None
+
+    def __post_init__(self) -> None:
+        self.debate = _debate_of(self.request, self.offer)
         self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._begin()

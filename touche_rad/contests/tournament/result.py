@@ -81,9 +81,9 @@ class Tournament(Printed):
     samples: int
     seed: int
     standings: Sequence[Standing]
-    shares: Sequence[tuple[float | None, ...]]
+    shares: Sequence[Sequence[float | None]]
     """Share of wins of the row against the column, in the order of the standings."""
-    met: tuple[tuple[int, ...], ...]
+    met: Sequence[Sequence[int]]
     """Number of decided debates of each share."""
 
     def parts(self) -> Iterator[Part]:
@@ -186,10 +186,10 @@ def result_of(
         standings.append(_standing(name, ratings[number], differs, games, points))
         counts = met[number]
         shares.append(
-            tuple(
+            [
                 float(total[number, against]) / int(counts[against]) if counts[against] else None
                 for against in order
-            )
+            ]
         )
     return Tournament(
         **settings,
@@ -202,7 +202,7 @@ def result_of(
         seed=seed,
         standings=standings,
         shares=shares,
-        met=tuple(map(tuple, met[np.ix_(order, order)].tolist())),
+        met=met[np.ix_(order, order)].tolist(),
     )
 
 

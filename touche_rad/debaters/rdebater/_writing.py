@@ -27,7 +27,7 @@ class Candidate:
     """An utterance, and the arguments that the model named for it."""
 
     text: str
-    named: tuple[Argument, ...] = ()
+    named: Sequence[Argument] = ()
 
 
 @frozen
@@ -73,9 +73,9 @@ class Brief:
         shown = [record.argument for record in self.evidence]
         return [shown.index(argument) + 1 for argument in arguments]
 
-    def named(self, numbers: Sequence[int]) -> tuple[Argument, ...]:
+    def named(self, numbers: Sequence[int]) -> list[Argument]:
         """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
-        return tuple(record.argument for record in named(numbers, self.evidence))
+        return [record.argument for record in named(numbers, self.evidence)]
 
 
 class DraftAnswer(BaseModel):

@@ -42,7 +42,6 @@ def last_message(debate: Debate) -> Query:
     """Return the query that is used if the model gives none: an attack on the last message."""
     return Query(
         opponent_idea=clean(debate.last.utterance)[:MAX_LETTERS] or clean(debate.thesis) or "this",
-        field_to_look="ATTACK",
         justification="it is the opponent's last message",
     )
 
