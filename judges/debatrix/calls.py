@@ -50,9 +50,9 @@ def _verdict_schema(
     codes: tuple[str, ...], ties: bool, analysed: bool, most: int
 ) -> type[BaseModel]:
     """Return the schema of a whole verdict: analysis, each debater's mark, the winner."""
-    keys: dict[str, Any] = {"analysis": (_long_text(most), ...)} if analysed else {}
-    keys |= dict.fromkeys(codes, (MarkAnswer, ...))
-    keys |= {"comment": (Paragraph, ...), "winner": (_names(codes, ties), ...)}
+    keys: dict[str, Any] = {"analysis": _long_text(most)} if analysed else {}
+    keys |= dict.fromkeys(codes, MarkAnswer)
+    keys |= {"comment": Paragraph, "winner": _names(codes, ties)}
     return create_model("Verdict", **keys)
 
 
@@ -109,12 +109,12 @@ class JudgeCalls:
         """
         if self.separate:
             return await self._analyse(name, **values), None
-        fields: Any = {"comment": (Paragraph, ...), "score": (Score, ...)}
         schema = create_model(
             "SpeechView",
             __doc__="Analysis, comment and score of a speech in one answer.",
-            analysis=(_long_text(self.most), ...),
-            **fields,
+            analysis=_long_text(self.most),
+            comment=Paragraph,
+            score=Score,
         )
         answer = await self._ask(name, schema, **values)
         return answer.analysis, DimensionScore(clean(answer.comment), answer.score)
@@ -134,15 +134,14 @@ class JudgeCalls:
 
     async def _analyse(self, name: str, **values: object) -> str:
         description = "The analysis of a speech or of the debate."
-        analysis = (_long_text(self.most), ...)
-        schema = create_model("Analysis", __doc__=description, analysis=analysis)
+        schema = create_model("Analysis", __doc__=description, analysis=_long_text(self.most))
         answer = await self._ask(name, schema, **values)
         return str(answer.analysis)
 
     async def _comment(self, name: str, **values: object) -> str:
         """Ask for a comment; its score or winner is asked for in another call."""
         description = "A judge's comment; its score or winner is asked for in another call."
-        schema = create_model("Comment", __doc__=description, comment=(_long_text(self.most), ...))
+        schema = create_model("Comment", __doc__=description, comment=_long_text(self.most))
         answer = await self._ask(name, schema, **values)
         return str(answer.comment)
 
@@ -171,7 +170,7 @@ class JudgeCalls:
 
         async def pick() -> DebateVerdict:
             comment = await self._comment("verdict", code="", answer="", **values)
-            schema = create_model("Winner", winner=(_names(self.codes, self.ties), ...))
+            schema = create_model("Winner", winner=_names(self.codes, self.ties))
             answer = await self._ask("pick", schema, comment=comment)
             return DebateVerdict(winner=answer.winner, comment=clean(comment))
 

@@ -124,8 +124,7 @@ class DebGraph:
             "facts": [{**vars(fact), "score": fact.product} for fact in facts],
             "pairs": [
                 {
-                    "pro": clash.pair.pro,
-                    "con": clash.pair.con,
+                    **vars(clash.pair),
                     "answering": sorted(clash.pair.answering),
                     "winner": clash.winner,
                     "feedback": clash.feedback,

@@ -75,7 +75,7 @@ def draft_schema(most: int, first: int) -> type[GraphDraft]:
     last = last_id(most, first)
 
     def limited(kind: object, **limits: int) -> Any:
-        return (Annotated[kind, schema_limits(**limits)], ...)
+        return Annotated[kind, schema_limits(**limits)]
 
     argument: object = create_model(
         "DraftArgument", __base__=DraftArgument, id=limited(int, minimum=first, maximum=last)

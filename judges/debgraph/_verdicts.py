@@ -87,7 +87,7 @@ async def _ask_all(
             keys[question.number] = (int, limits)
         if words:  # first, so that the verdict follows from the reason
             keys["feedback"] = (Page if each else Note, "")
-        keys |= {key: (kind, ...) for key, kind in question.keys.items()}
+        keys |= question.keys
         kind: Any = create_model(question.schema, **keys)
         schema: type[BaseModel] = kind
         if not each:

@@ -86,7 +86,7 @@ class VirtualJudge:
         schema: type[BaseModel] = Thought
         if rounds > 1:
             text = Annotated[str, schema_limits(maxLength=letters)]
-            thought: Any = create_model("RoundThought", __base__=Thought, thoughts=(text, ...))
+            thought: Any = create_model("RoundThought", __base__=Thought, thoughts=text)
             exact = Field(min_length=1, json_schema_extra={"minItems": rounds, "maxItems": rounds})
             schema = create_model("Timeline", rounds=(list[thought], exact))
         thoughts: list[Thought] = []

@@ -162,6 +162,5 @@ def list_type(kind: Any, most: int) -> object:
 
 def object_schema(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
     """Return a schema with a field for each key."""
-    fields: Any = {key: (kind, ...) for key, kind in kinds.items()}
-    schema: type[BaseModel] = create_model(name, **fields)
+    schema: type[BaseModel] = create_model(name, **kinds)
     return schema

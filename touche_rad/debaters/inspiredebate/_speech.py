@@ -158,7 +158,7 @@ async def write_speech(
     """
     shorten = without_oldest(messages)
     # Without `most_cited`, the answer names no evidence.
-    fields: dict[str, Any] = {"argument": (text_of(words), ...)}
+    fields: dict[str, Any] = {"argument": text_of(words)}
     if most_cited is not None:
         fields = {"evidence": (at_most(most_cited, numbers_to(pieces)), []), **fields}
     corrected = create_model("Corrected", **fields)

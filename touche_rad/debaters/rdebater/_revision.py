@@ -115,9 +115,7 @@ class Agents:
         """The schema of the judgement; without wanted schemes it does not ask for them."""
         if not self.brief.schemes:
             return Assessment.Judgement
-        return create_model(
-            "Judgement", __base__=Assessment.Judgement, scheme_compliance=(bool, ...)
-        )
+        return create_model("Judgement", __base__=Assessment.Judgement, scheme_compliance=bool)
 
     async def judge(self, candidate: Candidate, violations: Sequence[str]) -> Attempt:
         """Call the Debate Summarization Agent, then the Judgement Agent."""

@@ -51,7 +51,7 @@ async def ask_queries(
 ) -> list[Query]:
     """Ask for the queries."""
     # SEARCH_1 is required, the others are optional.
-    fields: dict[str, Any] = {"SEARCH_1": (Query, ...)}
+    fields: dict[str, Any] = {"SEARCH_1": Query}
     fields |= {f"SEARCH_{number}": (Query | None, None) for number in range(2, most + 1)}
     answer = await ask_about(
         debate,
