@@ -44,7 +44,6 @@ class HasLinks(Protocol):
     @property
     def links(self) -> Callable[[str], list[Link]] | None:
         """Returns the links of an argument by its id; None if the index stores none."""
-        ...
 
 
 def alike(first: str, second: str) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from touche_rad.debate import Debate, Record
 
@@ -36,7 +36,7 @@ class Contest(Record):
     sides: Mapping[str, Side]
     """The side of each speaker or team, in speaking order."""
     speeches: tuple[Speech, ...] = ()
-    gold: Mapping[str, Any] = Field(default_factory=dict)
+    gold: Mapping[str, Any] = {}
     """Who won by dimension (`general`, `argument` ...): a speaker, `tie`, or a list of winners.
 
     `votes` contains the number of votes, `scores` people's scores by speaker and dimension.
@@ -79,13 +79,13 @@ class Outcome(Record):
 
     winner: str | None
     """A speaker, `tie`, or None."""
-    scores: Mapping[str, Mapping[str, float | None]] = Field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, float | None]] = {}
     """For each speaker its score by dimension."""
-    winners: Mapping[str, str | None] = Field(default_factory=dict)
+    winners: Mapping[str, str | None] = {}
     """For each dimension its winner."""
     comment: str = ""
     reason: str = ""
-    details: Mapping[str, Any] = Field(default_factory=dict)
+    details: Mapping[str, Any] = {}
     """Intermediate results of the judge (a graph, a timeline of comments), as JSON."""
 
     @property

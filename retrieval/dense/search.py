@@ -32,13 +32,11 @@ class DenseIndex(Protocol):
     @property
     def encoders(self) -> Sequence[str]:
         """The names of the encoders."""
-        ...
 
     def nearest(
         self, encoder: str, field: str, queries: Vectors, k: int
     ) -> list[list[tuple[str, float]]]:
         """Return the ids of the nearest arguments of each query, with cosines."""
-        ...
 
 
 class ComparingIndex(DenseIndex, Protocol):
@@ -48,7 +46,6 @@ class ComparingIndex(DenseIndex, Protocol):
         self, encoder: str, field: str, queries: Vectors, ids: Sequence[str]
     ) -> list[list[float]]:
         """Return the cosine of each query with each argument."""
-        ...
 
 
 loaded = cache(encoder)

@@ -33,11 +33,9 @@ class WebSearch(Protocol):
     @property
     def place(self) -> str:
         """The source, as shown to users."""
-        ...
 
     async def search(self, query: str, k: int) -> list[Page]:
         """Return the best `k` pages, best first, or raise SearchFailed."""
-        ...
 
 
 @frozen

@@ -237,7 +237,6 @@ class Entails(Protocol):
 
     async def of(self, claims: Sequence[str], arguments: Sequence[str]) -> list[bool]:
         """Return for each sentence whether it follows; raise an error on failure."""
-        ...
 
 
 def compare(content: str, sources: Sources, longest: int = 60) -> CheckedAnswer:

@@ -74,14 +74,14 @@ class ReasonedArgument(BaseModel):
     """The answer: the reasoning comes first, so that the argument follows from it."""
 
     reasoning: Page = Field(min_length=1)
-    evidence: list[int] = Field(default_factory=list)
+    evidence: list[int] = []
     argument: Paragraph = Field(min_length=1)
 
 
 class Correction(BaseModel):
     """A second answer, which is asked for without the reasoning."""
 
-    evidence: list[int] = Field(default_factory=list)
+    evidence: list[int] = []
     argument: Paragraph = Field(min_length=1)
 
 

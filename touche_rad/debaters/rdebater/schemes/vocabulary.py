@@ -8,7 +8,7 @@ from functools import cache
 from math import ceil
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, ConfigDict, computed_field
 
 from touche_rad.text import packaged_table
 
@@ -71,7 +71,7 @@ class Annotation(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    marks: Mapping[Scheme, Mark] = Field(default_factory=dict)
+    marks: Mapping[Scheme, Mark] = {}
 
     @property
     def schemes(self) -> tuple[Scheme, ...]:
