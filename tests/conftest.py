@@ -60,6 +60,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 unavailable(f"{', '.join(missing)}: pip install -e '.[test-{tier}]'")
 
 
+IN_OWN_FOLDER = ("cli", "files", "plugins", "report")
+"""Folders whose tests run in their `tmp_path`."""
 SHARED = (
     "tests/retrieval/elastic/",
     "tests/container/",
@@ -126,8 +128,15 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the machine may reach a test, nor the width of its terminal."""
+def _clean_environment(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """No setting of the machine may reach a test, nor the width of its terminal.
+
+    A test of some folders runs in its own empty folder, `tmp_path`, and names its files relative to it.
+    """
+    if request.path.parent.name in IN_OWN_FOLDER:
+        monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     for name in list(os.environ):
         if name.startswith(FOREIGN) and name not in KEPT:

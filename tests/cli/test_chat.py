@@ -17,8 +17,7 @@ ZOOS = "Zoos should be closed because captivity harms animals."
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _in_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
@@ -76,8 +75,8 @@ def test_the_debate_goes_on_and_empty_lines_are_ignored() -> None:
     assert cited[0][1] != cited[1][1], "no argument twice"
 
 
-def test_a_fallback_is_named_above_the_answer(tmp_path: Path) -> None:
-    plugin = tmp_path / "odd.py"
+def test_a_fallback_is_named_above_the_answer() -> None:
+    plugin = Path("odd.py")
     plugin.write_text(PLUGIN)
     ended = chat(
         "Please fail.",

@@ -42,7 +42,7 @@ PROFILE = f'description = "x"\n[settings]\nretriever = "{RERANK[19:-1]}"\n'
 def test_a_settings_file_of_the_current_folder_is_not_used(
     stranger: Scripted, tmp_path: Path
 ) -> None:
-    (tmp_path / "touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
+    Path("touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
     call_with_key(tmp_path, *SAY, code=0, err="--config touche-rad.toml")
     assert call_with_key(tmp_path, *SAY, "-q").err == ""
     assert stranger.asked == []
@@ -61,7 +61,7 @@ def test_a_settings_file_of_the_current_folder_is_not_used(
 def test_a_profile_gets_no_key_for_its_addresses(
     stranger: Scripted, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    (tmp_path / "p.toml").write_text(PROFILE.replace("URL", stranger.url))
+    Path("p.toml").write_text(PROFILE.replace("URL", stranger.url))
     ended = call_with_key(
         tmp_path,
         *SAY[:-1],
@@ -95,7 +95,7 @@ HOSTILE = (
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
     call_with_key(tmp_path, "prompts", "fsl1", "-o", "p", code=0)
-    for file in (tmp_path / "p").iterdir():
+    for file in Path("p").iterdir():
         file.write_text(f"=== user\n{hostile}")
     assert call_with_key(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
@@ -104,7 +104,7 @@ def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
 def test_the_user_can_choose_a_file_the_flag_or_the_variable(
     stranger: Scripted, tmp_path: Path
 ) -> None:
-    file = tmp_path / "touche-rad.toml"
+    file = Path("touche-rad.toml")
     file.write_text(f'model = "{stranger.url}#m"\n')
     call_with_key(tmp_path, *SAY, "--config", file)
     call_with_key(tmp_path, *SAY, "-m", f"{stranger.url}#m")
@@ -131,7 +131,7 @@ def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str) -> Non
 
 
 def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
-    (tmp_path / "t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
+    Path("t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
     say = ("respond", "--say", "Zoos should be closed.", "-d", "verbatim", "--config", "t.toml")
     ended = call_with_key(tmp_path, *say, code=0)
     assert "[104." in ended.out, ended.err
@@ -151,10 +151,9 @@ def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: P
 
 
 def test_a_step_gives_keys_to_the_servers_of_its_command_only(
-    stranger: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stranger: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.chdir(tmp_path)
     words = [*SAY, "-m", f"{stranger.url}#m"]
     assert run(words, is_step=True, trusted=frozenset()) == 2
     assert stranger.asked == []

@@ -65,8 +65,8 @@ def test_the_summary_says_what_the_answer_cites_and_why(text: str) -> None:
     check_screen(name, touche_rad("respond", "--say", text, "-i", "demo", "--explain"))
 
 
-def test_each_turn_of_a_file_is_explained(tmp_path: Path) -> None:
-    source = tmp_path / "debates.jsonl"
+def test_each_turn_of_a_file_is_explained() -> None:
+    source = Path("debates.jsonl")
     first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
     source.write_text(first + "\n")
     shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"})
@@ -74,9 +74,9 @@ def test_each_turn_of_a_file_is_explained(tmp_path: Path) -> None:
     assert {row["turn"] for row in explain_as_json("respond", source, "-i", "demo")} == {1, 2, 3}
 
 
-def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> None:
+def test_a_model_may_choose_another_candidate_than_the_best() -> None:
     best = next(row for row in explain_as_json(*ZOOS) if row["rank"] == 1)
-    script = tmp_path / "model.jsonl"
+    script = Path("model.jsonl")
     write_records(script, {"answer": {"number": 2}})
     rows = explain_as_json(*ZOOS, "-m", f"scripted:{script}")
     (chosen,) = [row for row in rows if row["chosen"]]
@@ -85,15 +85,15 @@ def test_a_model_may_choose_another_candidate_than_the_best(tmp_path: Path) -> N
     assert "the model's choice, which is number 2" in " ".join(shown.split())
 
 
-def test_a_debater_that_lists_no_candidates_says_so(tmp_path: Path) -> None:
-    script = tmp_path / "model.jsonl"
+def test_a_debater_that_lists_no_candidates_says_so() -> None:
+    script = Path("model.jsonl")
     script.write_text('{"answer": "No."}\n')
     shown = touche_rad(*ZOOS, "--explain", "-d", "sinai", "-m", f"scripted:{script}", code=None).out
     assert shown.endswith("\n\nsinai lists no candidates.\n")
 
 
-def test_an_explanation_of_another_debaters_answer_says_so(tmp_path: Path) -> None:
-    plugin = tmp_path / "failing.py"
+def test_an_explanation_of_another_debaters_answer_says_so() -> None:
+    plugin = Path("failing.py")
     plugin.write_text(
         "from touche_rad.plugins import debater\n"
         '@debater("failing")\n'

@@ -75,12 +75,10 @@ def test_colours_follow_the_environment() -> None:
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_plugins_and_settings_are_named_before_or_after_the_command(
-    tmp_path: Path, place: str
-) -> None:
-    (tmp_path / "parrot.py").write_text(PLUGIN)
-    (tmp_path / "mine.toml").write_text('debater = "parrot"\n')
+def test_plugins_and_settings_are_named_before_or_after_the_command(place: str) -> None:
+    Path("parrot.py").write_text(PLUGIN)
+    Path("mine.toml").write_text('debater = "parrot"\n')
     extra = ["--plugin", "parrot.py", "--config", "mine.toml"]
     call = ["respond", "--say", "Zoos are bad."]
-    ended = touche_rad(*(extra + call if place == "before" else call + extra), cwd=tmp_path)
+    ended = touche_rad(*(extra + call if place == "before" else call + extra))
     assert ended.out.strip() == "You say: Zoos are bad."

@@ -62,14 +62,14 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
 
 
 @pytest.mark.parametrize("scored", [False, True])
-def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool) -> None:
+def test_the_next_report_of_outcomes_has_the_texts(scored: bool) -> None:
     source = demo_file("contests.jsonl") if scored else DEBATES
-    judged = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl", cwd=tmp_path)
+    judged = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl")
     steps = next_commands(judged.err)
     assert [step[0] for step in steps] == ["score", "report"]
     for step in steps:
-        touche_rad(*step, cwd=tmp_path)
-    page = (tmp_path / "out.html").read_text("utf-8")
+        touche_rad(*step)
+    page = Path("out.html").read_text("utf-8")
     speech = next(files.read_contests(source)).speeches[0].text
     assert str(escape(speech))[:40] in page
     assert "significantly" not in page.replace(RANKS, "")
@@ -77,32 +77,30 @@ def test_the_next_report_of_outcomes_has_the_texts(tmp_path: Path, scored: bool)
     assert ("Who won" in page) != scored
 
 
-def test_a_run_on_another_index_is_checked_next(claims: Path, tmp_path: Path) -> None:
+def test_a_run_on_another_index_is_checked_next(claims: Path) -> None:
     arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
-    (tmp_path / "arguments.jsonl").write_text("".join(arguments[:-1]))
-    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path)
+    Path("arguments.jsonl").write_text("".join(arguments[:-1]))
+    touche_rad("index", "arguments.jsonl", "-o", "index")
     simulate = ("simulate", claims, "-i", "index", "-o", "runs.jsonl", "--turns", "1")
-    check, judge = next_commands(touche_rad(*simulate, cwd=tmp_path).err)
+    check, judge = next_commands(touche_rad(*simulate).err)
     assert judge[0] == "judge"
-    checked = touche_rad(*check, cwd=tmp_path)
+    checked = touche_rad(*check)
     assert "not fit" not in checked.out, checked.out
-    touche_rad(*judge, cwd=tmp_path, err="\nwith an index\n")
+    touche_rad(*judge, err="\nwith an index\n")
     touche_rad(
         "judge",
         "runs.jsonl",
         "-o",
         "alone.jsonl",
-        cwd=tmp_path,
         err="\nwithout an index (-i)\n",
     )
 
 
 def test_the_next_steps_of_ones_own_criteria_work_as_printed(
-    server: Scripted, claims: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Scripted, claims: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filling(server)
     monkeypatch.setenv("TOUCHE_RAD_MODEL", f"{server.url}#tiny")
-    monkeypatch.chdir(tmp_path)
 
     def follow(*words: str | Path) -> None:
         for step in next_commands(touche_rad(*words).err):
@@ -126,10 +124,10 @@ def test_the_next_steps_of_ones_own_criteria_work_as_printed(
     follow("train", "examples", "all.jsonl", "labels.jsonl", *criteria, "-o", "examples.jsonl")
 
 
-def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path, tmp_path: Path) -> None:
-    out = tmp_path / "evaluations.jsonl"
+def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path) -> None:
+    out = Path("evaluations.jsonl")
     assert "next:" not in touche_rad("judge", DEBATES, "-o", out, "-q").err
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "debates.jsonl").write_bytes(DEBATES.read_bytes())
-    env = {"inputDataset": str(tmp_path / "in"), "outputDir": str(tmp_path / "out")}
+    Path("in").mkdir()
+    Path("in/debates.jsonl").write_bytes(DEBATES.read_bytes())
+    env = {"inputDataset": "in", "outputDir": "out"}
     assert "next:" not in touche_rad("judge", "-j", "length", env=env).err

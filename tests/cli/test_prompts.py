@@ -15,9 +15,9 @@ from touche_rad.plugins import find
 ROLES = ("user", "assistant")
 
 
-def copy_prompts(tmp_path: Path, name: str, addition: str) -> Path:
+def copy_prompts(name: str, addition: str) -> Path:
     """Copy the prompts of `composed`; the system message of `writing` begins with an addition."""
-    folder = tmp_path / name
+    folder = Path(name)
     touche_rad("prompts", "composed", "-o", folder)
     source = (folder / "writing.jinja").read_text("utf-8")
     before, begin, system = source.partition("=== system\n")
@@ -42,9 +42,9 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
     assert set(request["schema"]["properties"]) >= {"quantity", "quality", "relation", "manner"}
 
 
-def test_a_plugin_that_sends_the_prompts_of_others_shows_them(tmp_path: Path) -> None:
+def test_a_plugin_that_sends_the_prompts_of_others_shows_them() -> None:
     touche_rad("prompts", "grice", "-O", "judge=zsl", out="quantity")
-    touche_rad("prompts", "grice", "-o", tmp_path / "copied", code=2, err="grice")
+    touche_rad("prompts", "grice", "-o", "copied", code=2, err="grice")
     touche_rad("prompts", "debatri", code=2, err="'debatrix'")
     touche_rad("prompts", "length", code=2)
 
@@ -53,8 +53,8 @@ def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
     touche_rad("prompts", "zsl", "-O", "model.max_tokens=9", code=2, err="-O")
 
 
-def test_text_of_a_debate_cannot_control_the_terminal(tmp_path: Path) -> None:
-    path = tmp_path / "debates.jsonl"
+def test_text_of_a_debate_cannot_control_the_terminal() -> None:
+    path = Path("debates.jsonl")
     debate = {"messages": [{"role": role, "content": "No \x1b[2J way"} for role in ROLES]}
     write_records(path, debate)
     shown = touche_rad("prompts", "zsl", path, out="way")
@@ -95,14 +95,14 @@ class Outer:
 def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
     name: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / "own_prompts"
-    mine = tmp_path / "mine"
+    package = Path("own_prompts")
+    mine = Path("mine")
     package.mkdir()
     mine.mkdir()
     (package / "__init__.py").write_text(OWN)
     (package / "words.jinja").write_text("=== user\nHello.\n")
     (mine / "words.jinja").write_text("=== user\nGood day.\n")
-    script = tmp_path / "answers.jsonl"
+    script = Path("answers.jsonl")
     script.write_text(
         '{"when": "Good day", "answer": "changed"}\n{"when": "Hello", "answer": "unchanged"}\n'
     )
@@ -113,22 +113,22 @@ def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
     touche_rad(*call, *with_own, out=f" {word}.")
 
 
-def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place(tmp_path: Path) -> None:
+def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place() -> None:
     plugin = find("debater", "composed")
 
     def identity(folder: Path) -> str:
         return plugin.configure({"prompts": str(folder)}).tag
 
-    brief = copy_prompts(tmp_path, "first", "Be brief. ")
-    same = copy_prompts(tmp_path, "second", "Be brief. ")
-    kind = copy_prompts(tmp_path, "third", "Be kind. ")
+    brief = copy_prompts("first", "Be brief. ")
+    same = copy_prompts("second", "Be brief. ")
+    kind = copy_prompts("third", "Be kind. ")
     assert identity(brief) == identity(same)
     assert len({identity(brief), identity(kind), plugin.configure().tag}) == 3
     assert "first" not in identity(brief)
 
 
 def test_files_that_cannot_replace_a_prompt_are_refused(tmp_path: Path) -> None:
-    folder = copy_prompts(tmp_path, "mine", "{{ secret }} ")
+    folder = copy_prompts("mine", "{{ secret }} ")
 
     def refusal(*words: str) -> str:
         refused = touche_rad("prompts", "composed", *words, code=2)

@@ -92,8 +92,8 @@ def test_one_planted_key_reaches_no_output(
         content = key.rjust(61, ".") if cut else reply  # a message quotes 60 characters
         server.always = lambda handler: handler.say(200, content.encode())
         url = f"{server.url}?api_key={key}#tiny"
-        out, cache = tmp_path / "run.jsonl", tmp_path / "cache"
-        debates = tmp_path / "debates.jsonl"
+        out, cache = Path("run.jsonl"), Path("cache")
+        debates = Path("debates.jsonl")
         copy_lines(demo_file("debates.jsonl"), debates)
         model = ("-i", "demo", "-d", "composed", "-m", url, "--cache", cache)
         ended = touche_rad("respond", debates, "-o", out, *model, code=None)

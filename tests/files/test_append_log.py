@@ -24,8 +24,8 @@ RECORDS: Final[tuple[Mapping[str, Any], ...]] = (
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "new folder" / "run.part"
+def path() -> Path:
+    return Path("new folder/run.part")
 
 
 def write(path: Path, *records: Mapping[str, Any], kind: LogKind = RUN, **more: Any) -> None:

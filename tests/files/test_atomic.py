@@ -21,8 +21,8 @@ def write(path: Path | str, text: str = "new\n") -> None:
         out.write(text)
 
 
-def test_file_appears_when_it_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "out"
+def test_file_appears_when_it_is_complete() -> None:
+    path = Path("a/b/out")
     with files.atomic_write(path) as out:
         out.write("é\n")
         out.flush()
@@ -54,8 +54,8 @@ def test_an_error_leaves_the_old_file_and_nothing_else(
         assert caught.value.filename == str(path)
 
 
-def test_a_new_file_has_the_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
-    plain, new, old = tmp_path / "plain", tmp_path / "new", tmp_path / "old"
+def test_a_new_file_has_the_usual_permissions_and_an_old_one_keeps_its_own() -> None:
+    plain, new, old = Path("plain"), Path("new"), Path("old")
     plain.touch()
     write(new)
     old.touch(mode=0o600)
@@ -65,13 +65,13 @@ def test_a_new_file_has_the_usual_permissions_and_an_old_one_keeps_its_own(tmp_p
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
-def test_a_link_is_replaced_and_not_its_target(tmp_path: Path) -> None:
-    (tmp_path / "real").write_text("old")
-    (tmp_path / "link").symlink_to("real")
-    write(tmp_path / "link")
-    assert not (tmp_path / "link").is_symlink()
-    assert (tmp_path / "link").read_text() == "new\n"
-    assert (tmp_path / "real").read_text() == "old"
+def test_a_link_is_replaced_and_not_its_target() -> None:
+    Path("real").write_text("old")
+    Path("link").symlink_to("real")
+    write(Path("link"))
+    assert not Path("link").is_symlink()
+    assert Path("link").read_text() == "new\n"
+    assert Path("real").read_text() == "old"
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_a_link_is_replaced_and_not_its_target(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_an_error_of_one_line(
     tmp_path: Path, name: str, reason: str
 ) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
+    Path("folder").mkdir()
+    Path("file").touch()
     with expect_error(reason) as error:
         write(f"{tmp_path}/{name}")
     assert isinstance(error.value, OSError)
@@ -95,8 +95,8 @@ def test_a_place_that_cannot_be_written_is_an_error_of_one_line(
     assert {path.name for path in tmp_path.iterdir()} == {"folder", "file"}
 
 
-def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
+def test_a_pipe_is_written_directly() -> None:
+    pipe = Path("pipe")
     os.mkfifo(pipe)
     got: list[str] = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
@@ -109,15 +109,13 @@ def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
 @pytest.mark.parametrize("to_file", [False, True])
-def test_the_standard_output_keeps_the_text_before_and_after(
-    tmp_path: Path, name: str, to_file: bool
-) -> None:
+def test_the_standard_output_keeps_the_text_before_and_after(name: str, to_file: bool) -> None:
     code = (
         "import sys\nfrom touche_rad import files\nprint('before')\n"
         "with files.atomic_write(sys.argv[1]) as out: out.write('é\\n')\nprint('after')"
     )
     command = [sys.executable, "-c", code, name]
-    with (tmp_path / "out").open("wb") as out:
+    with Path("out").open("wb") as out:
         done = subprocess.run(command, stdout=out if to_file else subprocess.PIPE, check=True)
-    got = (tmp_path / "out").read_bytes() if to_file else done.stdout
+    got = Path("out").read_bytes() if to_file else done.stdout
     assert got == "before\né\nafter\n".encode()

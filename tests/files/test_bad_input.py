@@ -33,10 +33,8 @@ LONG_NUMBER = f'{{"simulation": {"9" * 5000}}}'
     ("line", "field", "detail"),
     [*read_cases("files/bad_lines.json"), (LONG_NUMBER, None, "JSON")],
 )
-def test_a_bad_line_is_an_error_or_skipped(
-    tmp_path: Path, line: str, field: str | None, detail: str
-) -> None:
-    path = tmp_path / "sim.jsonl"
+def test_a_bad_line_is_an_error_or_skipped(line: str, field: str | None, detail: str) -> None:
+    path = Path("sim.jsonl")
     path.write_text(f"{json.dumps(GOOD)}\n{line}\n{json.dumps(GOOD)}\n", "utf-8")
     with pytest.raises(InputError) as raised:
         list(files.read_debates(path))
@@ -56,10 +54,8 @@ def test_a_bad_line_is_an_error_or_skipped(
     ("text", "field", "detail"),
     read_cases("files/wrong_fields.json"),
 )
-def test_errors_name_the_field_in_each_kind(
-    tmp_path: Path, text: str, field: str | None, detail: str
-) -> None:
-    path = tmp_path / "file"
+def test_errors_name_the_field_in_each_kind(text: str, field: str | None, detail: str) -> None:
+    path = Path("file")
     path.write_text(text + "\n", "utf-8")
     with pytest.raises(InputError) as raised:
         _read(path)
@@ -81,17 +77,17 @@ def _read(path: Path, bad: BadLines | None = None) -> int:
 
 
 @pytest.mark.parametrize("verb", ["judge -j length", "contests"])
-def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path, verb: str) -> None:
-    path = tmp_path / "sim.jsonl.gz"
+def test_the_lost_rest_of_a_gzip_file_is_never_skipped(verb: str) -> None:
+    path = Path("sim.jsonl.gz")
     text = "".join(json.dumps({**GOOD, "x": os.urandom(500).hex()}) + "\n" for _ in range(200))
     zipped = gzip.compress(text.encode())
     path.write_bytes(zipped[: len(zipped) // 2])
     for words, code in (((), 2), (("--skip-bad",), 1)):
         ended = touche_rad(
-            *verb.split(), path, "-o", tmp_path / "out.jsonl", *words, code=code, err=f"{path}:"
+            *verb.split(), path, "-o", "out.jsonl", *words, code=code, err=f"{path}:"
         )
         assert "gzip" in ended.err
-        assert not (tmp_path / "out.jsonl").exists()
+        assert not Path("out.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -113,26 +109,26 @@ def test_the_lost_rest_of_a_gzip_file_is_never_skipped(tmp_path: Path, verb: str
     ],
 )
 def test_a_file_of_no_kind_is_refused(
-    tmp_path: Path, content: bytes, line: int | None, field: str | None, detail: str
+    content: bytes, line: int | None, field: str | None, detail: str
 ) -> None:
-    (tmp_path / "f").write_bytes(content)
+    Path("f").write_bytes(content)
     with pytest.raises(InputError) as raised:
-        list(files.read_claims(tmp_path / "f"))
+        list(files.read_claims(Path("f")))
     assert raised.value.line == line
     assert raised.value.field == field
     assert detail in raised.value.expected
 
 
 def test_a_place_without_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("nowhere")
-    for place, detail in ((tmp_path, "got a folder"), (tmp_path / "link", "No such")):
+    Path("link").symlink_to("nowhere")
+    for place, detail in ((tmp_path, "got a folder"), (Path("link"), "No such")):
         with expect_error(detail, InputError) as raised:
             list(files.read_debates(place))
         assert raised.value.path == str(place)
 
 
-def test_a_key_occurs_once_in_an_object(tmp_path: Path) -> None:
-    path = tmp_path / "twice"
+def test_a_key_occurs_once_in_an_object() -> None:
+    path = Path("twice")
     path.write_text(
         json.dumps(GOOD).replace('{"simulation"', '{"id": "a", "id": "b", "simulation"')
     )
@@ -142,8 +138,8 @@ def test_a_key_occurs_once_in_an_object(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["Quantity", "relaton"])
-def test_a_misspelt_label_is_an_error(tmp_path: Path, wrong: str) -> None:
-    path = tmp_path / "labels"
+def test_a_misspelt_label_is_an_error(wrong: str) -> None:
+    path = Path("labels")
     for right in ({"quality": 1, "manner": 0}, dict.fromkeys(Maxim, 1)):
         path.write_text(json.dumps([{**right, wrong: 1}]))
         with expect_error("quantity", InputError) as raised:
@@ -152,10 +148,8 @@ def test_a_misspelt_label_is_an_error(tmp_path: Path, wrong: str) -> None:
         assert raised.value.field == f"[0].{wrong}"
 
 
-def test_labels_are_read_as_by_the_official_scorer(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "labels"
+def test_labels_are_read_as_by_the_official_scorer(caplog: pytest.LogCaptureFixture) -> None:
+    path = Path("labels")
     record = {"comment": "x", "quality": True, "manner": "0", "relation": 1.0, "quantity": None}
     path.write_text(json.dumps([record, {"comment": "y", "quality": 0}]))
     ((first, second),) = files.read_labels(path)
@@ -165,8 +159,8 @@ def test_labels_are_read_as_by_the_official_scorer(
     assert "3 labels such as true" in caplog.text
 
 
-def test_kinds_do_not_mix(tmp_path: Path) -> None:
-    path = tmp_path / "mixed"
+def test_kinds_do_not_mix() -> None:
+    path = Path("mixed")
     path.write_text(f'{json.dumps(GOOD)}\n{{"messages": [{{"role": "user", "content": "x"}}]}}\n')
     with pytest.raises(InputError) as raised:
         list(files.read_debates(path))
@@ -185,8 +179,8 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
         st.binary(max_size=30).map(lambda tail: b"\x1f\x8b\x08\x00" + tail),
     )
 )
-def test_any_bytes_are_read_or_an_input_error(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "any"
+def test_any_bytes_are_read_or_an_input_error(content: bytes) -> None:
+    path = Path("any")
     path.write_bytes(content)
     for bad in (BadLines(), BadLines(skip=True)):
         with suppress(InputError):

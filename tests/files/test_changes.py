@@ -108,17 +108,17 @@ CHANGES: list[tuple[Callable[[Debate], Debate], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("change", "places"), CHANGES)
 def test_only_what_has_changed_is_written_again(
-    tmp_path: Path, change: Callable[[Debate], Debate], places: dict[str, Any]
+    change: Callable[[Debate], Debate], places: dict[str, Any]
 ) -> None:
-    debate = change(one(tmp_path / "f", VALUE))
+    debate = change(one(Path("f"), VALUE))
     assert written(debate) == changed(**places)
-    again = one(tmp_path / "g", written(debate))
+    again = one(Path("g"), written(debate))
     for name in ("claim", "user", "description", "turns"):
         assert getattr(again, name) == getattr(debate, name)
 
 
-def test_a_new_judgement_has_nothing_of_the_old_one(tmp_path: Path) -> None:
-    debate = one(tmp_path / "f", JUDGED)
+def test_a_new_judgement_has_nothing_of_the_old_one() -> None:
+    debate = one(Path("f"), JUDGED)
     verdicts = {Maxim.QUALITY: Verdict(score=0.25, rationale="bad", extra={"why": "w"})}
     line = json.loads(files.evaluation_line(files.Evaluation(debate, (verdicts,))))
     quality = {"score": 0.25, "explanation": "bad", "why": "w"}
@@ -133,8 +133,8 @@ RESPONSES = record(
 
 @MANY
 @given(value=RESPONSES)
-def test_responses_are_written_as_they_were_read(tmp_path: Path, value: Any) -> None:
-    path = tmp_path / "f"
+def test_responses_are_written_as_they_were_read(value: Any) -> None:
+    path = Path("f")
     path.write_text(json.dumps(value))
     ((debate, (view,)),) = files.read_views(path)
     turn = len(view.turns) - 1
@@ -153,8 +153,8 @@ def test_responses_are_written_as_they_were_read(tmp_path: Path, value: Any) -> 
 
 @MANY
 @given(claims=st.lists(WORDS.filter(lambda text: not is_blank(text)), min_size=1, max_size=4))
-def test_any_claim_survives_the_parameter_file(tmp_path: Path, claims: list[str]) -> None:
-    path = tmp_path / "f"
+def test_any_claim_survives_the_parameter_file(claims: list[str]) -> None:
+    path = Path("f")
     text = files.claims_text(Debate(claim=claim, user="u") for claim in claims)
     path.write_text(text, "utf-8", newline="")
     debates = list(files.read_claims(path))
@@ -170,9 +170,9 @@ def test_any_claim_survives_the_parameter_file(tmp_path: Path, claims: list[str]
     read_cases("files/a_debate_has_a_claim_or_its_first_messag.json"),
 )
 def test_a_debate_has_a_claim_or_its_first_message_is_it(
-    tmp_path: Path, fields: dict[str, Any], claim: str
+    fields: dict[str, Any], claim: str
 ) -> None:
-    path = tmp_path / "f"
+    path = Path("f")
     turns = [{"utterance": "Zoos are bad."}, {"utterance": "They are."}]
     path.write_text(json.dumps({"simulation": {"userTurns": turns, **fields}}), "utf-8")
     (debate,) = files.read_claims(path)
@@ -180,7 +180,7 @@ def test_a_debate_has_a_claim_or_its_first_message_is_it(
     assert debate.turns == ()
 
 
-def test_a_cell_is_the_inside_of_a_json_string(tmp_path: Path) -> None:
+def test_a_cell_is_the_inside_of_a_json_string() -> None:
     cells = {
         r"a \"b\" c": 'a "b" c',
         r"back\\slash": "back\\slash",
@@ -189,7 +189,7 @@ def test_a_cell_is_the_inside_of_a_json_string(tmp_path: Path) -> None:
         r'bare " and \"': 'bare " and "',
         r"\ud800": "\ufffd",
     }
-    path = tmp_path / "f"
+    path = Path("f")
     path.write_text(
         "TOPIC_DESCRIPTION\tUSER\n" + "".join(f"{cell}\tu\n" for cell in cells), "utf-8"
     )

@@ -37,14 +37,14 @@ answer = "no"
 """
 
 
-def read(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "mine.toml"
+def read(text: str) -> Path:
+    path = Path("mine.toml")
     path.write_text(text, "utf-8")
     return path
 
 
-def test_a_file_has_scales_categories_and_questions_of_yes_or_no(tmp_path: Path) -> None:
-    criteria = read_criteria(str(read(tmp_path, THREE)))
+def test_a_file_has_scales_categories_and_questions_of_yes_or_no() -> None:
+    criteria = read_criteria(str(read(THREE)))
     quality, kind, polite = criteria
     assert [criterion.answers.kind for criterion in criteria] == ["scale", "categories", "yes-no"]
     assert [quality.answers.score(value) for value in (1, 3, 5)] == [0, 0.5, 1]
@@ -63,15 +63,15 @@ def test_a_file_has_scales_categories_and_questions_of_yes_or_no(tmp_path: Path)
     read_cases("files/a_change_counts_for_whom_it_is_shown_to.json"),
 )
 def test_a_change_counts_for_whom_it_is_shown_to(
-    tmp_path: Path, line: str, changes_verdicts: bool, changes_labels: bool
+    line: str, changes_verdicts: bool, changes_labels: bool
 ) -> None:
-    original = read_criteria(str(read(tmp_path, THREE)))
+    original = read_criteria(str(read(THREE)))
     key = "[polite]\n"
-    changed = read_criteria(str(read(tmp_path, THREE.replace(key, f"{key}{line}\n"))))
+    changed = read_criteria(str(read(THREE.replace(key, f"{key}{line}\n"))))
     assert (changed.tag != original.tag) == changes_verdicts
     assert (changed.label_tags[0] != original.label_tags[0]) == changes_labels
-    run = write_records(tmp_path / "run.jsonl", {"criteria": original.tag})
-    labels = [write_records(tmp_path / tag, [{"criteria": tag}]) for tag in original.label_tags]
+    run = write_records(Path("run.jsonl"), {"criteria": original.tag})
+    labels = [write_records(Path(tag), [{"criteria": tag}]) for tag in original.label_tags]
     for path, changes in ((run, changes_verdicts), (labels[0], changes_labels)):
         if changes:
             with expect_error("judges see" if path == run else "people see", InputError):
@@ -97,9 +97,9 @@ ASKED = 'name = "x"\n[a]\nquestion = "q"\n'
 
 
 @pytest.mark.parametrize("row", read_table("files/wrong_criteria.tsv"))
-def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path, row: list[str]) -> None:
+def test_a_wrong_file_is_refused_with_its_line(row: list[str]) -> None:
     text, line, field, detail = row
-    path = read(tmp_path, text.replace("\\n", "\n"))
+    path = read(text.replace("\\n", "\n"))
     with pytest.raises(InputError) as raised:
         read_criteria(str(path))
     error = raised.value
@@ -108,9 +108,9 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path, row: list[str]) -
     assert "\n" not in str(error)
 
 
-def test_a_newer_format_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
+def test_a_newer_format_and_an_unknown_name_are_refused() -> None:
     with expect_error("newer"):
-        read_criteria(str(read(tmp_path, f"format = 2\n{ASKED}")))
+        read_criteria(str(read(f"format = 2\n{ASKED}")))
     with expect_error("'grice'", OptionError):
         read_criteria("grise")
 
@@ -119,17 +119,17 @@ def test_a_newer_format_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
     ("change", "count"), read_cases("files/a_status_may_have_no_criteria_that_a_fil.json")
 )
 def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
-    tmp_path: Path, change: dict[str, str], count: int
+    change: dict[str, str], count: int
 ) -> None:
     honest = load_shipped("feedback")
     questions = (honest.criteria[0].model_copy(update=change),) * count
     forged = honest.model_copy(update={"name": "mine", "criteria": questions})
     status = {**END_OF_RUN, "output": "run.jsonl", "criteria": forged.model_dump(mode="json")}
-    (tmp_path / "run.jsonl.status.json").write_text(json.dumps(status))
-    run = write_records(tmp_path / "run.jsonl", {"criteria": forged.tag})
+    Path("run.jsonl.status.json").write_text(json.dumps(status))
+    run = write_records(Path("run.jsonl"), {"criteria": forged.tag})
     if count == 1 and not change:
         assert len(criteria_of(None, run)) == 1
         official = json.dumps(status).replace('"official": false', '"official": true')
-        (tmp_path / "run.jsonl.status.json").write_text(official)
+        Path("run.jsonl.status.json").write_text(official)
     with expect_error("--criteria", InputError):
         criteria_of(None, run)

@@ -62,12 +62,12 @@ def test_documents_and_tables_are_collections(
 
 
 def test_fields_with_other_names(tmp_path: Path) -> None:
-    unnamed = touche_rad("index", _write(tmp_path, JSON), "-o", tmp_path / "index", code=2)
+    unnamed = touche_rad("index", _write(tmp_path, JSON), "-o", "index", code=2)
     assert "own:1: " in unnamed.error
     assert "--map KEY=id,KEY=text" in unnamed.error
     names = ("--map", "docno=id,contents=text,claim=attacks")
     assert indexed(tmp_path, "own", JSON, *names) == {"7": ("Zoos save species.", "")}
-    index = open_index(str(tmp_path / "index"))
+    index = open_index("index")
     assert [hit.argument.id for hit in index.search("attacks", "zoos harm animals", 1)] == ["7"]
 
 
@@ -93,7 +93,7 @@ def _write(place: Path, text: str) -> Path:
 def test_a_wrong_line_is_named_with_its_field(
     tmp_path: Path, text: str, words: tuple[str, ...], expected: str
 ) -> None:
-    ended = touche_rad("index", _write(tmp_path, text), "-o", tmp_path / "index", *words, code=2)
+    ended = touche_rad("index", _write(tmp_path, text), "-o", "index", *words, code=2)
     assert expected in ended.error
 
 
@@ -104,9 +104,9 @@ def test_the_plugins_that_find_nothing_without_attacked_claims_are_named(
     text = "id\ttext\na\tZoos save species.\n"
     if has_supports:
         text = "id\ttext\tsupports\na\tZoos save species.\tZoos are good.\n"
-    ended = touche_rad("index", _write(tmp_path, text), "-o", tmp_path / "index")
+    ended = touche_rad("index", _write(tmp_path, text), "-o", "index")
     (warning,) = (line for line in ended.err.splitlines() if line.startswith("warning: "))
-    services = Services(open_index(str(tmp_path / "index")))
+    services = Services(open_index("index"))
     query = "Zoos save no species and are not good."
     useless = warning.partition("retrievers ")[2].partition(" find nothing")[0]
     names = useless.replace(" and ", ", ").split(", ")

@@ -110,8 +110,8 @@ def test_a_need_of_another_form_is_an_error(need: str) -> None:
         find("debater", "needy").missing(index=True)
 
 
-def test_a_file_of_plugins_is_imported(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
+def test_a_file_of_plugins_is_imported() -> None:
+    file = Path("mine.py")
     file.write_text(
         "from touche_rad.plugins import judge\n@judge('mine')\nclass Mine:\n    'Judge as I do.'\n"
     )
@@ -120,8 +120,8 @@ def test_a_file_of_plugins_is_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["raise ValueError('no')", "def (", "exit(0)"])
-def test_a_broken_file_of_plugins_is_one_line(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "broken.py"
+def test_a_broken_file_of_plugins_is_one_line(text: str) -> None:
+    file = Path("broken.py")
     file.write_text(text)
     with expect_error(r"broken\.py: "):
         import_plugins([str(file)])
@@ -144,21 +144,21 @@ def test_the_server_names_a_broken_plugin_of_a_package_and_goes_on() -> None:
     assert served.splitlines()[-1].startswith("touche-rad: error: nowhere: ")
 
 
-def test_a_debater_and_a_judge_of_a_package_process_a_debate(tmp_path: Path) -> None:
-    debates = tmp_path / "chat.jsonl"
+def test_a_debater_and_a_judge_of_a_package_process_a_debate() -> None:
+    debates = Path("chat.jsonl")
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
-    run = tmp_path / "run.jsonl"
+    run = Path("run.jsonl")
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
     touche_rad(*respond.split(), stranger=True)
     assert read_json(run)["content"] == "Well. Zoos are bad."
-    verdicts = tmp_path / "verdicts.jsonl"
+    verdicts = Path("verdicts.jsonl")
     touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
     assert read_json(verdicts)["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
 
 
-def test_a_retriever_of_a_package_searches(tmp_path: Path, demo_index_path: Path) -> None:
-    hits = tmp_path / "hits.run"
-    queries = tmp_path / "queries.tsv"
+def test_a_retriever_of_a_package_searches(demo_index_path: Path) -> None:
+    hits = Path("hits.run")
+    queries = Path("queries.tsv")
     queries.write_text("q1\tZoos should be closed\n")
     retrieve = f"retrieve {queries} -r backwards -i {demo_index_path} -k 5 -o {hits}"
     touche_rad(*retrieve.split(), stranger=True)
@@ -212,13 +212,11 @@ class R(Made):
     ("call", "problem"),
     read_cases("plugins/an_unknown_field_is_named_with_the_neare.json"),
 )
-def test_an_unknown_field_is_named_with_the_nearest_right_one(
-    tmp_path: Path, call: str, problem: str
-) -> None:
-    plugin = tmp_path / "mistaken.py"
-    out = tmp_path / "out"
+def test_an_unknown_field_is_named_with_the_nearest_right_one(call: str, problem: str) -> None:
+    plugin = Path("mistaken.py")
+    out = Path("out")
     plugin.write_text(MISTAKEN)
-    source = tmp_path / "in.jsonl"
+    source = Path("in.jsonl")
     copy_lines(demo_file("debates.jsonl"), source)
     ended = touche_rad(
         "--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out, code=None
@@ -242,30 +240,30 @@ class Ends:
 
 
 @pytest.mark.parametrize("call", ["respond -d ", "judge -j ", "judge -j all-", "retrieve -r "])
-def test_a_plugin_that_ends_the_program_is_named(tmp_path: Path, call: str) -> None:
-    (tmp_path / "ends.py").write_text(ENDS)
-    (tmp_path / "queries").write_text("Zoos should be closed\n")
+def test_a_plugin_that_ends_the_program_is_named(call: str) -> None:
+    Path("ends.py").write_text(ENDS)
+    Path("queries").write_text("Zoos should be closed\n")
     source = "queries" if "retrieve" in call else demo_file("debates.jsonl")
     words = ("--plugin", "ends.py", *f"{call}ends".split(), source, "-i", "demo", "-o", "out")
-    touche_rad(*words, cwd=tmp_path, code=1, err="SystemExit: 0")
+    touche_rad(*words, code=1, err="SystemExit: 0")
 
 
-def test_fields_of_official_files_survive_a_judge(tmp_path: Path) -> None:
+def test_fields_of_official_files_survive_a_judge() -> None:
     """A judge reads a response with fields that we do not know; the evaluation still has them."""
     record = read_records(demo_file("debates.jsonl"))[0]
     response = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
     response |= {"reasoning": "because", "extra": {"extra": 1}}
     response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
-    source = tmp_path / "in.jsonl"
+    source = Path("in.jsonl")
     write_records(source, record)
-    touche_rad("judge", source, "-j", "length", "-o", tmp_path / "out.jsonl")
-    written = read_json(tmp_path / "out.jsonl")["simulation"]["userTurns"][0]
+    touche_rad("judge", source, "-j", "length", "-o", "out.jsonl")
+    written = read_json(Path("out.jsonl"))["simulation"]["userTurns"][0]
     assert written["systemResponse"]["response"] == response
 
 
-def test_a_debater_may_add_fields_to_the_official_record(tmp_path: Path) -> None:
-    plugin = tmp_path / "adds.py"
-    out = tmp_path / "out.jsonl"
+def test_a_debater_may_add_fields_to_the_official_record() -> None:
+    plugin = Path("adds.py")
+    out = Path("out.jsonl")
     plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
     respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
     touche_rad("--plugin", plugin, *respond.split(), err="unwritable field")

@@ -38,9 +38,9 @@ PLUGIN = Plugin("debater", "mine", "a test", lambda: WithProfiles)
 
 
 @pytest.fixture(autouse=True)
-def _bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _bundled(monkeypatch: pytest.MonkeyPatch) -> Path:
     """Bundle two profiles with the plugin, beside its module."""
-    folder = tmp_path / "bundled" / "profiles"
+    folder = Path("bundled/profiles")
     folder.mkdir(parents=True)
     (folder / "lean.toml").write_text('description = "Fewer calls."\n')
     (folder / "paper.toml").write_text(
@@ -81,10 +81,10 @@ def test_a_profile_replaces_defaults_and_an_option_replaces_the_profile() -> Non
     }
 
 
-def test_a_user_file_may_extend_a_bundled_profile_or_another_file(tmp_path: Path) -> None:
-    first = tmp_path / "first.toml"
+def test_a_user_file_may_extend_a_bundled_profile_or_another_file() -> None:
+    first = Path("first.toml")
     first.write_text('description = "x"\nextends = "paper"\n[settings]\nwording = "free"\n')
-    second = tmp_path / "second.toml"
+    second = Path("second.toml")
     second.write_text('description = "x"\nextends = "first.toml"\n[settings]\nshare = 1\n')
     values = _configured_values({"profile": str(second)})
     assert values["rounds"] == 9
@@ -117,8 +117,8 @@ def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
     ("content", "problem"),
     read_cases("plugins/an_error_names_the_file_and_the_key.json"),
 )
-def test_an_error_names_the_file_and_the_key(tmp_path: Path, content: str, problem: str) -> None:
-    path = tmp_path / "my.toml"
+def test_an_error_names_the_file_and_the_key(content: str, problem: str) -> None:
+    path = Path("my.toml")
     path.write_text(content)
     with expect_error(re.escape(f"{path}: {problem}"), OptionError) as error:
         PLUGIN.configure({"profile": str(path)})

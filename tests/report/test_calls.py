@@ -39,9 +39,9 @@ def page_of(run: Path) -> Page:
     return Page(path)
 
 
-def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table(tmp_path: Path) -> None:
-    out = tmp_path / "run.jsonl"
-    five = tmp_path / "five.jsonl"
+def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table() -> None:
+    out = Path("run.jsonl")
+    five = Path("five.jsonl")
     copy_lines(DEBATES, five, 5)
     with scripted.serving() as server:
         server.always = content(ANSWER)
@@ -74,8 +74,8 @@ def call_line(text: str) -> str:
     return json.dumps({**call, "asked": {"messages": messages}, "answer": {"said": text}})
 
 
-def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path: Path) -> None:
-    run = tmp_path / "run.jsonl"
+def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over() -> None:
+    run = Path("run.jsonl")
     evil = "<script>alert(1)</script>"
     other = json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []})
     write_trace(run, "{broken", "[]", other, call_line(evil))
@@ -88,8 +88,8 @@ def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over(tmp_path:
     assert call["messages"] == [["user", evil]]
 
 
-def test_a_long_prompt_is_cut(tmp_path: Path) -> None:
-    run = tmp_path / "run.jsonl"
+def test_a_long_prompt_is_cut() -> None:
+    run = Path("run.jsonl")
     write_trace(run, call_line("x" * 6_010), call_line("y" * 6_000))
     long, short = calls_of(page_of(run))
     assert long["answer"].startswith("x" * 6_000)

@@ -42,9 +42,9 @@ def write_outcome(path: Path, **change: Any) -> Path:
     return write_records(path, line)
 
 
-def report_page(tmp_path: Path, run: Path, *options: str | Path) -> Page:
+def report_page(run: Path, *options: str | Path) -> Page:
     """Write a report of a run, and read it."""
-    out = tmp_path / "report.html"
+    out = Path("report.html")
     touche_rad("report", run, *options, "-o", out, "--replace")
     return Page(out)
 
@@ -62,9 +62,9 @@ def verdict_of(page: Page) -> dict[str, Any]:
 
 
 def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: Path) -> None:
-    run = write_outcome(tmp_path / "o.jsonl", reason="PART")
-    page = report_page(tmp_path, run, "--labels", CONTESTS)
-    check_page("panel", tmp_path / "report.html", tmp_path)
+    run = write_outcome(Path("o.jsonl"), reason="PART")
+    page = report_page(run, "--labels", CONTESTS)
+    check_page("panel", Path("report.html"), tmp_path)
     (debate,) = debates_of(page)
     verdict = verdict_of(page)
     gold = read_records(CONTESTS)[0]["gold"]["general"]
@@ -83,11 +83,11 @@ def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: P
     assert scores["clash"][5] == [6, "clash 6."]
 
 
-def test_an_entry_says_who_won_and_whether_the_panel_is_wrong(tmp_path: Path) -> None:
+def test_an_entry_says_who_won_and_whether_the_panel_is_wrong() -> None:
     gold = read_records(CONTESTS)[0]
     for winner in gold["sides"]:
-        run = write_outcome(tmp_path / "o.jsonl", winner=winner)
-        page = report_page(tmp_path, run, "--labels", CONTESTS)
+        run = write_outcome(Path("o.jsonl"), winner=winner)
+        page = report_page(run, "--labels", CONTESTS)
         (entry,) = page.data["data-wholes"]
         side = gold["sides"][winner]
         assert entry["tags"]["winner"] == [side, f"{side} by o"]
@@ -96,18 +96,18 @@ def test_an_entry_says_who_won_and_whether_the_panel_is_wrong(tmp_path: Path) ->
         assert ("differs from the human decision" in tags) == (winner != gold["gold"]["general"])
 
 
-def test_without_contests_the_verdict_alone_is_shown(tmp_path: Path) -> None:
-    page = report_page(tmp_path, write_outcome(tmp_path / "o.jsonl"))
+def test_without_contests_the_verdict_alone_is_shown() -> None:
+    page = report_page(write_outcome(Path("o.jsonl")))
     assert verdict_of(page)["comment"] == "WHY-MARA"
     assert debates_of(page)[0]["speeches"] == []
 
 
 @pytest.mark.parametrize("name", ["contests.jsonl", "debates.jsonl"])
-def test_outcomes_on_other_words_than_the_labels_are_refused(tmp_path: Path, name: str) -> None:
-    run, labels = tmp_path / "o.jsonl", tmp_path / name
+def test_outcomes_on_other_words_than_the_labels_are_refused(name: str) -> None:
+    run, labels = Path("o.jsonl"), Path(name)
     touche_rad("judge", demo_file(name), "-j", "grice", "-o", run, "-q")
     labels.write_text(demo_file(name).read_text("utf-8").replace(" the ", " a "), "utf-8")
-    touche_rad("report", run, "--labels", labels, "-o", tmp_path / "r.html", code=2, err=str(run))
+    touche_rad("report", run, "--labels", labels, "-o", "r.html", code=2, err=str(run))
 
 
 @pytest.mark.parametrize(
@@ -122,35 +122,35 @@ def test_outcomes_on_other_words_than_the_labels_are_refused(tmp_path: Path, nam
         {"details": {"timeline": 3}},
     ],
 )
-def test_text_of_files_is_escaped(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_text_of_files_is_escaped(change: dict[str, Any]) -> None:
     labels = () if "winner" in change else ("--labels", CONTESTS)
-    page = report_page(tmp_path, write_outcome(tmp_path / "o.jsonl", **change), *labels)
+    page = report_page(write_outcome(Path("o.jsonl"), **change), *labels)
     assert EVIL not in page.html
 
 
-def test_a_graph_and_lists_of_records_are_shown(tmp_path: Path) -> None:
+def test_a_graph_and_lists_of_records_are_shown() -> None:
     graph = SceneGraph("The motion")
     graph.add(1, EVIL, SpeechOrigin("pro", 1))
     graph.add(2, EVIL, SpeechOrigin("con", 1))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
-    run = write_outcome(tmp_path / "o.jsonl", details={"graph": as_json(graph)})
-    verdict = verdict_of(report_page(tmp_path, run))
+    run = write_outcome(Path("o.jsonl"), details={"graph": as_json(graph)})
+    verdict = verdict_of(report_page(run))
     assert verdict["graph"] == as_json(graph)
     assert [table["caption"] for table in verdict["tables"]] == ["graph nodes", "graph edges"]
 
 
-def test_details_of_any_shape_are_shown(tmp_path: Path) -> None:
+def test_details_of_any_shape_are_shown() -> None:
     rows = [{"a": None, "b": [1, "x"]}, {"a": {"inner": [{"c": 5}]}}, "no record"]
-    run = write_outcome(tmp_path / "o.jsonl", details={"rows": rows, "edges": 3})
-    outer, inner = verdict_of(report_page(tmp_path, run))["tables"]
+    run = write_outcome(Path("o.jsonl"), details={"rows": rows, "edges": 3})
+    outer, inner = verdict_of(report_page(run))["tables"]
     assert outer["heads"] == ["a", "b"]
     assert outer["rows"][0] == ["–", "1, x"]
     assert (inner["heads"], inner["rows"]) == (["c"], [["5"]])
 
 
-def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments(tmp_path: Path) -> None:
+def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments() -> None:
     scores = {"FIRST.": 4, "": None, "SECOND.": 9, "THIRD.": 8}
     pieces = [speech_score(score=score, comment=comment) for comment, score in scores.items()]
-    run = write_outcome(tmp_path / "o.jsonl", details={"timeline": pieces})
-    timeline = verdict_of(report_page(tmp_path, run))["timeline"]
+    run = write_outcome(Path("o.jsonl"), details={"timeline": pieces})
+    timeline = verdict_of(report_page(run))["timeline"]
     assert timeline["rows"] == [["argument", [[7, "FIRST. SECOND. THIRD."]]]]

@@ -62,33 +62,33 @@ def read_demo_debates() -> list[Any]:
 
 
 @pytest.fixture
-def two_judges(tmp_path: Path) -> list[Path]:
+def two_judges() -> list[Path]:
     """Evaluations of the demo's debates: only yes, and only no."""
     return [
-        write_evaluations(tmp_path / "yes.jsonl", read_demo_debates(), 0.9),
-        write_evaluations(tmp_path / "no.jsonl", read_demo_debates(), 0.1),
+        write_evaluations(Path("yes.jsonl"), read_demo_debates(), 0.9),
+        write_evaluations(Path("no.jsonl"), read_demo_debates(), 0.1),
     ]
 
 
 def test_the_page_says_how_judges_differ(tmp_path: Path, two_judges: list[Path]) -> None:
-    out = tmp_path / "report.html"
+    out = Path("report.html")
     assert write_report(two_judges, out, labels=LABELS).page == out
     check_page("two-judges", out, tmp_path)
 
 
-def test_scores_and_reasons_of_each_judge_are_beside_the_turn(tmp_path: Path) -> None:
-    run = write_evaluations(tmp_path / "a.jsonl", [make_debate(("U", "S.", "t"))], 0.25)
-    ((turn,),) = report_page([run], tmp_path / "r.html").data["part-d0"]
+def test_scores_and_reasons_of_each_judge_are_beside_the_turn() -> None:
+    run = write_evaluations(Path("a.jsonl"), [make_debate(("U", "S.", "t"))], 0.25)
+    ((turn,),) = report_page([run], Path("r.html")).data["part-d0"]
     assert turn["judged"] == [[0, [0.25] * 4, [f"as {maxim} goes" for maxim in Maxim]]]
 
 
-def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: Path) -> None:
+def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates() -> None:
     debates = read_demo_debates()
-    complete = write_evaluations(tmp_path / "complete.jsonl", debates, 0.9)
-    short = write_evaluations(tmp_path / "short.jsonl", debates[1:], 0.1)
-    labels = tmp_path / "labels.jsonl"  # without the debates beside it
+    complete = write_evaluations(Path("complete.jsonl"), debates, 0.9)
+    short = write_evaluations(Path("short.jsonl"), debates[1:], 0.1)
+    labels = Path("labels.jsonl")  # without the debates beside it
     labels.write_bytes(LABELS.read_bytes())
-    page = report_page([complete, short], tmp_path / "r.html", labels=labels)
+    page = report_page([complete, short], Path("r.html"), labels=labels)
     expected = []
     for turns in files.read_labels(LABELS):
         labels = [turn.get(maxim) for turn in turns for maxim in Maxim]
@@ -97,47 +97,47 @@ def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates(tmp_path: P
     assert sorted(shown) == sorted(expected)
 
 
-def test_labels_are_matched_by_the_debates_that_are_given(tmp_path: Path) -> None:
-    run = write_evaluations(tmp_path / "run.jsonl", read_demo_debates()[1:], 0.9)
-    labels = shutil.copy(LABELS, tmp_path / "truth.jsonl")
+def test_labels_are_matched_by_the_debates_that_are_given() -> None:
+    run = write_evaluations(Path("run.jsonl"), read_demo_debates()[1:], 0.9)
+    labels = shutil.copy(LABELS, Path("truth.jsonl"))
     options = ("--labels", labels, "--debates", demo_file("debates.jsonl"))
-    touche_rad("report", run, *options, "-o", tmp_path / "r.html", err="missing debate")
+    touche_rad("report", run, *options, "-o", "r.html", err="missing debate")
 
 
-def test_a_folder_has_the_same_data_in_files(tmp_path: Path) -> None:
+def test_a_folder_has_the_same_data_in_files() -> None:
     debates = []
     for at in range(5):
         debates.append(make_debate(*((f"{at}{turn}", "x" * 30_000, "t") for turn in range(5))))
-    run = write_evaluations(tmp_path / "run.jsonl", debates)
-    one_file = report_page([run], tmp_path / "one.html")
-    summary = write_report([run], tmp_path / "many")
-    assert summary.page == tmp_path / "many" / "index.html"
+    run = write_evaluations(Path("run.jsonl"), debates)
+    one_file = report_page([run], Path("one.html"))
+    summary = write_report([run], Path("many"))
+    assert summary.page == Path("many/index.html")
     index = Page(summary.page)
     parts = {name: part for name, part in one_file.data.items() if name.startswith("part-")}
     assert len(parts) > 1
     assert not any(name.startswith("part-") for name in index.data)
     for part_name, value in parts.items():
         name = part_name.removeprefix("part-")
-        script = (tmp_path / "many" / "data" / f"{name}.js").read_text("utf-8")
+        script = Path("many/data", f"{name}.js").read_text("utf-8")
         assert script.startswith(f'radPart("{name}",')
         assert json.loads(script.removeprefix(f'radPart("{name}",').removesuffix(");\n")) == value
     assert "'self'" in index.policy
     assert "'self'" not in one_file.policy
 
 
-def test_turns_are_marked(tmp_path: Path) -> None:
+def test_turns_are_marked() -> None:
     long = "Elephants never forget the moon. " * 13
     debate = make_debate(("U1", long, "Zoos.")).with_utterance("U2")
-    run = write_lines(tmp_path / "sim.jsonl", [files.simulation_line(debate)])
-    page = report_page([run], tmp_path / "r.html")
+    run = write_lines(Path("sim.jsonl"), [files.simulation_line(debate)])
+    page = report_page([run], Path("r.html"))
     marks = page.data["data-debates"]["debates"][0][4]
     assert marks == "38", "long and not supported; unanswered"
 
 
-def test_nothing_is_fetched_and_no_text_becomes_markup(tmp_path: Path) -> None:
+def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
     debates = [make_debate(*((text, end, text) for end in NASTY[:3]), claim=text) for text in NASTY]
-    run = write_evaluations(tmp_path / "nasty.jsonl", debates)
-    page = report_page([run], tmp_path / "r.html", title=NASTY[0])
+    run = write_evaluations(Path("nasty.jsonl"), debates)
+    page = report_page([run], Path("r.html"), title=NASTY[0])
     assert page.tags.count("script") == SCRIPTS + len(page.data), "scripts of ours, and data"
     assert not {"img", "iframe", "object"} & set(page.tags)
     loaded = [value or "" for key, value in page.attributes if key in ("src", "href", "action")]
@@ -150,27 +150,27 @@ def test_runs_are_called_by_their_files_with_their_plugins_below(tmp_path: Path)
     runs = []
     for name, debater in (("team1", "grounded"), ("team2", "verbatim")):
         run = simulate(tmp_path, debater, turns=2)
-        runs.append(judge(run, "length", tmp_path / f"{name}.jsonl"))
+        runs.append(judge(run, "length", Path(f"{name}.jsonl")))
         status = run.with_name(f"{run.name}.status.json")
         record = json.loads(status.read_text())
         record["identity"]["index"] = f"index of {name}"
         status.write_text(json.dumps(record))
-    page = report_page(runs, tmp_path / "r.html")
+    page = report_page(runs, Path("r.html"))
     abouts = {"team1": "grounded, judged by length", "team2": "verbatim, judged by length"}
     assert page.data["report"]["abouts"] == abouts
     assert "runs from different indexes: team1; team2" in page.words
-    (tmp_path / "verbatim.jsonl.status.json").unlink()  # the lines name the debater, too
-    page = report_page(runs, tmp_path / "r.html")
+    Path("verbatim.jsonl.status.json").unlink()  # the lines name the debater, too
+    page = report_page(runs, Path("r.html"))
     assert page.data["report"]["abouts"] == abouts
 
 
-def test_missing_debates_count_as_no_and_long_responses_are_named(tmp_path: Path) -> None:
+def test_missing_debates_count_as_no_and_long_responses_are_named() -> None:
     def write(name: str, text: str, yes: int, no: int) -> Path:
         debates = []
         for at in range(yes + no):
             turns = (f"U{at}", text, "t"), ("V", text, "t")
             debates.append(make_debate(*turns, claim=f"Claim {at}"))
-        out = tmp_path / f"{name}.jsonl"
+        out = Path(f"{name}.jsonl")
         good = write_evaluations(out, debates[:yes], 0.9).read_text()
         out.write_text(good + write_evaluations(out, debates[yes:], 0.1).read_text())
         return out
@@ -181,7 +181,7 @@ def test_missing_debates_count_as_no_and_long_responses_are_named(tmp_path: Path
         lines.write("{}\n")
     mine = runs[0].read_text().splitlines()[0].replace("Claim 0", "Mine")
     runs[0].write_text(f"{mine}\n{runs[0].read_text()}")
-    report = report_page(runs, tmp_path / "r.html").data["report"]
+    report = report_page(runs, Path("r.html")).data["report"]
     (of_all,) = report["claims"]["tables"]
     assert of_all["values"][:2] == [[None] * 3, [1, 1, 0]]  # a claim that is not counted
     rows = {row["run"]: row for row in report["boards"][0]["rows"]}
@@ -192,18 +192,18 @@ def test_missing_debates_count_as_no_and_long_responses_are_named(tmp_path: Path
     assert ["part", 28, long, "#debates&mark=long&run=part"] in report["faults"]
 
 
-def test_a_retrieval_run_is_scored(tmp_path: Path) -> None:
-    run = tmp_path / "a.run"
+def test_a_retrieval_run_is_scored() -> None:
+    run = Path("a.run")
     run.write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 1.0 t\n")
-    qrels = tmp_path / "qrels"
+    qrels = Path("qrels")
     qrels.write_text("q1 0 d1 1\n")
-    page = report_page([run], tmp_path / "r.html", labels=qrels)
+    page = report_page([run], Path("r.html"), labels=qrels)
     assert "nDCG@10" in page.words
     assert page.data["part-q0"] == [{"a": [["d1", "", 1], ["d2", "", None]]}]
 
 
-def test_rankings_have_the_texts_of_queries_and_arguments(tmp_path: Path) -> None:
-    run, out = tmp_path / "attack.run", tmp_path / "r.html"
+def test_rankings_have_the_texts_of_queries_and_arguments() -> None:
+    run, out = Path("attack.run"), Path("r.html")
     call_touche_rad("retrieve", CLAIMS, "-i", "demo", "-r", "attack", "-o", run)
     call_touche_rad("report", run, "--queries", CLAIMS, "-i", "demo", "-o", out)
     data = Page(out).data
@@ -219,8 +219,8 @@ def test_rankings_have_the_texts_of_queries_and_arguments(tmp_path: Path) -> Non
 PUBLIC = "irds:touche-rad/demo/counter/orig/test"
 
 
-def test_queries_and_qrels_are_those_of_a_public_dataset(tmp_path: Path) -> None:
-    run, out = tmp_path / "a.run", tmp_path / "r.html"
+def test_queries_and_qrels_are_those_of_a_public_dataset() -> None:
+    run, out = Path("a.run"), Path("r.html")
     call_touche_rad("retrieve", PUBLIC, "-i", "demo", "-r", "attack", "-o", run)
     truth = ("--labels", f"{PUBLIC}/qrels", "--queries", f"{PUBLIC}/queries")
     call_touche_rad("report", run, *truth, "-o", out)
@@ -230,15 +230,15 @@ def test_queries_and_qrels_are_those_of_a_public_dataset(tmp_path: Path) -> None
         assert query["text"] != query["id"]
     assert any(grade for query in page.data["part-q0"] for _, _, grade in query["a"])
     with expect_error(r"contains labels.* needs qrels"):
-        write_report([run], tmp_path / "labels.html", labels=LABELS)
+        write_report([run], Path("labels.html"), labels=LABELS)
 
 
 CUP = ("contests", "outcomes")
 """The runs of a tournament."""
 
 
-def test_a_folder_and_those_in_it_are_read(tmp_path: Path) -> None:
-    folder, out = tmp_path / "runs", tmp_path / "r.html"
+def test_a_folder_and_those_in_it_are_read() -> None:
+    folder, out = Path("runs"), Path("r.html")
     folder.mkdir()
     (folder / "below").mkdir()
     judge(DEBATES, "length", folder / "of-length.jsonl")
@@ -248,7 +248,7 @@ def test_a_folder_and_those_in_it_are_read(tmp_path: Path) -> None:
     (folder / "broken.jsonl").write_text("{", "utf-8")
     debaters = ("-d", "grounded", "-d", "verbatim", "--rounds", "1")
     call_touche_rad("tournament", CLAIMS, "-i", "demo", *debaters, "-o", folder / "cup")
-    runs = (folder, tmp_path / "none.jsonl")
+    runs = (folder, Path("none.jsonl"))
     touche_rad("report", *runs, "--labels", labels, "-o", out, code=1, err="broken.jsonl:1: ")
     report = Page(out).data["report"]
     files_of_page = {row[0]: row for row in report["files"]["rows"]}
@@ -260,7 +260,7 @@ def test_a_folder_and_those_in_it_are_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
-    touche_rad("report", tmp_path, "-o", tmp_path / "r.html", code=2, err=str(tmp_path))
+    touche_rad("report", tmp_path, "-o", "r.html", code=2, err=str(tmp_path))
 
 
 def write_damaged_runs(folder: Path) -> Path:
@@ -290,7 +290,7 @@ def write_damaged_runs(folder: Path) -> Path:
 
 @pytest.mark.parametrize("skip", [False, True])
 def test_damages_of_scored_runs_are_named(tmp_path: Path, skip: bool) -> None:
-    labels, out = write_damaged_runs(tmp_path), tmp_path / "page" / "r.html"
+    labels, out = write_damaged_runs(tmp_path), Path("page/r.html")
     options = ["--skip-bad"] if skip else []
     ended = touche_rad("report", tmp_path, "--labels", labels, "-o", out, *options, code=1)
     assert ("warning: cut: 1 invalid line" in ended.err) == skip
@@ -309,12 +309,12 @@ def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:
 
 
 def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
-    labels, out = write_damaged_runs(tmp_path), tmp_path / "r.html"
+    labels, out = write_damaged_runs(tmp_path), Path("r.html")
     for name in ("a", "b"):
-        write_evaluations(tmp_path / f"{name}.jsonl", [make_debate(("U", "S.", "t"))])
+        write_evaluations(Path(f"{name}.jsonl"), [make_debate(("U", "S.", "t"))])
     simulation = files.simulation_line(make_debate(("V", "S.", "t")))
-    (tmp_path / "played.jsonl").write_text(f"{simulation}\n{{}}\n")
-    runs = [tmp_path / f"{name}.jsonl" for name in ("good", "noes", "a", "b", "played")]
+    Path("played.jsonl").write_text(f"{simulation}\n{{}}\n")
+    runs = [Path(f"{name}.jsonl") for name in ("good", "noes", "a", "b", "played")]
     touche_rad(
         "report", *runs, "--labels", labels, "-o", out, code=1, err="warning: played: 1 lost debate"
     )
@@ -324,9 +324,7 @@ def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
 
 def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:
     labels = write_damaged_runs(tmp_path)
-    page = report_page(
-        [tmp_path], tmp_path / "r.html", labels=labels, bad=files.BadLines(skip=True)
-    )
+    page = report_page([tmp_path], Path("r.html"), labels=labels, bad=files.BadLines(skip=True))
     shown: Counter[str] = Counter()
     for debate in page.data["data-debates"]["debates"]:
         shown.update(names_of_runs(page)[run] for run in debate[3])
@@ -339,8 +337,8 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
     runs = []
     for debater, judge_name in zip(("grounded", "verbatim"), judges, strict=True):
         run = simulate(tmp_path, debater)
-        runs.append(judge(run, judge_name, tmp_path / f"{debater}.{judge_name}.jsonl"))
-    page = report_page(runs, tmp_path / "r.html")
+        runs.append(judge(run, judge_name, Path(f"{debater}.{judge_name}.jsonl")))
+    page = report_page(runs, Path("r.html"))
     same_judge = judges[0] == judges[1]
     same = "verbatim.length leads grounded.length by .10 share of yes"
     assert (same in page.words) == same_judge
@@ -353,16 +351,14 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
     ("claims", "score", "sentence"),
     read_cases("report/sentences_name_a_leader_from_ten_claims.json"),
 )
-def test_sentences_name_a_leader_from_ten_claims(
-    tmp_path: Path, claims: int, score: float, sentence: str
-) -> None:
+def test_sentences_name_a_leader_from_ten_claims(claims: int, score: float, sentence: str) -> None:
     runs = []
     for name, score_of_run in (("a", score), ("b", 0.9)):
         debates = [make_debate(("U", f"{name}.", "t"), claim=f"{at}") for at in range(claims)]
-        runs.append(write_evaluations(tmp_path / f"{name}.jsonl", debates, score_of_run))
+        runs.append(write_evaluations(Path(f"{name}.jsonl"), debates, score_of_run))
     if claims > 1000:  # one no
         runs[0].write_text(runs[0].read_text().replace("0.5", "0.1", 1))
-    (board,) = report_page(runs, tmp_path / "r.html").data["report"]["boards"]
+    (board,) = report_page(runs, Path("r.html")).data["report"]["boards"]
     words = " ".join(board["text"])
     assert sentence in words
     assert ("significantly" in words) == ("significantly" in sentence)
@@ -398,15 +394,15 @@ def test_labels_of_other_debates_are_refused_with_the_same_fix(tmp_path: Path) -
     check_messages("labels-of-other-debates", refusals, tmp_path)
 
 
-def test_the_title_says_on_which_criteria_a_run_beats_the_baseline(tmp_path: Path) -> None:
+def test_the_title_says_on_which_criteria_a_run_beats_the_baseline() -> None:
     labels = list(files.read_labels(LABELS))
-    lines = write_evaluations(tmp_path / "a.jsonl", read_demo_debates(), 0.9).read_text()
+    lines = write_evaluations(Path("a.jsonl"), read_demo_debates(), 0.9).read_text()
     records = [json.loads(line) for line in lines.splitlines()]
     for record, of_debate in zip(records, labels, strict=True):
         for turn, of_turn in zip(record["userTurnsEvaluations"], of_debate, strict=True):
             turn["Quality"]["score"] = of_turn["quality"]
-    run = write_records(tmp_path / "a.jsonl", *records)
-    (board,) = report_page([run], tmp_path / "r.html", labels=LABELS).data["report"]["boards"]
+    run = write_records(Path("a.jsonl"), *records)
+    (board,) = report_page([run], Path("r.html"), labels=LABELS).data["report"]["boards"]
     assert (
         board["title"]
         == "a beats always-yes: +.05 [.04, .07], p (Holm) < .001; better on Quality (+.21)"
@@ -418,15 +414,15 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline(tmp_path: Pat
     assert significant == [False, True, False, False]
 
 
-def test_a_citation_shows_its_search_path(tmp_path: Path) -> None:
-    run = tmp_path / "run.jsonl"
+def test_a_citation_shows_its_search_path() -> None:
+    run = Path("run.jsonl")
     call_touche_rad("respond", DEBATES, "-d", "grounded", "-i", "demo", "-o", run)
     paths = []
     for line in run.read_text("utf-8").splitlines():
         paths += [argument["path"] for argument in json.loads(line)["arguments"]]
     assert all(paths)
     shown = []
-    for turns in report_page([run], tmp_path / "page.html").data["part-d0"]:
+    for turns in report_page([run], Path("page.html")).data["part-d0"]:
         for turn in turns:
             if turn["answer"]:
                 shown += [citation["path"] for citation in turn["answer"]["citations"]]
