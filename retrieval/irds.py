@@ -23,6 +23,7 @@ from touche_rad import files
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
+from touche_rad.frozen import frozen
 
 VARIABLE = "TOUCHE_RAD_CLAIMREV"
 
@@ -48,17 +49,17 @@ JudgedQuery = tuple[str, str, Mapping[str, int]]
 """ID and text of a query, and its relevant documents with their levels."""
 
 
+@frozen
 class _Docs(BaseDocs):
     """The arguments of a collection."""
 
-    def __init__(self, source: Callable[[], Path]) -> None:
-        self._source = source
+    source: Callable[[], Path]
 
     def docs_iter(self) -> _Sliced:
-        return _Sliced(map(_doc, _arguments(self._source())))
+        return _Sliced(map(_doc, _arguments(self.source())))
 
     def docs_path(self) -> Path:
-        return self._source()
+        return self.source()
 
     def docs_cls(self) -> type:
         return ArgumentDoc
@@ -67,7 +68,7 @@ class _Docs(BaseDocs):
         return _Store(self.docs_iter())
 
     def docs_count(self) -> int:
-        return len(_arguments(self._source()))
+        return len(_arguments(self.source()))
 
 
 class _Sliced(list[Any]):
@@ -90,25 +91,23 @@ class _Store(Docstore):
         return (self._known[doc_id] for doc_id in doc_ids if doc_id in self._known)
 
 
+@frozen
 class _JudgedQueries(BaseQueries, BaseQrels):
     """Queries with their relevant documents."""
 
-    def __init__(
-        self, read: Callable[[], Iterable[JudgedQuery]], levels: Mapping[int, str]
-    ) -> None:
-        self._read = read
-        self._levels = levels
+    read: Callable[[], Iterable[JudgedQuery]]
+    levels: Mapping[int, str]
 
     def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(qid, text) for qid, text, _ in self._read())
+        return (GenericQuery(qid, text) for qid, text, _ in self.read())
 
     def qrels_iter(self) -> Iterator[GenericQrel]:
-        for qid, _, relevant in self._read():
+        for qid, _, relevant in self.read():
             for doc_id, level in relevant.items():
                 yield GenericQrel(qid, doc_id, level)
 
     def qrels_defs(self) -> Mapping[int, str]:
-        return self._levels
+        return self.levels
 
 
 AGAINST: Final = 2

@@ -126,8 +126,8 @@ def demo() -> list[Argument]:
 def test_a_claim_that_is_an_arguments_text_is_named() -> None:
     itself = {topic.query: topic.itself for topic in topics(FOUR, RetrievalTask("counter"))}
     assert itself == {
-        "Cats work.": ("4",),
-        "Cats sleep.": ("1",),
+        "Cats work.": ["4"],
+        "Cats sleep.": ["1"],
         "Cats toil.": (),
         "Cats rest.": (),
     }
@@ -136,7 +136,7 @@ def test_a_claim_that_is_an_arguments_text_is_named() -> None:
 def test_chains_are_two_steps() -> None:
     # 3 supports 1's text, which attacks that cats work; 1 attacks 4's text, which says so.
     relevant = {topic.query: topic.relevant for topic in topics(FOUR, RetrievalTask("chain"))}
-    assert relevant["Cats work."] == ("3",)
+    assert relevant["Cats work."] == ["3"]
     assert "3" not in relevant.get("Cats toil.", ())
 
 

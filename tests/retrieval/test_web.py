@@ -136,7 +136,7 @@ def test_a_failure_costs_the_pages_and_no_more_is_asked(server: SearXNGServer) -
     web = web_search(server.url)
     assert web is not None
     results = anyio.run(search_all, web, [f"query {n}" for n in range(50)], 3)
-    assert results.pages == ((),) * 50
+    assert results.pages == [[]] * 50
     assert results.fault.startswith(f"{web.place}: ")
     assert len(server.asked) <= 4
 

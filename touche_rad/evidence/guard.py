@@ -246,13 +246,13 @@ def compare(content: str, sources: Sources, longest: int = 60) -> CheckedAnswer:
     return CheckedAnswer(answer, list(filter(None, faults)))
 
 
+@frozen
 class Guard:
     """Finds the faults of answers."""
 
-    def __init__(self, entails: Entails | None = None, longest: int = 60) -> None:
-        """With `entails`, what is no quotation must follow from the arguments."""
-        self._entails = entails
-        self._longest = longest
+    entails: Entails | None = None
+    """With it, what is no quotation must follow from the arguments."""
+    longest: int = 60
 
     async def checked(
         self, content: str, arguments: Sequence[str], messages: Sequence[str] = ()
@@ -261,8 +261,8 @@ class Guard:
 
         def compared() -> tuple[CheckedAnswer, dict[str, str]]:
             sources = Sources(arguments, messages)
-            checked = compare(content, sources, self._longest)
-            if self._entails is None:
+            checked = compare(content, sources, self.longest)
+            if self.entails is None:
                 return checked, {}
             # What the words leave open is decided by entailment.
             faults = [fault for fault in checked.faults if fault.kind != "support"]
@@ -277,12 +277,12 @@ class Guard:
             return replace(checked, faults=faults), unquoted
 
         checked, unquoted = await anyio.to_thread.run_sync(compared)
-        if self._entails is None or not unquoted:
+        if self.entails is None or not unquoted:
             return checked
         claims = [claim for claim in unquoted.values() if len(claim) <= LONGEST]
         follows: dict[str, bool] = {}
         try:
-            answers = await self._entails.of(claims, arguments)
+            answers = await self.entails.of(claims, arguments)
             follows = dict(zip(claims, answers, strict=True))
         except Exception as error:  # a local model may raise anything, and the answer goes on
             log.info("no sentence counts as entailed because the check failed: %s", error)
