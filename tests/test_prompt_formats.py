@@ -18,6 +18,7 @@ import pytest
 from tests.debaters.world import ARGUMENTS, debate, with_services
 from tests.models.by_schema import filled, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, content
+from tests.records import read_cases
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Debate, Response
 from touche_rad.plugins import Services, find
@@ -220,14 +221,7 @@ def test_a_prompt_mentions_all_keys_values_and_limits_of_its_schema(
 
 
 def test_a_prompt_that_leaves_out_a_key_a_value_or_a_limit_is_found() -> None:
-    schema = {
-        "properties": {
-            "tone": {"enum": ["calm", "loud"]},
-            "text": {"type": "string", "maxLength": 600},
-            "parts": {"type": "array", "maxItems": 7, "items": {"$ref": "#/$defs/Part"}},
-        },
-        "$defs": {"Part": {"properties": {"number": {"maximum": 12}}}},
-    }
+    schema = read_cases("complete_schema.json")
     complete = (
         "tone: calm or loud. text: at most 600 characters. parts: 7 at most, number: 1 to 12."
     )

@@ -18,20 +18,12 @@ import pytest
 
 from tests.bench.makers import SMALL
 from tests.forks import fork, survived
-from tests.records import copy_lines, write_lines
+from tests.records import copy_lines, read_cases, write_lines
 from tests.terminal import touche_rad
 from touche_rad import cli
 from touche_rad.demo import demo_file
 
-VERBS: Final[dict[str, tuple[str, ...]]] = {
-    "respond": ("respond", "debates.jsonl", "-i", "demo", "-d", "verbatim"),
-    "simulate": ("simulate", "claims.tsv", "-i", "demo", "--turns", "2"),
-    "both sides": ("simulate", "claims.tsv", "-i", "demo", "--both-sides", "--rounds", "1"),
-    "judge": ("judge", "debates.jsonl", "-j", "grounded"),
-    "panel": ("judge", "debates.jsonl", "-j", "grice"),
-    "index": ("index", "arguments.jsonl"),
-    "bench": ("bench", "run", "bench.toml"),
-}
+VERBS: Final[dict[str, list[str]]] = read_cases("faults/commands.json")
 """Each command without its output."""
 OTHERS: Final = {"dataset": ("dataset", "debaters", "claims.tsv")}
 """Commands that begin again after a kill."""

@@ -120,6 +120,8 @@ def test_a_file_of_no_kind_is_refused(
 
 
 def test_a_place_without_a_file_is_refused(tmp_path: Path) -> None:
+    Path("killed.part").touch()
+    touche_rad("judge", "killed", "-o", "judged", code=2, err="finished: run its command again")
     Path("link").symlink_to("nowhere")
     for place, detail in ((tmp_path, "got a folder"), (Path("link"), "No such")):
         with expect_error(detail, InputError) as raised:

@@ -252,6 +252,7 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
     assert "ignores" in checks["model schemas"]["found"]
     assert checks["model schemas"]["optional"] is False
     assert "answer's token" in checks["model logprobs"]["found"]
+    assert checks["judge zsl"]["found"] == "needs a model that passes: model schemas"
     server.always = content('{"relation": "no"}')
     server.script = [content("no")] * 2
     touche_rad("doctor", "-m", f"{server.url}#tiny")

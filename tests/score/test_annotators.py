@@ -13,19 +13,7 @@ from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
 
-AGENT = {
-    "u1": {"Causal": 3, "Value": 2},
-    "u2": {"Causal": 1},
-    "u3": [],
-    "u4": {"Example": 4, "Causal": 2},
-}
-EXPERT = {
-    "u1": {"Causal": 4},
-    "u2": {"Causal": 2, "Value": 3},
-    "u3": {"Causal": 0},
-    "u4": {"Example": 3, "Causal": 3},
-    "u5": ["Value"],
-}
+AGENT, EXPERT = read_cases("score/annotations_of_two.json")
 
 
 def write_annotations(path: Path, labels: dict[str, Any]) -> Path:

@@ -18,14 +18,8 @@ from touche_rad.files.criteria import read_criteria
 
 MINE = (Path(__file__).parents[1] / "mine.toml").read_text("utf-8")
 DEBATES = 12
-LABELS = [
-    {"clear": 1, "strong": 1, "kind_of": "causal"},
-    {"clear": 1, "strong": 2, "kind_of": "causal"},
-    {"clear": 0, "strong": 3, "kind_of": "example"},
-    {"clear": 0, "strong": 3, "kind_of": "none"},
-]
-"""Labels of the turns of each debate."""
-ANSWERS = [("yes", 1, "causal"), ("no", 3, "example"), ("yes", 3, "example"), ("no", 2, "none")]
+LABELS, ANSWERS = read_cases("score/labels_and_answers.json")
+"""Labels of the turns of each debate, and answers to them."""
 
 
 def verdicts_line(name: str, answers: list[tuple[str, int, str]], tag: str) -> dict[str, Any]:

@@ -172,6 +172,7 @@ DAMAGES: dict[str, Callable[[Rows], Any]] = {
     "a record is lost": lambda rows: rows[3].clear(),
     "a line is missing": lambda rows: rows.pop(3),
     "a line cannot be read": lambda rows: rows.__setitem__(3, "nonsense"),
+    "a line has a misspelt key": lambda rows: rows[3].update(simulation={"userTurn": []}),
     "the order is another": lambda rows: rows.reverse(),
     "a debate is there twice": lambda rows: rows.insert(5, rows[2]),
 }
@@ -196,7 +197,9 @@ def test_a_run_is_repaired_with_its_input(runs: Path, tmp_path: Path, name: str,
     if is_played:
         assert ("--fix" in touche_rad(*words, code=1).out) == (name != "a record is lost")
         assert ("counts as no" in ended.out) == is_lost == ({} in result)
-    elif is_lost:
+    if name == "a line cannot be read":
+        touche_rad("judge", wrong, "-o", "judged", code=2, err=f"check {wrong} --input")
+    if is_lost and not is_played:
         assert verdicts(result[3])["Manner"]["score"] == 0
 
 

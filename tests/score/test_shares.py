@@ -13,6 +13,7 @@ import pytest
 
 from tests.records import read_cases, read_json, read_records, write_records
 from tests.report.makers import Page
+from tests.score.makers import without
 from tests.terminal import touche_rad
 from touche_rad import frames
 from touche_rad.debate import Debate, Response, Turn
@@ -114,8 +115,7 @@ def test_equal_names_of_files_keep_their_folders(folder: Path, tmp_path: Path) -
 
 
 def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) -> None:
-    printed = touche_rad("judge", "grounded.jsonl", "-o", "g.jsonl", "--json", cwd=folder)
-    report = printed.json
+    report = touche_rad("judge", "grounded.jsonl", "-o", "g.jsonl", "--json", cwd=folder).json
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
     verdicts = [
         turn["Relation"]["score"] >= 0.5
@@ -126,13 +126,24 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     assert touche_rad("judge", "verbatim.jsonl", "-o", "v.jsonl", "-q", cwd=folder).out == ""
     lines = (folder / "v.jsonl").read_text().splitlines(keepends=True)
     (folder / "v.jsonl").write_text("".join(["{}\n", *lines[2:]]))  # one is lost, one is missing
-    scored = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder)
-    record = scored.json
+    record = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder).json
     assert record["debates"] == {"g": "10 of 10", "v": "8 of 10"}
     touche_rad("report", "g.jsonl", "v.jsonl", "-o", "r.html", cwd=folder)
     (board,) = Page(folder / "r.html").data["report"]["boards"]
     means = {row["run"]: row["yes"] for row in record["rows"] if row["maxim"] == "mean"}
     assert {row["run"]: row["value"] for row in board["rows"]} == means
+
+
+@pytest.mark.parametrize(("lost", "notes"), read_cases("score/a_turn_without_its_answer.json"))
+def test_a_turn_without_its_answer_is_a_no_but_for_the_last_of_a_recorded_debate(
+    folder: Path, lost: list[str], notes: list[str]
+) -> None:
+    first, *others = read_records(folder / "verbatim.jsonl")
+    for path in lost:
+        without(path)(first["simulation"])
+    write_records(folder / "cut.jsonl", first, *others)
+    call = ("judge", "cut.jsonl", "-o", "cut.j.jsonl", "--restart", "--replace", "--json")
+    assert touche_rad(*call, cwd=folder).json["notes"][:-1] == notes
 
 
 def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) -> None:
@@ -150,8 +161,8 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
     runs = [f"{name}.jsonl" for name in (*DEBATERS, "one", "all", "third", "again")]
     rows_of = []
     for count in (2, 4, 6):
-        ended = touche_rad("judge", *runs[:count], "-o", f"of{count}", "--json", cwd=folder)
-        report = ended.json
+        call = ("judge", *runs[:count], "-o", f"of{count}", "--json")
+        report = touche_rad(*call, cwd=folder).json
         rows_of.append([row for row in report["rows"] if row["run"] in DEBATERS])
         assert report["claims"] == 10
     assert rows_of[0] == rows_of[1] == rows_of[2]

@@ -157,6 +157,7 @@ def test_responses_are_compared_with_their_input(runs: Path, tmp_path: Path) -> 
     touche_rad("check", runs / "responses.jsonl", "--input", source)
     rows[5]["messages"][0]["content"] = "Zoos?"
     run = run_file(tmp_path / "run", [*rows[7:9], *rows[1:7], *rows[9:]])
+    touche_rad("judge", run, "-o", tmp_path / "judged", code=2, err=":8: expected the lines of ")
     kinds = check_record(run, "--input", source)["groups"]
     assert {group["kind"]: group["count"] for group in kinds if group["level"] == "fault"} == {
         "the number of responses is not the input's": 1,

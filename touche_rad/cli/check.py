@@ -182,7 +182,7 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
             click.echo("To repair it:")
             print_command(f"touche-rad check {plain(result.path)} --input {source} --fix -o NEW")
         if "{}" in repaired.lines:
-            fix = "The rest cannot be repaired, and a lost debate counts as no: make the run again"
+            fix = "A lost debate cannot be repaired and counts as no: make the run again"
         elif can_repair and not options.fix:
             return
     _echo(f"{fix}:" if verb else f"{fix} with its command.")

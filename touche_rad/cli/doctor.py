@@ -19,6 +19,7 @@ from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model
 from touche_rad.models.checks import CONTEXT, Check, checks
 from touche_rad.plugins import KINDS, index_backend_of, registered, vectors_of
+from touche_rad.plugins.registry import A_MODEL
 from touche_rad.session import Session
 from touche_rad.text import printable
 
@@ -42,7 +43,9 @@ def doctor_command(options: DoctorOptions) -> int:
     failed = {check.what for check in of_model if not (check.ok or check.optional)}
     has_model = bool(of_model) and failed <= {CONTEXT}
     of_index, has_vectors = _check_index(options.index)
-    plugins, summary = _check_plugins(has_model, has_vectors)
+    # A model that is given is not missing.
+    needed = f"a model that passes: {', '.join(sorted(failed))}" if failed else A_MODEL
+    plugins, summary = _check_plugins(has_model, has_vectors, needed)
     version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     checks = [
@@ -102,8 +105,13 @@ def _check_model(options: DoctorOptions) -> list[Check]:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
 
 
-def _check_plugins(has_model: bool, has_vectors: bool) -> tuple[list[Check], list[Check]]:
-    """Return a check of each plugin, and a summary: the failures, then one check for each state."""
+def _check_plugins(
+    has_model: bool, has_vectors: bool, needed_model: str
+) -> tuple[list[Check], list[Check]]:
+    """Return a check of each plugin, and a summary: the failures, then one check for each state.
+
+    `needed_model` says what model they need if they have none.
+    """
     checks: list[Check] = []
     summary: list[Check] = []
     groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
@@ -113,6 +121,7 @@ def _check_plugins(has_model: bool, has_vectors: bool) -> tuple[list[Check], lis
             try:
                 missing = plugin.missing(index=True, model=has_model, vectors=has_vectors)
                 state = f"needs {'; '.join(missing)}" if missing else "ready"
+                state = state.replace(A_MODEL, needed_model)
                 check = Check(name, not missing, state, state, optional=plugin.optional)
             except ToucheRadError as error:
                 check = Check(name, False, str(error))

@@ -109,7 +109,7 @@ def judge_command(options: JudgeOptions) -> int:
                 )
             except UserError as error:
                 if isinstance(error, InputError) and not is_panel:
-                    error = _explain_contests(error, places.source)
+                    error = _explain(error, places.source)
                 if not is_several:
                     raise error from None
                 say(f"not judged: {error}", Label.ERROR)
@@ -143,12 +143,18 @@ def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
         yield replace(options, sources=(source,), output=folder / f"{name}.jsonl")
 
 
-def _explain_contests(error: InputError, source: Path) -> InputError:
-    """Return what to do with contests, if they are the reason of an error."""
+def _explain(error: InputError, source: Path) -> UserError:
+    """Return an error with what to do with contests, or with a damaged line of a run."""
     from touche_rad import files
+    from touche_rad.score.evaluations import REPAIR
+    from touche_rad.score.validation import OFFICIAL
 
     with suppress(InputError):  # of a file that has no kind
-        if files.detect_kind(source) is files.Kind.CONTESTS:
+        kind = files.detect_kind(source)
+        if error.line and kind in OFFICIAL and source.suffix != ".gz":  # its rest is lost
+            fix = REPAIR.format(source)
+            return UserError(f"{error}{fix} (--skip-bad skips invalid lines)")
+        if kind is files.Kind.CONTESTS:
             fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
             return InputError(source, f"expected debates with responses, got contests: {fix}")
     return error

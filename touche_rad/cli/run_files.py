@@ -128,10 +128,12 @@ def run_on_files(
     """
     from touche_rad import files
     from touche_rad.files.outputs import status_beside
+    from touche_rad.files.records import refuse_unfinished
     from touche_rad.runs.fallbacks import ERRORS
     from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
+    refuse_unfinished(job.source)
     if not job.source.exists():
         raise UserError(f"{job.source} does not exist: expected a file to read")
     if options.dry_run:

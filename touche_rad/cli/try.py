@@ -82,7 +82,13 @@ def try_command(options: TryOptions) -> int:
         _watch(spec)
     plugin = _find(spec)
     text = str(opt.PluginSpec(plugin.name, spec.options))
-    plan = _plan(options, text, is_judge=plugin.kind == "judge")
+    is_judge = plugin.kind == "judge"
+    if is_judge and options.index is not None and "index" not in plugin.needs:
+        raise OptionError(
+            "try compares judges without an index: leave out -i, or use touche-rad judge -i DIR "
+            "and touche-rad score"
+        )
+    plan = _plan(options, text, is_judge=is_judge)
     if not is_ours(options.output):
         check_output(options.output, replace=options.replace)
     # The folder has nothing but files of earlier trials.

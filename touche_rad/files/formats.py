@@ -263,10 +263,9 @@ def read_views(
     """
     file = OpenFile(path, bad, DEBATES)
     if file.kind is Kind.RESPONSES:
-        answered = _answered(file)
         if unit == "response":
-            return answered
-        return ((debate, debate.views(unit)) for debate, _ in answered)
+            return _answered(file)
+        return ((debate, debate.views(unit)) for debate in _debates(file))
     lost = Debate() if keep_lost else None
     numbered = file.numbered(_READERS[file.kind], lost)
     return ((debate, debate.views(unit)) for _, debate in numbered)
@@ -275,11 +274,20 @@ def read_views(
 def _answered(file: OpenFile) -> Iterator[Judgeable]:
     """Join consecutive responses of one debate; each view keeps its own messages."""
     views: list[Debate] = []
-    last: tuple[str, int] | None = None
-    for name, turn, view in file.each(response_of):
-        if last is not None and (name != last[0] or turn <= last[1]):
+    last = ("", -1)
+    first_turns: dict[str, int] = {}
+    for number, (name, turn, view) in file.numbered(response_of):
+        if views and (name != last[0] or turn <= last[1]):
             yield _joined(views), views
             views = []
+        # A copy of a debate begins like it.
+        if name and not views and first_turns.setdefault(name, turn) != turn:
+            expected = (
+                f"expected the lines of debate {name} together, in the order of its turns: sort "
+                "the lines, or make the run again with touche-rad respond"
+            )
+            file.bad.report(InputError(file.path, expected, line=number))
+            continue
         views.append(view)
         last = name, turn
     if views:
@@ -300,9 +308,7 @@ def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
 
 def _claim(debate: Debate) -> Debate:
     """Return the claim of a debate, or its first utterance, as a debate without turns."""
-    claim = debate.claim
-    if not claim and debate.turns:
-        claim = debate.turns[0].utterance
+    claim = debate.claim or debate.thesis
     return debate.model_copy(update={"claim": claim, "turns": (), "wire": {}})
 
 

@@ -469,6 +469,12 @@ def read_whole(path: Place, largest: int = 2**30) -> str:
         raise InputError(path, f"expected UTF-8 text: {error.reason}") from None
 
 
+def refuse_unfinished(place: Path) -> None:
+    """Refuse a run of which only the journal is there."""
+    if not place.exists() and place.with_name(f"{place.name}.part").exists():
+        raise InputError(place, "the run is not finished: run its command again to continue it")
+
+
 def _opened(path: Place) -> IO[bytes]:
     """Open a regular file; pipes are refused because a run reads its input several times."""
     place = Path(path)
@@ -477,8 +483,7 @@ def _opened(path: Place) -> IO[bytes]:
         if place.is_dir():
             problem += f"; give a file of the folder: {', '.join(sorted(os.listdir(path))[:3])}"
         raise InputError(path, problem)
-    if not place.exists() and place.with_name(f"{place.name}.part").exists():
-        raise InputError(path, "the run is not finished: run its command again to continue it")
+    refuse_unfinished(place)
     file = place.open("rb")
     if file.peek(2)[:2] != GZIP:
         return file

@@ -33,7 +33,7 @@ def different_judges(runs: Iterable[Path]) -> str:
     for run in runs:
         status = read_status(run)
         judge = plugin_of(status, "judge")
-        judges.setdefault(judge, judge or f"an unknown judge ({run} has no status of its own)")
+        judges.setdefault(judge, judge or f"an unknown judge (no {run}.status.json)")
         indexes.add(status.get("identity", {}).get("index"))
     if len(judges) > 1:
         names = names_of(sorted(judges.values()))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Turn, Verdicts
-from touche_rad.files import Labels
+from touche_rad.files import Labels, configured
 from touche_rad.frozen import frozen
 
 T = TypeVar("T")
@@ -40,6 +40,22 @@ class DebateOfRun:
             return [place for place, turn in enumerate(turns) if turn.response]
         return list(range(len(turns)))[-1 if self.unit == "debate" else 0 :]
 
+    @property
+    def expected(self) -> Sequence[int]:
+        """The turns that must have verdicts: also those that lost their response.
+
+        Only the last message of a recorded debate has none yet; `simulate` answers all.
+        """
+        places = range(len(self.debate.turns))
+        if configured(self.debate, "maxTurns") is None:
+            places = places[: max(self.places, default=-1) + 1]
+        return places if self.unit == "response" else self.places
+
+    def by_turn(self, values: Sequence[T]) -> Iterator[tuple[int, T]]:
+        """Yield values with their turns: all turns, or only those that have verdicts."""
+        turns = range(len(self.debate.turns))
+        return zip(turns if len(values) == len(turns) else self.places, values, strict=False)
+
 
 @dataclass
 class Conversation:
@@ -55,13 +71,13 @@ class Conversation:
     calls: list[tuple[int, int, Sequence[Call]]] = field(default_factory=list)
     """Run, turn, and the model calls for it."""
     fallbacks: set[int] = field(default_factory=set)
-    places: list[int] = field(default_factory=list)
-    """The turns that have verdicts."""
+    places: Sequence[int] = ()
+    """The turns that must have verdicts."""
     repeated: list[int] = field(default_factory=list)  # the runs of equal debates, left out
 
     @property
     def counted(self) -> Iterator[tuple[int, Verdicts]]:
-        """Yield run and verdicts of all that is judged."""
+        """Yield run and verdicts of all that must be judged."""
         for run, of_turns in self.verdicts:
             for place in self.places:
                 yield run, of_turns[place]
@@ -75,21 +91,16 @@ class Conversation:
             calls = debate_of_run.calls.get((debate_of_run.debate.key, place), ())
             if calls:
                 self.calls.append((run, place, calls))
-        self.places = debate_of_run.places
+        self.places = debate_of_run.expected
         if debate_of_run.verdicts:
             verdicts: list[Verdicts] = [{} for _ in self.turns]
-            for place, of_turn in self._by_turn(debate_of_run.verdicts):
+            for place, of_turn in debate_of_run.by_turn(debate_of_run.verdicts):
                 verdicts[place] = of_turn
             self.verdicts.append((run, verdicts))
         if debate_of_run.labels:
             self.labels = self.labels or [{} for _ in self.turns]
-            for place, labels in self._by_turn(debate_of_run.labels):
+            for place, labels in debate_of_run.by_turn(debate_of_run.labels):
                 self.labels[place] = labels or self.labels[place]
-
-    def _by_turn(self, values: Sequence[T]) -> Iterator[tuple[int, T]]:
-        """Yield values with their turns: all turns, or only those that have verdicts."""
-        is_on_all = len(values) == len(self.turns)
-        return zip(range(len(self.turns)) if is_on_all else self.places, values, strict=False)
 
 
 @dataclass

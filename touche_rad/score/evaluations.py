@@ -165,7 +165,7 @@ def read_judged(
             continue
         debate = debate_of(record)
         verdicts_of_turns: list[Verdicts] = []
-        for scores, turn in zip(row.turns, _turns(record), strict=True):
+        for scores, turn in zip(row.turns, verdicts_of(record), strict=True):
             verdicts = {}
             for criterion, name in zip(criteria, criteria.names, strict=True):
                 read = scores[criterion.key]
@@ -214,19 +214,19 @@ def _rows(
             yield JudgedLine(number, ProblemKind.LOST, fault), {}
             continue
 
-        lost = _object(record.get("simulation")).get("userTurns") == []
+        lost = object_of(record.get("simulation")).get("userTurns") == []
         debate = debate_of(record)
         scores = []
         unknown: list[str] = []
-        for turn in _turns(record):
+        for turn in verdicts_of(record):
             scores_of_turn = {}
             for criterion, name in zip(criteria, criteria.names, strict=True):
-                verdict = _object(turn.get(name))
+                verdict = object_of(turn.get(name))
                 scores_of_turn[criterion.key] = _read_score(verdict, criterion.answers)
             scores.append(scores_of_turn)
             # A verdict under another name may be a misspelt criterion.
             others = turn.keys() - set(criteria.names)
-            unknown += [name for name in others if "score" in _object(turn[name])]
+            unknown += [name for name in others if "score" in object_of(turn[name])]
         texts = [turn.utterance for turn in debate.turns]
         if criteria.unit == "response":
             texts = [turn.response.content if turn.response else "" for turn in debate.turns]
@@ -261,12 +261,14 @@ def debate_of(record: JsonObject) -> Debate:
         return Debate()
 
 
-def _turns(record: JsonObject) -> list[JsonObject]:
+def verdicts_of(record: JsonObject) -> list[JsonObject]:
+    """Return the records of the turns' verdicts, empty where there are none."""
     turns = record.get("userTurnsEvaluations")
-    return [_object(turn) for turn in turns] if isinstance(turns, list) else []
+    return [object_of(turn) for turn in turns] if isinstance(turns, list) else []
 
 
-def _object(value: object) -> JsonObject:
+def object_of(value: object) -> JsonObject:
+    """Return an object; of anything else, an empty one."""
     return value if isinstance(value, dict) else {}
 
 

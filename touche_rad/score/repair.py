@@ -16,14 +16,14 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.criteria import grice
-from touche_rad.debate import FALLBACK
+from touche_rad.debate import FALLBACK, Debate
 from touche_rad.errors import UserError
 from touche_rad.files import Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
-from touche_rad.score.evaluations import debate_of
+from touche_rad.score.evaluations import debate_of, object_of, verdicts_of
 from touche_rad.score.validation import CollectedErrors, read_inputs
 
 NO_FAULT: Final = "missing citations written as an empty list"
@@ -57,11 +57,10 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     values |= {error.line or 0: None for error in bad.errors}
     rows: list[Record] = []
     for _, value in sorted(values.items()):
-        if isinstance(value, dict):
-            rows.append(value)
-        else:  # a lost debate
+        if not isinstance(value, dict) or ("simulation" in value and debate_of(value) == Debate()):
             result.done["a line that cannot be read replaced"] += 1
-            rows.append({})
+            value = {}  # a lost debate
+        rows.append(value)
     if source:
         is_judged = kind is Kind.EVALUATIONS
         rows = _arrange(rows, _inputs(source, is_judged), result, is_judged)
@@ -121,8 +120,7 @@ def _arrange(
 
 
 def _turns(row: Record) -> list[Record]:
-    simulation = row.get("simulation")
-    turns = simulation.get("userTurns") if isinstance(simulation, dict) else None
+    turns = object_of(row.get("simulation")).get("userTurns")
     return [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
 
 
@@ -194,12 +192,7 @@ def _mend_simulation(row: Record, result: Repair) -> None:
 def _mend_verdicts(row: Record, result: Repair) -> None:
     """Write a no for each missing verdict on an answered turn."""
     answered = sum(bool(turn.get("systemResponse")) for turn in _turns(row))
-    values = row.get("userTurnsEvaluations")
-    turns = (
-        [turn if isinstance(turn, dict) else {} for turn in values]
-        if isinstance(values, list)
-        else []
-    )
+    turns = verdicts_of(row)
     turns += [{} for _ in range(answered - len(turns))]
     row["userTurnsEvaluations"] = turns
     for turn in turns:
