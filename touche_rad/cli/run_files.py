@@ -133,8 +133,8 @@ def run_on_files(
     from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
-    refuse_unfinished(job.source)
     if not job.source.exists():
+        refuse_unfinished(job.source)
         raise UserError(f"{job.source} does not exist: expected a file to read")
     if options.dry_run:
         return _estimate(job.for_estimate(), options)

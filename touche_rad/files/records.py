@@ -470,8 +470,8 @@ def read_whole(path: Place, largest: int = 2**30) -> str:
 
 
 def refuse_unfinished(place: Path) -> None:
-    """Refuse a run of which only the journal is there."""
-    if not place.exists() and place.with_name(f"{place.name}.part").exists():
+    """Refuse a missing run whose journal is there."""
+    if place.with_name(f"{place.name}.part").exists():
         raise InputError(place, "the run is not finished: run its command again to continue it")
 
 
@@ -483,7 +483,8 @@ def _opened(path: Place) -> IO[bytes]:
         if place.is_dir():
             problem += f"; give a file of the folder: {', '.join(sorted(os.listdir(path))[:3])}"
         raise InputError(path, problem)
-    refuse_unfinished(place)
+    if not place.exists():
+        refuse_unfinished(place)
     file = place.open("rb")
     if file.peek(2)[:2] != GZIP:
         return file
