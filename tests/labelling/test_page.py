@@ -149,9 +149,13 @@ def test_two_people_label_by_keys_and_a_third_one_settles(
             page = open_page(address)
             for turn in range(1, turns + 1):
                 wait_for_turn(page, turn, turns)
+                # How many answers differ would tell what the others answered.
+                assert page.locator("#to-settle").text_content() == "Settle"
                 for key in (*keys[:-1], final, "Enter"):
                     page.keyboard.press(key)
             wait_for_turn(page)
+            left = f"Settle ({turns})" if person == "ben" else "Settle"
+            assert page.locator("#to-settle").text_content() == left
             os.killpg(process.pid, signal.SIGINT)
             out = " ".join(process.communicate(timeout=30)[0].split())
     for key in kinds:

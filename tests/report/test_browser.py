@@ -133,7 +133,7 @@ def test_order_and_reason_follow_the_selected_run_and_criterion(
         add_filter(page, maxim="relation")
     assert "Most red first, of kind." in page.locator(".list p").inner_text()
     page.wait_for_selector(".reason b:has-text('kind') + .verdict:has-text('Relation')")
-    assert page.locator(".verdict-table small").all_inner_texts() == ["length"]
+    assert page.locator(".verdict-table th .score").all_inner_texts() == ["length"]
 
 
 def test_strips_are_of_the_runs_that_are_shown(open_page: OpenPage, debaters: str) -> None:
@@ -243,7 +243,7 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     write_records(runs[0], *records)
     page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
     page.get_by_label("lost: 1 fault").click()
-    assert page.locator(".opened .no").last.inner_text() == "1 lost debate: debate 2"
+    assert page.locator(".opened .error").last.inner_text() == "1 lost debate: debate 2"
     page.get_by_label("late: 1 fault").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
@@ -301,7 +301,9 @@ def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(
     assert_count(page, ".verdict-table tbody tr:not(.label)", 1)
 
 
-def test_a_ranking_of_twenty_runs_is_on_the_first_screen(open_page: OpenPage, twenty: str) -> None:
+def test_a_ranking_of_twenty_runs_is_on_the_first_screen(
+    open_page: OpenPage, twenty: str, debaters: str
+) -> None:
     page = open_page(twenty)
     assert_count(page, ".ranking tbody tr", 21)
     assert page.evaluate(IS_IN_THE_WINDOW, ".ranking")
@@ -311,6 +313,8 @@ def test_a_ranking_of_twenty_runs_is_on_the_first_screen(open_page: OpenPage, tw
     name = "team0-submission-run-1"
     page.get_by_role("button", name=name).click()
     assert page.locator(".opened").get_by_text(name, exact=True).is_visible()
+    table = open_page(debaters, viewport=TABLET).locator(".scroll").first
+    assert table.evaluate("({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth")
     page = open_page(f"{twenty}#files", viewport={"width": 280, "height": 800})
     assert page.locator(".bar [aria-current]").evaluate(IS_IN_VIEW)
 

@@ -257,6 +257,7 @@ def test_the_server_prints_addresses_that_can_be_opened(demo_index_path: Path) -
         addresses = re.findall(r"http://\S+", line)
         assert "0.0.0.0" not in line
         assert {httpx2.get(f"{url}/health").status_code for url in addresses} == {200}
+        assert all(url in httpx2.get(addresses[-1]).text for url in addresses[:-1])
         end_server(server)
 
 

@@ -172,6 +172,7 @@ def serve_command(options: ServeOptions) -> None:
                 services,
                 options.index,
                 options.max_words,
+                options.host,
             ),
         )
         say(f"debater {debater.tag}, judge {judge.tag}")
@@ -297,9 +298,11 @@ def _offer(
     services: Services,
     place: str | None,
     words: int,
+    host: str,
 ) -> Offer:
     """Return what the page offers, with the topics and limits of the index and the model."""
     from touche_rad.serve.debate_page import Offer
+    from touche_rad.serve.limits import is_loopback
 
     limits = []
     topics = {}
@@ -312,6 +315,7 @@ def _offer(
     model = services.model
     if model is not None:
         limits += [f"when the server started: {warning}" for warning in model.warnings]
+    network = _names(host)[0]
     return Offer(
         debaters,
         judges,
@@ -320,6 +324,7 @@ def _offer(
         words,
         has_model=model is not None,
         criteria=services.criteria,
+        network="" if is_loopback(network) else network,
     )
 
 

@@ -189,7 +189,7 @@
       Object.assign($("progress"), { max: Math.max(total, 1), value: done, hidden: !done });
       $("undo").disabled = !queue.can_undo;
       $("previous").disabled = at === 0;
-      $("unsettled").textContent = unsettled ? ` (${unsettled})` : "";
+      $("unsettled").textContent = unsettled && queue.done === queue.total ? ` (${unsettled})` : "";
       $("to-settle").hidden = queue.annotators.length < 2 && !isSettling;
     }
   };

@@ -125,8 +125,8 @@
           ${rows.map(
             ({ name, about, verdicts, end: last }, row) =>
               html`<tr>
-                <th scope="row" title=${name}>
-                  ${name}${about && about !== name && html`<small>${about}</small>`}
+                <th scope="row">
+                  ${name}${about && about !== name && html`<div class="score">${about}</div>`}
                 </th>
                 ${verdicts.map((shown, place) => cell(shown, row, place))}${end && html`<td class="soft">${last}</td>`}
               </tr>`,

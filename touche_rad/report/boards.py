@@ -154,7 +154,7 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
         for measures in ([first], [*others]):
             for row in compare_runs(report.figures, names[at + 1 :], name, measures, units):
                 figures = [
-                    value and round(value, 4) for value in (row.difference, row.low, row.high)
+                    value and round(value, 6) for value in (row.difference, row.low, row.high)
                 ]
                 pairs.setdefault((row.run, name), []).append((*figures, row.significant))
     rows = [[*pair, figures] for pair, figures in pairs.items()]

@@ -66,7 +66,7 @@
         ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
         ${faultsOf(row.run).map(
           ([, , text, href]) =>
-            html`<p class="no">
+            html`<p class="notice error">
               ${rad.report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
             </p>`,
         )}
@@ -113,17 +113,16 @@
       const size = run === pair[0] ? difference : -difference;
       return `${signed(size)} ${low === null ? "" : between(...ends)}`;
     });
-    const isSure = (at) => figures[at][3];
     return html`<section class="reason pair" role="status">
       <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
         <b>${pair.join(" − ")}: </b>
-        ${pair[1] ? `${text} ${isSure(0) ? "" : "not "}significant.` : "select a second run."}
+        ${pair[1] ? `${text} ${figures[0][3] ? "" : "not "}significant.` : "select a second run."}
       </p>
       <p class="row soft num">
         ${others.map(
           (other, at) =>
-            html`<span class=${isSure(at + 1) && "sure"}>${board.compared[at]} ${other}</span>`,
+            html`<span class=${figures[at + 1][3] && "sure"}>${board.compared[at]} ${other}</span>`,
         )}
       </p>
       ${turns.length > 0 && html`<p class="soft">They differ most on:</p>`}

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from pydantic import Field
 
@@ -68,6 +68,8 @@ class Offer:
     words: int = 60
     """Maximum words of an answer; 0 = no limit."""
     has_model: bool = False
+    network: str = ""
+    """Name under which other machines reach the server; empty if they cannot."""
     criteria: Criteria = field(default_factory=grice)
 
 
@@ -90,7 +92,7 @@ def add_debate_page(
     """Add the page, its files and its endpoint to the server; `count` gets each answer."""
 
     @app.get("/", include_in_schema=False)
-    async def page() -> HTMLResponse:
+    async def page(request: Request) -> HTMLResponse:
         setup = {
             "debaters": list(offer.debaters),
             "judges": list(offer.judges),
@@ -106,6 +108,7 @@ def add_debate_page(
             styles=(_PAGE_STYLE,),
             title="touche-rad debate",
             setup=setup,
+            network=offer.network and f"http://{offer.network}:{request.url.port}",
         )
 
     @app.get("/assets/{name:path}", include_in_schema=False)
