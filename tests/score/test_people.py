@@ -60,6 +60,13 @@ def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
     assert report["ranking"][1] == {"run": "team2", "rank": 2, "place": 2}
     assert report["claims"] == CLAIMS
     assert report["comparisons"][0]["p_holm"] < 0.05
+    lines = read_records(folder / "team1.jsonl")
+    for line in lines:  # equal to people
+        line["simulation"]["userTurns"][0]["systemResponse"]["response"]["seconds"] = 1
+    run_file(folder / "twin.jsonl", lines)
+    for runs in (("team1.jsonl", "twin.jsonl"), ("twin.jsonl", "team1.jsonl")):
+        rows = score(folder, *runs, "labels.jsonl")["rows"]
+        assert [row | {"run": ""} for row in rows[:5]] == [row | {"run": ""} for row in rows[5:]]
     ended = touche_rad("score", "team1.jsonl", "team2.jsonl", "labels.jsonl", cwd=folder)
     check_screen("score.people", ended)
 

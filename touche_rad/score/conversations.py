@@ -129,7 +129,7 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
         turns = debate.turns
         claim = debate.claim or claims.get(debate.thesis, debate.thesis) or debate.id
         # Equal debates of several runs are one, but a run's copies are only counted.
-        equal = by_content.setdefault((claim, *map(_content, turns)), [])
+        equal = by_content.setdefault((claim, *map(content_of, turns)), [])
         copy = next((copy for _, copy in equal if run in copy.runs), None)
         if copy is not None:
             copy.repeated.append(run)
@@ -150,8 +150,8 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
     return [topic for topics_of_claim in by_claim.values() for topic in topics_of_claim]
 
 
-def _content(turn: Turn) -> tuple[object, ...]:
-    """Return what makes two turns equal."""
+def content_of(turn: Turn) -> tuple[object, ...]:
+    """Return what makes two turns of different runs equal."""
     if turn.response is None:
         return (turn.utterance,)
     cited = tuple((argument.id, argument.text) for argument in turn.response.arguments)

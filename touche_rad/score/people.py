@@ -16,13 +16,13 @@ import numpy as np
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
-from touche_rad.debate import Debate, Turn, Verdict, Verdicts
+from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import Labels, digests, is_unsettled, say_unsettled
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
-from touche_rad.score.conversations import topics
+from touche_rad.score.conversations import content_of, topics
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.rates import (
@@ -146,10 +146,12 @@ def score_people(
     # Sorted, so that the bootstrap samples do not depend on the order of the files.
     all_topics = sorted(topics(present_in_runs), key=lambda topic: topic.claim)
     counts, debates_text, problems = count_verdicts(all_topics, list(debates_of), lost, criteria)
-    places: dict[tuple[int, tuple[Turn, ...]], int] = {}
+    places: dict[tuple[object, ...], int] = {}
     for place, topic in enumerate(all_topics):
         for conversation in topic.conversations:
-            places.update({(run, conversation.turns): place for run in conversation.runs})
+            content = tuple(map(content_of, conversation.turns))
+            for run in conversation.runs:
+                places[run, content] = place
     labelled_claims: set[int] = set()
     figures = {}
     for run, (tag, pairs) in enumerate(debates_of.items()):
@@ -157,7 +159,7 @@ def score_people(
         turns = []
         numbers = []
         for debate, turns_of_debate in pairs:
-            key = run, debate.turns
+            key = run, tuple(map(content_of, debate.turns))
             # Neither a copy, nor a debate on a claim of few runs.
             if key in places and expected[places[key]]:
                 turns += turns_of_debate
