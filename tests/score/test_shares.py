@@ -204,6 +204,10 @@ def test_fallback_answers_are_named(folder: Path) -> None:
     warning = "late.j.jsonl: 1 of 20 answers are fallbacks"
     without_model = "grounded judged without a language model"
     touche_rad("score", "late.j.jsonl", cwd=folder, err=warning, out=without_model)
+    touche_rad("report", "late.jsonl", "verbatim.jsonl", "-o", "both.html", cwd=folder)
+    debates = Page(folder / "both.html").data["data-debates"]["debates"]
+    # Runs and the marks of the turns: only one of two equal debates has a fallback.
+    assert [(row[3], row[4] == "00") for row in debates[:2]] == [([0], False), ([1], True)]
     first["simulation"]["userTurns"][1]["systemResponse"]["utterance"] = ""
     write_records(folder / "late.jsonl", first, *others)
     for call in (

@@ -173,6 +173,8 @@ def lead(rows: Sequence[Board], measure: str) -> str:
     if len(runs) == 1:
         return f"{runs[0]['run']}: {measure} {number(runs[0]['value'])}"
     first = [row["run"] for row in runs if row["rank"] == 1]
+    if len(first) > 3:
+        return f"{first[0]} leads; {len(first) - 1} others are not significantly different"
     if len(first) > 1:
         return f"{names_of(first)} lead, not significantly different"
     return words.highest({row["run"]: row["value"] for row in runs}, measure)

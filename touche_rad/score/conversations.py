@@ -129,7 +129,8 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
         turns = debate.turns
         claim = debate.claim or claims.get(debate.thesis, debate.thesis) or debate.id
         # Equal debates of several runs are one, but a run's copies are only counted.
-        equal = by_content.setdefault((claim, *map(content_of, turns)), [])
+        key = (claim, debate_of_run.fallbacks, *map(content_of, turns))
+        equal = by_content.setdefault(key, [])
         copy = next((copy for _, copy in equal if run in copy.runs), None)
         if copy is not None:
             copy.repeated.append(run)
