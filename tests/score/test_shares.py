@@ -54,17 +54,24 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
     for run in runs.split():
         debater, judge, *index = run.split(".")
         call = ["judge", f"{debater}.jsonl", "-o", run, "-q", *(["-i", *index] if index else [])]
-        call += [] if judge == "unknown" else ["-j", judge]
+        call += [] if judge in ("unknown", "edited") else ["-j", judge]
         touche_rad(*call, cwd=folder)
+        status = folder / f"{run}.status.json"
+        if judge == "edited":
+            status.write_text(status.read_text().replace(run, "before"))
+            (folder / run).write_text(f"{(folder / run).read_text()}\n")
         if judge == "unknown":
-            (folder / f"{run}.status.json").unlink()
-    scored = touche_rad("score", *runs.split(), "--pairs", cwd=folder, env={"COLUMNS": "120"}).out
+            status.unlink()
+    ended = touche_rad("score", *runs.split(), "--pairs", cwd=folder, env={"COLUMNS": "120"})
+    scored = " ".join(ended.out.split())
     assert scored.startswith(f"Not ranked: {reason}" if reason else "verbatim.length")
+    code = 2 if reason else 0
+    touche_rad("score", *runs.split(), "--pairs", "--csv", cwd=folder, code=code, err=reason)
     unjudged = "grounded.jsonl"
     touche_rad("report", *runs.split(), unjudged, "-o", f"{runs}.html", cwd=folder)
     (board,) = Page(folder / f"{runs}.html").data["report"]["boards"]
     assert board["title"].startswith("Not ranked: ") == bool(reason)
-    assert (board["title"][:80] in " ".join(scored.split())) == bool(reason)
+    assert (board["title"][:80] in scored) == bool(reason)
     assert (board["rows"][0]["place"] == "–") == bool(reason)
     assert bool(board["pairs"]) == ("over all comparisons" in scored) == (not reason)
 
@@ -95,9 +102,13 @@ def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> No
     assert "--skip-bad" in judged.err.splitlines()[-1]
     assert judged.err.count("next: ") == 1
     assert read_json(folder / "judged/grounded.jsonl.status.json") == status, "not judged again"
-    assert (
-        "--skip-bad" not in touche_rad(*call, "bad.jsonl", "--skip-bad", cwd=folder, code=None).err
-    )
+    assert touche_rad("score", "judged", cwd=folder).out == judged.out
+    (folder / "both").mkdir()
+    for name in DEBATERS:  # a status beside a run is no run
+        for ending in (".jsonl", ".jsonl.status.json"):
+            shutil.copy(folder / f"{name}{ending}", folder / "both")
+    assert touche_rad("judge", "both", "-o", "of-both", cwd=folder).out == judged.out
+    assert "--skip-bad" not in touche_rad(*call, "bad.jsonl", "--skip-bad", cwd=folder, code=None).err
 
     scored = touche_rad("score", "judged/grounded.jsonl", "judged/verbatim.jsonl", cwd=folder)
     assert scored.out == judged.out
@@ -251,12 +262,13 @@ def test_pairs_compare_with_a_baseline(folder: Path) -> None:
         (["grounded.jsonl"], "touche-rad judge makes them"),
         (["e.jsonl", "--correct"], "--correct is not for runs without labels"),
         (["e.jsonl", "grounded.jsonl"], "the last file must be"),
-        (["."], "give a file of the folder: "),
+        (["empty"], "expected a folder with runs"),
         ([str(demo_file("labels.jsonl")), "e.jsonl"], "the last file must be the labels"),
     ],
 )
 def test_what_has_no_shares_is_refused(folder: Path, words: list[str], part: str) -> None:
     touche_rad("judge", "grounded.jsonl", "-o", "e.jsonl", "-q", cwd=folder)
+    (folder / "empty").mkdir(exist_ok=True)
     refused = touche_rad("score", *words, cwd=folder, code=None)
     assert refused.code in (1, 2)
     assert part in " ".join(refused.err.split())

@@ -336,10 +336,12 @@ def test_the_only_run_in_a_folder_is_checked(runs: Path, tmp_path: Path) -> None
     (tmp_path / "status.json").write_text("{}")
     touche_rad("check", tmp_path, code=1, out="found none")
     shutil.copy(runs / "simulations.jsonl", tmp_path)
-    touche_rad("check", tmp_path, out=f"{tmp_path}/simulations.jsonl: ")
+    touche_rad("check", tmp_path, code=0, out=f"{tmp_path}/simulations.jsonl: ")
+    touche_rad("check", tmp_path, "--fix", "-o", runs / "fixed.jsonl")
     (tmp_path / "two.jsonl").write_text("")
     ended = touche_rad("check", tmp_path, code=1, out="simulations.jsonl, two.jsonl")
-    assert f"touche-rad check {tmp_path}/*" in ended.out
+    assert f"touche-rad check {tmp_path}/*.jsonl" in ended.out
+    touche_rad("check", tmp_path, "--fix", "-o", runs / "no.jsonl", code=2, err="one run file")
 
 
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:

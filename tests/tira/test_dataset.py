@@ -139,7 +139,11 @@ def test_a_run_with_another_number_of_debates_is_refused(
 ) -> None:
     path = run / "evaluations.jsonl"
     write_lines(path, [*lines, *path.read_text().splitlines()[1:]])
-    evaluate(run, code=2, err=expected)
+    evaluate(run, "--strict", code=2, err=expected)
+    if lines:  # a line that cannot be read is a lost debate
+        lost = evaluate(run, code=0, err="lost debates: 1; the first: ")
+        write_lines(path, ["{}", *path.read_text().splitlines()[1:]])
+        assert evaluate(run, "--replace", code=0).out == lost.out
 
 
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
@@ -210,14 +214,21 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
     assert measures["fallback responses"] == 1
 
 
-def test_a_debaters_run_on_another_claim_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_debates_on_other_claims_and_invalid_lines_of_a_debater_do_not_count(tmp_path: Path) -> None:
     records = debates_on_claims()
     records[2]["simulation"]["configuration"]["topic"]["description"] = "Zoos do good."
-    ended = evaluate_debater(tmp_path, records, code=2)
-    assert "run/simulations.jsonl:3: " in ended.error
-    write_lines(tmp_path / "run/simulations.jsonl", [json.dumps(records[1]), "nonsense"])
-    refused = evaluate(tmp_path / "run", code=2)
-    assert f"check {tmp_path}/run/simulations.jsonl --input" in refused.error
+    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
+    assert "do not count: 1; the first: " in ended.err
+    assert "run/simulations.jsonl:3: " in ended.err
+    assert "given twice" not in ended.err
+    assert read_measures(tmp_path / "out")["mean"] == 24 / 30
+    run = tmp_path / "run/simulations.jsonl"
+    write_lines(run, [json.dumps(records[1]), json.dumps(records[2]), "nonsense"])
+    lost = evaluate(tmp_path / "run", "-j", "always-yes", "--replace", code=0)
+    assert f"lost debates: 1; the first: {run}:3: " in lost.err
+    assert read_measures(tmp_path / "out")["mean"] == 3 / 30
+    write_records(run, {}, records[2])
+    assert f"{run}:2: " in evaluate(tmp_path / "run", "--replace", code=2).error
 
 
 @pytest.mark.parametrize("strictness", [(), ("--strict",)])

@@ -131,13 +131,15 @@ def _echo(text: str, indent: str = "") -> None:
         click.echo(f"{indent}{text}")
 
 
-def _fix(runs: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
+def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file."""
     from touche_rad.files.outputs import read_status, sha256_of, status_beside
     from touche_rad.files.records import write_json, write_text
     from touche_rad.score.repair import repair
+    from touche_rad.score.validation import runs_in
 
-    if len(runs) != 1 or runs[0].is_dir():
+    runs = [run for place in places for run in runs_in(place)]
+    if len(runs) != 1:
         raise UserError("check --fix: give one run file")
     repaired = repair(runs[0], source)
     write_text(out, "".join(f"{line}\n" for line in repaired.lines))

@@ -85,6 +85,7 @@ def judge_command(options: JudgeOptions) -> int:
         judge = judge_of_responses
         make_job = partial(JudgeJob, judge=judge_of_responses)
 
+    options = replace(options, sources=run_files.expand_folders(options.sources))
     is_several = len(options.sources) > 1
     each_options = list(_into_folder(options)) if is_several else [options]
     worst = 0

@@ -58,6 +58,15 @@ class Places:
     status: Path | None = None
 
 
+def expand_folders(paths: tuple[Path, ...], truth: Path | None = None) -> tuple[Path, ...]:
+    """Return the paths, with the runs of a folder in its place, as reports read them."""
+    if not any(path.is_dir() for path in paths):
+        return paths
+    from touche_rad.report import inputs  # it is slow to import
+
+    return tuple(inputs.expand_folders(paths, truth))
+
+
 def find_places(
     verb: str,
     options: FileOptions,

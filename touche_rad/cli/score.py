@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import click
 
 from touche_rad.cli import options as opt
+from touche_rad.cli import run_files
 from touche_rad.cli.console import Label, progress, say, terminal_width
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command
@@ -101,12 +103,18 @@ def score_command(options: ScoreOptions) -> int:
     """
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
+    from touche_rad import files
     from touche_rad.files.outputs import read_status
+    from touche_rad.score import kind_of
     from touche_rad.score.cautions import different_indexes, equal_files
     from touche_rad.score.naming import named
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
 
+    paths = options.paths
+    truth = paths[-1]
+    if truth.is_dir() or kind_of(truth) is not files.Kind.ANNOTATIONS:  # of an index is a folder
+        options = replace(options, paths=run_files.expand_folders(paths, truth))
     bad = CollectedErrors()
     report: Any = score_runs(options, bad if options.skip_bad else None)
     refused: dict[str, str] = report.refused
@@ -264,6 +272,9 @@ def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) ->
         rows = list(report.records())
         if options.pairs:
             comparisons = getattr(report, "comparisons", ())
+            if not comparisons:
+                why = getattr(report, "not_ranked", "") or "expected several runs"
+                raise UserError(f"--pairs: there is nothing to compare: {why}")
             rows = [comparison.model_dump() for comparison in comparisons]
         errors = [{"run": run, "error": error} for run, error in refused.items()]
         return csv_text([*rows, *errors]).rstrip("\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,30 +22,30 @@ _BENCH: Final = "bench.toml"
 _KINDS_OF_RUNS: Final = (*files.DEBATES, Kind.OUTCOMES, Kind.RUN, Kind.CLAIMS)
 
 
-def is_folder_of_runs(path: Path) -> bool:
-    """Whether a path is a folder, and not that of a tournament."""
-    return path.is_dir() and not (path / RATINGS).is_file()
-
-
 def split_runs_and_ratings(
     paths: Sequence[Path], labels: Path | None
 ) -> tuple[list[Path], list[Path]]:
     """Return runs and ratings files; a folder contains runs and tournaments, a tournament both."""
     runs: list[Path] = []
     ratings: list[Path] = []
-    for input_path in paths:
-        inputs = [input_path]
-        if is_folder_of_runs(input_path):
-            inputs = _runs_and_tournaments(input_path, labels)
-        for path in inputs:
-            if path.is_dir():
-                ratings.append(path / RATINGS)
-                runs += [file for file in (path / OUTCOMES, path / CONTESTS) if file.is_file()]
-            elif _is_ratings(path):
-                ratings.append(path)
-            else:
-                runs.append(path)
+    for path in expand_folders(paths, labels):
+        if path.is_dir():
+            ratings.append(path / RATINGS)
+            runs += [file for file in (path / OUTCOMES, path / CONTESTS) if file.is_file()]
+        elif _is_ratings(path):
+            ratings.append(path)
+        else:
+            runs.append(path)
     return runs, ratings
+
+
+def expand_folders(paths: Iterable[Path], labels: Path | None = None) -> list[Path]:
+    """Return the paths, with the runs and tournaments of a folder in its place."""
+    expanded: list[Path] = []
+    for path in paths:
+        is_folder = path.is_dir() and not (path / RATINGS).is_file()
+        expanded += _runs_and_tournaments(path, labels) if is_folder else [path]
+    return expanded
 
 
 def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:

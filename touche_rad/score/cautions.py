@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.files.outputs import read_status, sha256_of
+from touche_rad.files.outputs import read_status, sha256_of, status_beside
 from touche_rad.score.naming import plugin_of
 from touche_rad.score.words import names_of
 
@@ -33,7 +33,9 @@ def different_judges(runs: Iterable[Path]) -> str:
     for run in runs:
         status = read_status(run)
         judge = plugin_of(status, "judge")
-        judges.setdefault(judge, judge or f"an unknown judge (no {run}.status.json)")
+        beside = status_beside(run)
+        why = f"{beside} is of another file" if beside.is_file() else f"{run} has no status"
+        judges.setdefault(judge, judge or f"an unknown judge ({why}: judge it again)")
         indexes.add(status.get("identity", {}).get("index"))
     if len(judges) > 1:
         names = names_of(sorted(judges.values()))

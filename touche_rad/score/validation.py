@@ -195,6 +195,13 @@ class CollectedErrors(files.BadLines):
         self.errors.append(error)
 
 
+def runs_in(place: Path) -> list[Path]:
+    """Return the runs of an output folder, or the one that a file is."""
+    if not place.is_dir():
+        return [place]
+    return [path for path in sorted(place.iterdir()) if path.name.endswith(_ENDINGS)]
+
+
 def check(
     run: Path,
     *,
@@ -212,17 +219,16 @@ def check(
         words: Maximum words of a response; 0 = no limit.
         criteria: Those of the evaluations; by default those that the run names.
     """
-    if run.is_dir():
-        runs = [path for path in sorted(run.iterdir()) if path.name.endswith(_ENDINGS)]
-        if len(runs) != 1:
-            result = Validation(str(run), "folder")
-            message = "expected exactly one *.jsonl, found "
-            message += ", ".join(path.name for path in runs[:3]) or "none"
-            if runs:
-                message += f" (of {len(runs)}): to check each, touche-rad check {run}/*"
-            result.add(None, "the folder is no run", message)
-            return result
-        run = runs[0]
+    runs = runs_in(run)
+    if len(runs) != 1:
+        result = Validation(str(run), "folder")
+        message = "expected exactly one *.jsonl, found "
+        message += ", ".join(path.name for path in runs[:3]) or "none"
+        if runs:
+            message += f" (of {len(runs)}): to check each, touche-rad check {run}/*.jsonl"
+        result.add(None, "the folder is no run", message)
+        return result
+    (run,) = runs
     result = Validation(str(run))
     bad = CollectedErrors()
     lines: list[_Line] = []

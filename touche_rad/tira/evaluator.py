@@ -17,13 +17,14 @@ from typing import Final
 from touche_rad import files, session
 from touche_rad.criteria import grice
 from touche_rad.debate import Response, Verdicts
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
 from touche_rad.files.records import numbered_lines, write_text
 from touche_rad.files.simulations import fallback_of
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs import judging
 from touche_rad.runs.runner import run_work
+from touche_rad.runs.work import RunOptions
 from touche_rad.score import Policy, score_judgements
 from touche_rad.score.evaluations import REPAIR
 from touche_rad.score.export import PROTOTEXT, measure, prototext
@@ -50,10 +51,14 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
     count = sum(1 for _ in numbered_lines(evaluations))
     expected = sum(1 for _ in numbered_lines(labels))
     policy = Policy(strict=strict and count == expected)  # the texts are compared before the counts
-    report = score_judgements([evaluations], labels, policy=policy, compare=False, samples=_SAMPLES)
+    bad = files.BadLines(skip=not strict)
+    report = score_judgements(
+        [evaluations], labels, policy=policy, compare=False, samples=_SAMPLES, bad=bad
+    )
     if count < expected:
         problem = f"expected {expected} lines, one for each debate, got {count}"
         raise InputError(evaluations, problem + REPAIR.format(evaluations))
+    _warn("invalid lines, which count as lost debates", bad.count, bad.first)
     for line in report.warnings():
         log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
@@ -67,13 +72,19 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     simulations = find_input(run, DEBATES - {Kind.RESPONSES})
     path = find_input(truths, {Kind.CLAIMS})
     claims = [debate.claim for debate in files.read_claims(path)]
-    for line, debate, _ in files.read_numbered(simulations, files.BadLines(skip=True)):
+    bad = files.BadLines(skip=True)
+    on_others: list[InputError] = []
+    on_claims = 0
+    for line, debate, _ in files.read_numbered(simulations, bad):
         if debate.claim and debate.claim not in claims:
-            raise InputError(
-                simulations,
-                f"expected a claim of {path}, got {debate.claim!r}: the run is on other debates",
-                line=line,
-            )
+            problem = f"expected a claim of {path}, got {debate.claim!r}"
+            on_others.append(InputError(simulations, problem, line=line))
+        elif debate.turns:
+            on_claims += 1
+    if on_others and not on_claims:
+        raise on_others[0]
+    _warn("invalid lines, which count as lost debates", bad.count, bad.first)
+    _warn("debates on other claims, which do not count", len(on_others), *on_others[:1])
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
@@ -81,10 +92,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     criteria = grice()
     out.mkdir(parents=True, exist_ok=True)
     work = judging.work(simulations, judge, criteria, identity={"judge": tag})
-    try:
-        session.run(run_work, work, evaluations)
-    except InputError as error:
-        raise UserError(f"{error}{REPAIR.format(simulations)}") from None
+    session.run(run_work, work, evaluations, RunOptions(bad=files.BadLines(skip=True)))
     # Debates and turns beyond the expected ones do not count, so that they hide no lost ones.
     verdicts: list[Verdicts] = []
     responses: list[Response] = []
@@ -97,7 +105,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
             verdicts += evaluation.turns[:turns]
             answers = [turn.response for turn in debate.turns[:turns] if turn.response]
             responses += [response for response in answers if response.content.strip()]
-        elif debate.turns:
+        elif debate.turns and claim in unplayed:
             log.warning("a debate given twice, the first counts: %s", claim)
     expected = turns * len(claims)
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
@@ -117,3 +125,9 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     measures = {**shares, MEAN: mean, **counts}
     write_text(out / PROTOTEXT, "".join(starmap(measure, measures.items())))
     return f"mean share of yes {number(mean, 3)} over {expected} responses to {len(claims)} claims"
+
+
+def _warn(what: str, count: int, first: InputError | None = None) -> None:
+    """Log a warning on lines of a run, if there are any."""
+    if count:
+        log.warning("%s: %d; the first: %s", what, count, first)
