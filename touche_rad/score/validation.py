@@ -438,8 +438,19 @@ def _compare_with_input(
             if not keys.get(number):
                 places[number] = place
                 rest[key_of(inputs[place])].remove(place)
+    # Of several debates on a claim, a line has the one with its words.
+    texts = [digests(debate) for debate in inputs]
+    for number, debate, _ in lines:
+        words = digests(debate)
+        of_key = rest.get(keys[number] or None, [])
+        same = next((place for place in of_key if texts[place] == words), None)
+        if same is not None:
+            places[number] = same
+            of_key.remove(same)
     for number, debate, _ in lines:
         key = keys[number]
+        if number in places:
+            continue
         if key and rest.get(key):
             places[number] = rest[key].pop(0)
         elif key and (key not in rest or what == "response"):
