@@ -108,7 +108,9 @@ def test_several_files_are_judged_into_a_folder_and_compared(folder: Path) -> No
         for ending in (".jsonl", ".jsonl.status.json"):
             shutil.copy(folder / f"{name}{ending}", folder / "both")
     assert touche_rad("judge", "both", "-o", "of-both", cwd=folder).out == judged.out
-    assert "--skip-bad" not in touche_rad(*call, "bad.jsonl", "--skip-bad", cwd=folder, code=None).err
+    assert (
+        "--skip-bad" not in touche_rad(*call, "bad.jsonl", "--skip-bad", cwd=folder, code=None).err
+    )
 
     scored = touche_rad("score", "judged/grounded.jsonl", "judged/verbatim.jsonl", cwd=folder)
     assert scored.out == judged.out

@@ -142,9 +142,9 @@ def test_a_run_with_another_number_of_debates_is_refused(
     write_lines(path, [*lines, *path.read_text().splitlines()[1:]])
     evaluate(run, "--strict", code=2, err=expected)
     if lines:  # a line that cannot be read is a lost debate
-        lost = evaluate(run, code=0, err="lost debates: 1; the first: ")
+        lost = evaluate(run, err="lost debates: 1; the first: ")
         write_lines(path, ["{}", *path.read_text().splitlines()[1:]])
-        assert evaluate(run, "--replace", code=0).out == lost.out
+        assert evaluate(run, "--replace").out == lost.out
 
 
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
@@ -179,20 +179,20 @@ def test_debates_that_begin_like_others_on_their_claim_are_told_apart(
             pools["debates"].append({"simulation": simulation})
             pools["labels"].append([labels[turn] for turn in range(last)])
     paths = [write_records(tmp_path / f"{name}.jsonl", *pools[name]) for name in pools]
-    touche_rad("dataset", "judges", *paths, "-o", tmp_path / "ours", code=0)
+    touche_rad("dataset", "judges", *paths, "-o", tmp_path / "ours")
     source = tmp_path / "ours/inputs/simulations.jsonl"
     run = run_judge("length", source, tmp_path / "run")
-    expected = evaluate(run, code=0).out
+    expected = evaluate(run).out
     path = run / "evaluations.jsonl"
     write_lines(path, arrange(path.read_text().splitlines()))
-    shuffled = evaluate(run, "--replace", code=0)
+    shuffled = evaluate(run, "--replace")
     assert shuffled.out == expected
     assert "missing" not in shuffled.err
-    checked = touche_rad("check", path, "--input", source, "--json").json[0]
+    checked = touche_rad("check", path, "--input", source, "--json", code=1).json[0]
     assert {issue["kind"] for issue in checked["findings"]} == {"the order is not the input's"}
 
 
-def evaluate_debater(folder: Path, records: list[Any], *options: str, code: int) -> Ended:
+def evaluate_debater(folder: Path, records: list[Any], *options: str, code: int = 0) -> Ended:
     write_dataset("debaters", folder / "ours", "--turns", "3")
     (folder / "run").mkdir()
     write_records(folder / "run/simulations.jsonl", *records)
@@ -210,7 +210,7 @@ def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(
         turns = records[1]["simulation"]["userTurns"]
         turns.append(turns[-1])
         records.insert(1, records[1])
-    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
+    ended = evaluate_debater(tmp_path, records, "-j", "always-yes")
     assert ("given twice" in ended.err) == (run == "too long")
     measures = read_measures(tmp_path / "out")
     assert measures["missing responses"] == 3
@@ -232,7 +232,7 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
         response["response"]["content"] = text
     responses[2]["response"]["arguments"] = []
     responses[1]["response"]["fallback"] = "timeout"
-    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
+    ended = evaluate_debater(tmp_path, records, "-j", "always-yes")
     assert ended.out == "mean share of yes .900 over 30 responses to 10 claims\n"
     for warning in ("missing responses: 3", "responses over 60 words: 1", "fallback responses: 1"):
         assert f"{warning} of 30\n" in ended.err
@@ -247,14 +247,14 @@ def test_debates_on_other_claims_and_invalid_lines_of_a_debater_do_not_count(
 ) -> None:
     records = debates_on_claims()
     records[2]["simulation"]["configuration"]["topic"]["description"] = "Zoos do good."
-    ended = evaluate_debater(tmp_path, records, "-j", "always-yes", code=0)
+    ended = evaluate_debater(tmp_path, records, "-j", "always-yes")
     assert "do not count: 1; the first: " in ended.err
     assert "run/simulations.jsonl:3: " in ended.err
     assert "given twice" not in ended.err
     assert read_measures(tmp_path / "out")["mean"] == 24 / 30
     run = tmp_path / "run/simulations.jsonl"
     write_lines(run, [json.dumps(records[1]), json.dumps(records[2]), "nonsense"])
-    lost = evaluate(tmp_path / "run", "-j", "always-yes", "--replace", code=0)
+    lost = evaluate(tmp_path / "run", "-j", "always-yes", "--replace")
     assert f"lost debates: 1; the first: {run}:3: " in lost.err
     assert read_measures(tmp_path / "out")["mean"] == 3 / 30
     write_records(run, {}, records[2])
