@@ -325,8 +325,7 @@ def _shares(report: ShareReport) -> Board:
     heads = [[share.criterion.title, share.category] for share in measured]
     tables = []
     if report.truth:
-        labelled = [[note] for note in report.notes]
-        tables = [page_table("Labelled turns", ["run, criterion, turns"], labelled)]
+        tables = [page_table("Notes", ["note"], [[note] for note in report.notes])]
     if report.debates:
         heads.append(["debates", ""])
     title = lead(rows, measure)

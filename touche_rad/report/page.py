@@ -57,7 +57,7 @@ from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
 from touche_rad.score.reports import RANKS, RetrievalReport
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import ShareReport, shares_of_debates
-from touche_rad.score.words import names_of
+from touche_rad.score.words import faults_in_words, names_of
 from touche_rad.text import count_of, count_words, is_blank
 
 LinkedFault = tuple[str, int, str, str]
@@ -231,7 +231,9 @@ def write_report(
     page = _write(out, data, sections, seed)
     sentences = [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else []
     refused |= unscored
-    warnings += [f"{name}: {text}" for name, _, text, _ in all_faults if name not in refused]
+    # Faults without a number are counted by others.
+    counted = [fault[:3] for fault in all_faults if fault[1] and fault[0] not in refused]
+    warnings += faults_in_words(counted)
     return ReportSummary(page, refused, warnings, sentences)
 
 

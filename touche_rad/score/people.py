@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
+from typing import Final
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.labels import Labels, digests, is_unsettled, say_unsettled
+from touche_rad.files.labels import Labels, digests, is_unsettled
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
@@ -41,6 +42,9 @@ from touche_rad.score.reference import (
 )
 from touche_rad.score.shares import ShareReport, present_debates, share_report
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
+from touche_rad.score.words import faults_in_words, names_of
+
+_LEFT_OUT: Final = "people disagree on turns, which are left out (label --settle)"
 
 
 def are_debaters(runs: Iterable[Path]) -> bool:
@@ -154,6 +158,9 @@ def score_people(
                 places[run, content] = place
     labelled_claims: set[int] = set()
     figures = {}
+    contradictions: list[str] = []
+    left_out: list[tuple[str, int, str]] = []
+    runs_of: dict[str, list[str]] = {}
     for run, (tag, pairs) in enumerate(debates_of.items()):
         present, expected = counts[:, run, 0].T
         turns = []
@@ -178,13 +185,16 @@ def score_people(
                 draws = mean.value + sums - mean.parts.sum()
             limits = correction.interval(mean, sample).limits if correct else None
             of_run[share] = Measured(mean.value, draws, limits)
-            notes += sample.contradictions(f"{tag}: {share.key}")
+            contradictions += sample.contradictions(f"{tag}: {share.key}")
             labelled_counts[share.criterion.key] = sample.labelled.sum()
             labelled_claims.update(sample.debates[sample.labelled])
         by_key = ", ".join(f"{key} {count}" for key, count in labelled_counts.items())
-        notes.append(f"{tag}: labelled of {len(turns)} turns: {by_key}")
-        notes += [f"{tag}: {text}" for text in say_unsettled(unsettled[tag])]
+        runs_of.setdefault(f"labelled of {len(turns)} turns: {by_key}", []).append(tag)
+        for key, count in unsettled[tag].items():
+            if count:
+                left_out.append((tag, count, f"{key}: {_LEFT_OUT}: {count}"))
         figures[tag] = with_mean(of_run)
+    notes += [f"{names_of(tags)}: {text}" for text, tags in runs_of.items()]
     return share_report(
         figures,
         len(labelled_claims),
@@ -196,7 +206,7 @@ def score_people(
         criteria=criteria,
         debates=debates_text,
         problems=problems,
-        notes=notes,
+        notes=[*contradictions, *notes, *faults_in_words(left_out)],
         compare=compare,
         samples=samples,
         seed=seed,

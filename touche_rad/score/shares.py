@@ -41,7 +41,7 @@ from touche_rad.score.tables import (
 )
 from touche_rad.score.units import Row, verdict_rows
 from touche_rad.score.validation import read_inputs
-from touche_rad.score.words import number
+from touche_rad.score.words import faults_in_words, number
 
 
 class YesRow(FrozenRecord):
@@ -341,6 +341,6 @@ def share_report(
         shows_pairs=compare,
         figures=figures,
         problems_of_runs=(*faults, *problems_of_runs),
-        notes=(*(f"{run}: {text}" for run, _, text in faults), *notes),
+        notes=(*notes, *faults_in_words(faults)),
         **fields,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from touche_rad.score.result import SIGNIFICANT, RunComparison
@@ -69,6 +69,19 @@ def names_of(names: Sequence[str]) -> str:
         shown = ", ".join(names[:_NAMES_IN_SENTENCE])
         return f"{shown} and {len(names) - _NAMES_IN_SENTENCE} more"
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def faults_in_words(faults: Iterable[tuple[str, int, str]]) -> Iterator[str]:
+    """Yield the problems of runs; what ends with how often a run has it is one line for all."""
+    lines: dict[str, list[str]] = {}
+    for run, times, text in faults:
+        what = text.removesuffix(f": {times}")
+        if what == text:
+            lines[f"{run}: {text}"] = []
+        else:
+            lines.setdefault(f"{what}: ", []).append(f"{run} {times}")
+    for what, runs in lines.items():
+        yield what + ", ".join(runs)
 
 
 Difference = Callable[[str, str], RunComparison | None]
